@@ -24,7 +24,8 @@ use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Audit, BuiltAdapter, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle, ToolBox,
+    AccessBook, Audit, BuiltAdapter, Changes, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle,
+    ToolBox,
 };
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
@@ -179,6 +180,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::default());
         let healths = AdapterHealths::default();
+        let changes = Changes::default();
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
         state.audit.redact_with(Box::new(move |text: &str| redactor.apply(text).into_owned()));
@@ -210,12 +212,16 @@ impl App {
             healths: healths.clone(),
             recovered: recovered.clone(),
             metrics: metrics.clone(),
+            changes: changes.clone(),
             sandbox: sandbox.clone(),
         };
         let adapters = adapter_set(settings, web, &world, parts, built);
         let (access, audit) = (state.access.clone(), state.audit.clone());
         let clock = world.clock.clone();
-        let runtime = runtime(settings, state, world, (tools, judge), &adapters, metrics.clone());
+        let runtime = Runtime {
+            changes,
+            ..runtime(settings, state, world, (tools, judge), &adapters, metrics.clone())
+        };
         let (router, door) = Router::new(Arc::new(runtime), threads.stop.clone());
         let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_threads, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
@@ -316,6 +322,7 @@ fn runtime(
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Runtime {
+        changes: Changes::default(),
         store: state.threads,
         model: Arc::new(RedactingModel::new(world.model, &world.shell.redactor)),
         tools,

@@ -78,7 +78,16 @@ pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
 pub(super) async fn sentence(response: Response) -> String {
     let status = response.status();
     let text = response.text().await.unwrap_or_default();
-    if text.trim().is_empty() { status.to_string() } else { text.trim().to_owned() }
+    match serde_json::from_str::<Value>(&text).ok().and_then(|body| message_of(&body)) {
+        Some(message) => message,
+        None if text.trim().is_empty() => status.to_string(),
+        None => text.trim().to_owned(),
+    }
+}
+
+/// The message of an error body: `{"error": {"message"}}`.
+fn message_of(body: &Value) -> Option<String> {
+    body.pointer("/error/message")?.as_str().map(str::to_owned)
 }
 
 /// An error with its causes, without the address of the request: what people need is why.

@@ -1,5 +1,5 @@
-//! A question to a person before something risky is done, and its answer. A state is an enum with its data:
-//! an approval that was denied cannot also have run.
+//! Approvals: questions to people before risky calls, and their answers. The state is an enum with its data: a denied
+//! approval cannot also have run.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -11,18 +11,17 @@ use serde_json::Value;
 
 use super::{AuthorId, BadId, CorrelationId, ThreadId, Timestamp, ToolCallId};
 
-/// The approval's own id: random and long enough that nobody guesses it. Buttons carry it.
+/// The id of an approval: random and unguessable. Buttons carry it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ApprovalId(Arc<str>);
 
 impl ApprovalId {
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// An id of our own making.
+    /// A new id from a random text.
     pub(crate) fn made(unguessable: &str) -> Self {
         Self(format!("apr_{unguessable}").into())
     }
@@ -71,14 +70,13 @@ impl fmt::Debug for ApprovalId {
 pub struct ApprovalNumber(pub u32);
 
 impl Approval {
-    /// Whether it waits for an answer.
     pub fn is_pending(&self) -> bool {
         self.state == ApprovalState::Pending
     }
 }
 
 impl ApprovalNumber {
-    /// The number that somebody typed: `A2` or `a2`.
+    /// Parses a number as people type it: `A2` or `a2`.
     pub fn typed(raw: &str) -> Option<Self> {
         let digits = raw.trim().strip_prefix(['A', 'a'])?;
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -97,11 +95,11 @@ impl fmt::Display for ApprovalNumber {
 pub enum ApprovalKind {
     /// Whether a call may run.
     Tool,
-    /// A call was cut off by a crash: whether it should run again, be skipped, or was done.
+    /// A call was interrupted by a crash: whether to run it again, to skip it, or that it was done.
     UnknownOutcome,
 }
 
-/// How far an approval reaches.
+/// The scope of an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "type", content = "minutes")]
 pub enum Scope {
@@ -109,83 +107,80 @@ pub enum Scope {
     Once,
     /// Every call like it in this thread.
     Thread,
-    /// Every call like it for so many minutes.
+    /// Every call like it for this many minutes.
     Minutes(NonZeroU32),
     /// Every command of this shape.
     Shape,
-    /// From now on, in this project.
+    /// Every call like it in this project.
     Project,
 }
 
-/// How dangerous a call looks.
+/// The risk of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     Low,
     /// Changes things inside the project.
     Medium,
-    /// Reaches the network, deletes, or cannot be understood.
+    /// Uses the network, deletes, or cannot be parsed.
     High,
 }
 
-/// What a person answers.
+/// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Yes; for an unknown outcome: run it again.
     Approve(Scope),
-    /// No; for an unknown outcome: leave it.
+    /// No; for an unknown outcome: skip it.
     Deny,
     /// It was done already. Only for an unknown outcome.
     Done,
 }
 
-/// Who answered, when, from where, and in which words.
+/// Who answered, when, through which surface, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     pub by: AuthorId,
     pub at: Timestamp,
-    /// From where: `button`, `text`, `http`, `console`, `cli`.
+    /// The surface: `button`, `text`, `http`, `console`, `cli`.
     pub via: String,
     pub reason: Option<String>,
 }
 
-/// Where an approval is in its life.
+/// The state of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalState {
     Pending,
-    /// Allowed, and not run yet.
+    /// Approved, and not run yet.
     Approved {
         decided: Decided,
-        /// How far it reaches.
         scope: Scope,
     },
-    /// Allowed and run. It can never run again.
+    /// Approved and run. It can never run again.
     Spent {
-        /// By whom it was allowed.
         decided: Decided,
-        /// How far it reaches.
         scope: Scope,
     },
     Denied {
         decided: Decided,
     },
-    /// Nobody answered in time.
+    /// It was not answered in time.
     Expired {
-        /// When that was found.
+        /// When the expiry was noticed.
         at: Timestamp,
     },
-    /// Nobody needs to answer any more.
+    /// It was withdrawn.
     Cancelled {
         at: Timestamp,
         reason: String,
     },
 }
 
-/// A question to a person.
+/// A question to a person before a call runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
     pub id: ApprovalId,
-    /// What people call it.
+    /// The number people see.
     pub number: ApprovalNumber,
     pub kind: ApprovalKind,
     pub thread: ThreadId,
@@ -193,20 +188,16 @@ pub struct Approval {
     pub tool_call: ToolCallId,
     pub tool: String,
     pub input: Value,
-    /// One line for people: what would be done.
+    /// The call in one line.
     pub summary: String,
     /// More, as CommonMark: a diff, the reasons.
     pub details: Option<String>,
-    /// How dangerous it looks.
     pub risk: Risk,
     /// Binds the answer to exactly this call.
     pub fingerprint: String,
-    /// Whose message led to it.
+    /// The author of the message that led to it.
     pub requested_by: AuthorId,
-    /// When it was asked.
     pub created_at: Timestamp,
-    /// When nobody needs to answer any more.
     pub expires_at: Timestamp,
-    /// Where it is in its life.
     pub state: ApprovalState,
 }

@@ -1,4 +1,4 @@
-//! An approval as it stands in its file and in HTTP answers: flat, with times people can read.
+//! The serialized form of an approval in files and HTTP answers: flat, with readable times.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +51,7 @@ enum State {
     Spent,
 }
 
-/// A file that tells of no approval there could be.
+/// A file whose fields do not form a valid approval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an approval: {0} is missing or malformed")]
 pub struct BadApproval(&'static str);

@@ -1,17 +1,17 @@
-//! The beginning and the end of a text that is too long to be shown whole. What stands at the end of a command decides
-//! what it does as much as what stands at its beginning. Pure.
+//! The beginning and the end of a text that is too long to be shown whole. The end of a command matters as much as its
+//! beginning. Pure.
 
 use super::{Language, LengthUnit};
 
-/// How a character that cannot be seen is spelled out; a cut never falls inside.
+/// The escape of an invisible character; a cut never falls inside one.
 const ESCAPE: &str = "\\u{";
 const LONGEST_ESCAPE: usize = 10;
 
-/// Stands for what one line leaves out.
+/// Marks the omission in a single line.
 const GAP: &str = " … ";
 
-/// Both ends of a text within `limit` units, and between them, on a line of its own, how much was left out. Nothing
-/// where the text fits.
+/// Both ends of a text within `limit` units, with a line between them that tells how much was omitted. `None` where the
+/// text fits.
 pub fn both_ends(text: &str, limit: usize, unit: LengthUnit, language: Language) -> Option<String> {
     if unit.measure(text) <= limit {
         return None;
@@ -45,7 +45,7 @@ fn gap_line(characters: usize, language: Language) -> String {
     }
 }
 
-/// A number with a comma between its thousands.
+/// A number with thousands separators.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -58,7 +58,7 @@ fn grouped(number: usize) -> String {
     out
 }
 
-/// As much of the beginning and of the end as fits these lengths.
+/// As much of the beginning and of the end as fits.
 fn cut(text: &str, head_room: usize, tail_room: usize, unit: LengthUnit) -> (&str, &str) {
     let mut head_end = fitting(text.chars(), head_room, unit);
     let mut tail_start = text.len() - fitting(text.chars().rev(), tail_room, unit);
@@ -72,7 +72,7 @@ fn cut(text: &str, head_room: usize, tail_room: usize, unit: LengthUnit) -> (&st
     (text.get(..head_end).unwrap_or_default(), text.get(tail_start..).unwrap_or_default())
 }
 
-/// How many bytes of these letters fit.
+/// How many bytes of these characters fit.
 fn fitting(letters: impl Iterator<Item = char>, room: usize, unit: LengthUnit) -> usize {
     let (mut used, mut bytes) = (0, 0);
     for letter in letters {
@@ -85,7 +85,7 @@ fn fitting(letters: impl Iterator<Item = char>, room: usize, unit: LengthUnit) -
     bytes
 }
 
-/// Where an escape begins that the end of this text cuts.
+/// The start of an escape that the end of this text cuts.
 fn open_escape(text: &str) -> Option<usize> {
     let from = text.floor_char_boundary(text.len().saturating_sub(LONGEST_ESCAPE));
     let last = text.get(from..)?;
@@ -95,13 +95,13 @@ fn open_escape(text: &str) -> Option<usize> {
     open.then_some(from + at)
 }
 
-/// The text up to its last line break, where that costs little.
+/// The text up to its last line break, if that drops little.
 fn whole_lines_before(text: &str) -> &str {
     let end = text.rfind('\n').filter(|at| *at >= text.len() / 4 * 3);
     end.and_then(|at| text.get(..at)).unwrap_or(text)
 }
 
-/// The text from its first line break on, where that costs little.
+/// The text from its first line break on, if that drops little.
 fn whole_lines_after(text: &str) -> &str {
     let start = text.find('\n').filter(|at| *at <= text.len() / 4);
     start.and_then(|at| text.get(at + 1..)).unwrap_or(text)

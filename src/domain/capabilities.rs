@@ -1,18 +1,18 @@
-//! What a platform can do, as facts. Core decides by these, never by a platform's name.
+//! The capabilities of a platform. Core decides by these, never by a platform's name.
 
 use serde::Serialize;
 
-/// How a reply reaches people.
+/// How replies reach people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Delivery {
-    /// Clients read the thread themselves; nothing is sent, so nothing can be lost on the way.
+    /// Clients read the thread themselves; nothing is sent.
     Pull,
     /// Each reply is sent, with a receipt.
     Push,
 }
 
-/// What a platform counts when it limits the length of a message.
+/// The unit of a platform's message length limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LengthUnit {
@@ -34,37 +34,36 @@ impl LengthUnit {
     }
 }
 
-/// What an adapter's platform can do.
+/// The capabilities of an adapter's platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
-    /// How replies reach people.
     pub delivery: Delivery,
     /// Buttons under a message.
     pub buttons: bool,
     pub rich_cards: bool,
-    /// A sent message can be changed.
+    /// A sent message can be edited.
     pub edits: bool,
-    /// A reply can be shown while it is being written.
+    /// A reply can be shown while it is being generated.
     pub streaming: bool,
     pub voice: bool,
-    /// Files, in and out.
+    /// Files, inbound and outbound.
     pub files: bool,
-    /// Replies that point at a message.
+    /// Replies that refer to a message.
     pub threaded_replies: bool,
     pub reactions: bool,
-    /// Longest message; nothing means no limit.
+    /// Longest message; `None` means no limit.
     pub max_length: Option<usize>,
-    /// What `max_length` counts.
+    /// The unit of `max_length`.
     pub length_unit: LengthUnit,
-    /// How many replies one inbound message allows; nothing means no limit.
+    /// Most replies per inbound message; `None` means no limit.
     pub replies_per_message: Option<u32>,
     /// After how many seconds the platform's typing indicator ends; `None`: it has none.
     pub typing_secs: Option<u64>,
 }
 
 impl Capabilities {
-    /// A platform that is sent plain messages of this length, and has nothing else.
+    /// A platform with plain messages of this length and no other capability.
     pub const fn plain_text(max_length: usize, length_unit: LengthUnit) -> Self {
         Self {
             delivery: Delivery::Push,
@@ -83,7 +82,7 @@ impl Capabilities {
         }
     }
 
-    /// A surface that reads threads itself and shows them as they grow.
+    /// A surface whose clients read threads themselves and show them as they grow.
     pub const fn pull() -> Self {
         Self {
             delivery: Delivery::Pull,

@@ -1,38 +1,38 @@
-//! Words that are for the daemon, not for the agent.
+//! Chat commands: messages for the daemon, not for the agent.
 
-/// A command of the daemon's.
+/// A chat command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Say what can be said.
+    /// Show the commands.
     Help,
-    /// Say what this thread is doing.
+    /// Show the state of this thread.
     Status,
-    /// End the running turn.
+    /// Stop the running turn.
     Stop,
-    /// Forget the conversation so far.
+    /// Begin a new conversation.
     New,
-    /// Withdraw the questions that wait for a person.
+    /// Withdraw the pending approvals.
     Cancel,
-    /// List the questions that wait for a person.
+    /// List the pending approvals.
     Approvals,
-    /// Say yes to a question.
+    /// Approve a call.
     Approve,
-    /// Say no to a question.
+    /// Deny a call.
     Deny,
-    /// List what was allowed for longer, or take it back.
+    /// List grants, or revoke one.
     Grants,
-    /// Say which model answers.
+    /// Show the model's name.
     Model,
-    /// Say what is remembered from one conversation to the next.
+    /// Show the agent's memory.
     Memory,
-    /// List the tasks there are.
+    /// List the tasks.
     Tasks,
-    /// Say which conversation this is and who is speaking.
+    /// Show the ids of this thread and of the author.
     Id,
 }
 
 impl Command {
-    /// Every command there is, in the order `/help` lists them.
+    /// All commands, in the order of `/help`.
     pub const ALL: [Self; 13] = [
         Self::Help,
         Self::Status,
@@ -49,7 +49,7 @@ impl Command {
         Self::Id,
     ];
 
-    /// Its name, without the slash.
+    /// The name, without the slash.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Help => "help",
@@ -73,12 +73,12 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInvocation {
     pub command: Command,
-    /// The words behind it.
+    /// The arguments.
     pub words: String,
 }
 
 impl CommandInvocation {
-    /// Reads a message that consists of a command: `/stop`, also as `/stop@bot` and with words behind it.
+    /// Parses a message that consists of a command: `/stop`, also as `/stop@bot` and with arguments.
     pub fn parse(text: &str) -> Option<Self> {
         let line = text.trim().strip_prefix('/')?;
         let word = line.split_whitespace().next()?;

@@ -1,41 +1,41 @@
-//! The kinds of trouble a person is told about. A kind exists where they would do something different.
+//! The kinds of errors that people are told about. Two kinds differ where people would react differently.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a turn could not be finished.
+/// Why a turn failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
-    /// The model refused our key.
+    /// The model server refused the API key.
     Auth,
-    /// The account is out of money or quota.
+    /// The account is out of quota or credit.
     Quota,
-    /// Too many requests, and waiting did not help.
+    /// Rate limited, also after retries.
     Rate,
-    /// The conversation does not fit into the model's window.
+    /// The conversation does not fit into the model's context window.
     ContextLength,
-    /// The model could not be reached, or the connection broke.
+    /// The model server could not be reached, or the connection broke.
     Network,
-    /// It did not answer in time.
+    /// The model did not answer in time.
     Timeout,
-    /// The model's server failed.
+    /// The model server failed.
     Server,
-    /// The server did not understand the request.
+    /// The server refused the request as invalid.
     BadRequest,
-    /// The server's answer could not be understood.
+    /// The server's answer could not be parsed.
     BadResponse,
-    /// The turn took more steps than it may.
+    /// The turn reached its limit of steps.
     TooManySteps,
-    /// The model repeated the same call without end.
+    /// The model repeated the same call.
     Loop,
     /// State could not be written.
     Storage,
-    /// A fault of our own.
+    /// An internal error.
     Internal,
 }
 
 impl ErrorKind {
-    /// Whether trying again later, unchanged, may help.
+    /// Whether an unchanged retry may help.
     pub const fn retryable(self) -> bool {
         match self {
             Self::Rate | Self::Network | Self::Timeout | Self::Server | Self::BadResponse | Self::Storage => {

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{AuthorId, ThreadId, Timestamp};
 
-/// The short name people use: `G1`, `G2`, …
+/// The number people see: `G1`, `G2`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GrantNumber(pub u32);
 
-/// A text that is no number of a grant.
+/// The text is not a grant number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a grant: expected a name such as G1")]
 pub struct BadGrantNumber;
@@ -53,20 +53,20 @@ impl From<GrantNumber> for String {
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
     Thread(ThreadId),
-    /// In one thread, up to a moment.
+    /// In one thread, until a time.
     Until {
         thread: ThreadId,
         /// The first moment at which it no longer holds.
         until: Timestamp,
     },
-    /// Everywhere in the project, for commands of a shape.
+    /// In the whole project, for commands of a shape.
     Shape,
-    /// Everywhere in the project, as a rule.
+    /// In the whole project, as a rule.
     Project,
 }
 
 impl Reach {
-    /// The thread it is bound to.
+    /// The thread it is limited to.
     pub const fn thread(&self) -> Option<&ThreadId> {
         match self {
             Self::Thread(thread) | Self::Until { thread, .. } => Some(thread),
@@ -82,7 +82,7 @@ impl Reach {
         }
     }
 
-    /// The word for it in files and answers, that of the scope it came from.
+    /// Its name in files and answers: that of the scope it came from.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Thread(_) => "thread",
@@ -96,20 +96,18 @@ impl Reach {
 /// A grant in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantSummary {
-    /// What people call it.
     pub number: GrantNumber,
-    /// The tool it is for.
     pub tool: String,
-    /// Which commands; none means every call of the tool.
+    /// The command shapes; empty means every call of the tool.
     pub commands: Vec<String>,
-    /// Where and how long.
+    /// Where and how long it holds.
     pub reach: Reach,
-    /// Whose message led to the question.
+    /// The author of the message that led to the approval.
     pub requested_by: Option<AuthorId>,
     pub by: Option<AuthorId>,
-    /// When, RFC 3339.
+    /// When it was given, RFC 3339.
     pub at: String,
-    /// What they were shown.
+    /// The summary that the approver was shown.
     pub summary: String,
 }
 

@@ -1,4 +1,4 @@
-//! Identities. Each has one fallible constructor, so that every value is valid.
+//! Ids. Each has one fallible constructor, so that every value is valid.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,19 +8,19 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-/// What stays as it is inside an id: everything else, `:` included, is percent-encoded.
+/// Characters that are not escaped inside an id: everything else, `:` included, is percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Longest file name an id may become; leaves room for a suffix such as `.jsonl` under the usual limit of 255 bytes.
+/// Longest file name of an id; leaves space for a suffix such as `.jsonl` under the usual limit of 255 bytes.
 const MAX_FILE_NAME: usize = 245;
 
-/// A text that is not the id it was taken for.
+/// The text is not a valid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadId {
-    /// The shape is wrong.
+    /// The format is wrong.
     #[error("{0:?} is not a valid id: expected {1}")]
     Shape(String, &'static str),
-    /// It cannot become a file name.
+    /// It is too long for a file name.
     #[error(
         "the id is too long: it makes a file name of {0} bytes of at most {MAX_FILE_NAME}, where a letter or digit \
          takes 1, another ASCII character up to 5 and a Chinese one 15"
@@ -28,13 +28,12 @@ pub enum BadId {
     TooLong(usize),
 }
 
-/// The short lower-case name of a place people talk in, such as `web`.
+/// The short lower-case name of a platform, such as `web`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Platform(Arc<str>);
 
 impl Platform {
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -52,7 +51,7 @@ impl FromStr for Platform {
     }
 }
 
-/// Where a conversation lives: `platform:chat:id[:topic:id][:user:id]`.
+/// The id of a conversation: `platform:chat:id[:topic:id][:user:id]`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ThreadId {
@@ -71,7 +70,7 @@ impl ThreadId {
         Self::build(platform, chat, Some(topic), None)
     }
 
-    /// The same place, seen by one person only.
+    /// One person's own thread in this chat.
     pub fn for_user(&self, user: &str) -> Result<Self, BadId> {
         format!("{}:user:{}", self.text, encode(user)).parse()
     }
@@ -96,7 +95,6 @@ impl ThreadId {
         if length > MAX_FILE_NAME { Err(BadId::TooLong(length)) } else { Ok(id) }
     }
 
-    /// The platform it belongs to.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -118,17 +116,16 @@ impl ThreadId {
         self.text.split(':').nth_back(1) == Some("user")
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// A file name that stands for this thread and no other.
+    /// A file name that is unique for this thread.
     pub fn file_name(&self) -> String {
         encode(&self.text)
     }
 
-    /// The thread that a file name stands for.
+    /// Parses a file name made by [`Self::file_name`].
     pub fn from_file_name(name: &str) -> Result<Self, BadId> {
         let id: Self = decode(name).parse()?;
         if id.file_name() == name { Ok(id) } else { Err(BadId::Shape(clip(name), THREAD_SHAPE)) }
@@ -158,13 +155,13 @@ impl FromStr for ThreadId {
     }
 }
 
-/// Who spoke: `platform:user:id`, by the platform's own id, never by a name.
+/// The id of an author: `platform:user:id`, with the platform's own id, never a display name.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AuthorId(Arc<str>);
 
 impl AuthorId {
-    /// A file name that stands for this person and no other. A long one ends in a digest of all of it, behind a sign that
+    /// A file name that is unique for this person. A long one ends in a digest of the whole id, after a character that
     /// no other name has.
     pub fn file_name(&self) -> String {
         let name = encode(self.as_str());
@@ -186,12 +183,10 @@ impl AuthorId {
         Ok(Self(format!("{}:user:{}", platform.as_str(), encode(user)).into()))
     }
 
-    /// The platform they speak on.
     pub fn platform(&self) -> Platform {
         Platform(self.0.split(':').next().unwrap_or_default().into())
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -213,12 +208,12 @@ impl FromStr for AuthorId {
 #[serde(try_from = "String", into = "String")]
 pub struct MessageId(Arc<str>);
 
-/// One run of the agent: what it was asked, what it did, what it said.
+/// The id of one run: the messages it answers, its calls and its answer.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CorrelationId(Arc<str>);
 
-/// One tool call, as the model (or, where it gave none, we) named it.
+/// The id of one tool call, from the model or, where it gave none, generated.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ToolCallId(Arc<str>);
@@ -238,12 +233,11 @@ pub(super) fn clip(raw: &str) -> String {
 macro_rules! text_id {
     ($($name:ident),*) => {$(
         impl $name {
-            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// An id of our own making, from texts that are known to be good.
+            /// A generated id, from texts that are known to be valid.
             pub(crate) fn made(prefix: &str, unique: &str) -> Self {
                 Self(format!("{prefix}{unique}").into())
             }

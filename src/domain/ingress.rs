@@ -1,13 +1,11 @@
-//! What comes in: one shape for every platform.
+//! Inbound events: one type for every platform.
 
 use super::{Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ThreadId, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     pub id: AuthorId,
-    /// What people call them.
     pub name: Option<String>,
-    /// What is vouched for about them.
     pub role: AuthorRole,
 }
 
@@ -23,14 +21,14 @@ pub enum AuthorRole {
         /// Whether they administer the chat as well.
         admin: bool,
     },
-    /// A person who was let in only to talk.
+    /// A person with access only to talk.
     Guest,
     /// The person is unknown: a bot, a channel, an anonymous administrator. Never decides anything.
     Anonymous,
 }
 
 impl AuthorRole {
-    /// What is left of it once the access book has spoken.
+    /// The role combined with the role in the access records.
     pub const fn with(self, role: Option<Role>) -> Self {
         match (self, role) {
             (Self::Anonymous, _) => Self::Anonymous,
@@ -42,7 +40,7 @@ impl AuthorRole {
         }
     }
 
-    /// Whether the access book calls them an owner.
+    /// Whether the access records list the author as an owner.
     pub const fn is_owner(self) -> bool {
         matches!(self, Self::Owner { .. })
     }
@@ -57,37 +55,35 @@ pub enum ChatKind {
     Group,
 }
 
-/// A file that came with a message, already where tools and people can reach it.
+/// A file of an inbound message, already stored where tools and people can read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboundFile {
     pub media_type: String,
     /// A `data:`, `https:` or `/api/files/…` address.
     pub url: String,
-    /// Its name, where it had one.
     pub name: Option<String>,
 }
 
-/// A message: words, files, or both.
+/// A message: text, files, or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     pub text: String,
-    /// What came with them.
     pub files: Vec<InboundFile>,
-    /// Heard but not meant for the agent: kept as context, never answered.
+    /// Not addressed to the agent: kept as context, never answered.
     pub context_only: bool,
     /// The message it replies to.
     pub quoted: Option<Quoted>,
-    /// Whose words these are, where they were passed on.
+    /// The original author, where the message was forwarded.
     pub forwarded_from: Option<String>,
-    /// The words with what is struck through, quoted or code marked as in Markdown, where the platform keeps that apart
-    /// from the text. Decisions are read from this.
+    /// The text with strikethrough, quotes and code marked as in Markdown, where the platform sends formatting
+    /// separately. Decisions are read from this.
     pub marked_up: Option<String>,
-    /// Written earlier or by a program: a scheduled message, an automatic answer, the result of an inline bot.
+    /// Not written by hand at this time: a scheduled message, an automatic answer, the result of an inline bot.
     pub automatic: bool,
 }
 
 impl Said {
-    /// The words that a decision may be read from.
+    /// The text that a decision may be read from.
     pub fn decision_text(&self) -> &str {
         self.marked_up.as_deref().unwrap_or(&self.text)
     }
@@ -98,9 +94,9 @@ impl Said {
 pub struct Quoted {
     /// The platform's own id of it.
     pub platform_message: String,
-    /// What people call its author.
+    /// The display name of its author.
     pub author: Option<String>,
-    /// Its words, or the part of them that was pointed at; cut to a readable length.
+    /// Its text, or the quoted part of it; cut to a readable length.
     pub text: String,
 }
 
@@ -110,29 +106,28 @@ pub enum IngressKind {
     /// The author edited a message; `message` is the id of the original. A message that was
     /// answered already is recorded as corrected, and not answered again.
     Edited(Said),
-    /// The author changed the last question and wants a new answer. `message` is its id.
+    /// The author edited the last question and wants a new answer. `message` is its id.
     Revised(Said),
     /// The author wants another answer to the last question, or to the one with this id.
     Regenerate(Option<MessageId>),
-    /// A word for the daemon.
     Command(CommandInvocation),
     /// A decision by approval id: a button, the console, the API.
     Decision(Decision),
 }
 
-/// An answer to a question, by its id.
+/// An answer to an approval, by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub approval: ApprovalId,
     pub answer: Answer,
     pub reason: Option<String>,
-    /// From where: `button`, `http`, `console`, `cli`.
+    /// The surface: `button`, `http`, `console`, `cli`.
     pub via: String,
     /// Whether the decision came with the operator's token, which may decide anything.
     pub operator: bool,
 }
 
-/// One thing that happened on a platform.
+/// One event of a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngressEvent {
     pub thread: ThreadId,
@@ -141,7 +136,7 @@ pub struct IngressEvent {
     pub message: MessageId,
     /// The platform's own id of the message.
     pub platform_message: String,
-    /// When, by the platform's clock.
+    /// By the platform's clock.
     pub at: Timestamp,
     pub chat: ChatKind,
     pub kind: IngressKind,

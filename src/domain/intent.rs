@@ -1,4 +1,4 @@
-//! What goes out: core says what is meant, an adapter decides how it looks.
+//! Outbound intents: core says what is meant, an adapter decides how it is shown.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,78 +9,72 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Intent {
-    /// The agent's words, as CommonMark.
+    /// The agent's answer, as CommonMark.
     AssistantText {
         /// The whole text, or one chunk of it once it is in the outbox.
         text: String,
     },
-    /// The answer so far, while it is being written. Never kept: a later one replaces it.
-    AssistantDelta {
-        /// The text so far.
-        text: String,
-    },
-    /// What is going on. Never kept.
+    /// The answer so far. Never stored: a later delta replaces it.
+    AssistantDelta { text: String },
+    /// Progress of the run. Never stored.
     Progress {
         text: String,
-        /// The call it tells of, where it is one.
+        /// The call it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call_id: Option<ToolCallId>,
     },
     /// Typing indicator. Never stored.
     Typing,
-    /// A question to a person before something risky is done.
+    /// A question to a person before a risky call.
     ApprovalRequest {
-        /// Its own id, for buttons.
+        /// Its id, for buttons.
         approval_id: ApprovalId,
-        /// What people call it: `A1`.
+        /// The number people see: `A1`.
         number: String,
         kind: ApprovalKind,
         /// The language of the person who is asked.
         language: Language,
-        /// What would be done, in one line.
+        /// The call in one line.
         summary: String,
-        /// How dangerous it looks.
         risk: Risk,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
-        /// What can be answered, in the person's language.
+        /// The possible answers, in the person's language.
         suggested_replies: Vec<String>,
-        /// Until when, RFC 3339.
+        /// RFC 3339.
         expires_at: String,
     },
-    /// A question was answered, or needs no answer any more.
+    /// An approval was settled.
     ApprovalResolved {
         approval_id: ApprovalId,
-        /// What became of it and who decided, in the person's language.
+        /// The outcome and who decided, in the person's language.
         text: String,
     },
-    /// A file, to be seen or kept.
+    /// A file.
     Attachment {
         file: StoredFile,
-        /// What it is called.
+        /// The file name for people.
         name: String,
         media_type: String,
-        /// How it is best shown.
+        /// How to show it.
         kind: AttachmentKind,
-        /// Words that go with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
     },
     Error {
-        /// What sort of trouble.
         kind: ErrorKind,
         /// What happened and what to do, in the person's language.
         text: String,
-        /// Whether trying again may help.
+        /// Whether a retry may help.
         retryable: bool,
     },
 }
 
-/// How a file is best shown.
+/// How to show a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttachmentKind {
-    /// As a file to keep.
+    /// As a file to download.
     File,
     Image,
     /// As a voice message.
@@ -91,27 +85,25 @@ pub enum AttachmentKind {
 #[serde(rename_all = "camelCase")]
 pub struct OutboundIntent {
     pub thread_id: ThreadId,
-    /// The run it belongs to.
     pub correlation_id: CorrelationId,
-    /// The platform's id of the message it answers.
+    /// The platform's id of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
     pub intent: Intent,
 }
 
-/// One delivery. It is derived from the message it carries, so that the same chunk always has the same
-/// id, also after a restart.
+/// The id of a delivery. It is derived from its message, so that the same chunk always has the same id, also after a
+/// restart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeliveryId(String);
 
 impl DeliveryId {
-    /// The `index`th chunk of what `source` says.
+    /// The id of the `index`th chunk of the message `source`.
     pub fn new(source: &str, index: usize) -> Self {
         Self(format!("{source}#{index}"))
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,18 +1,18 @@
-//! What is remembered from one conversation to the next.
+//! Memory and tasks that outlive a conversation.
 
 use super::AuthorId;
 
-/// Whom something is remembered for.
+/// The scope of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryScope {
-    /// Everybody who speaks with the agent.
+    /// Shared by all threads.
     Project,
-    /// One person, in private.
+    /// One person, in private threads.
     Person(AuthorId),
 }
 
 impl MemoryScope {
-    /// The file it is in, from the state directory down.
+    /// Its file, relative to the state directory.
     pub fn file(&self) -> String {
         match self {
             Self::Project => "memory/project.md".to_owned(),
@@ -21,19 +21,18 @@ impl MemoryScope {
     }
 }
 
-/// What is remembered for somebody, as it stands in the file.
+/// The stored memory of a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     pub text: String,
-    /// Whether the file has more than is read.
+    /// Whether the file is longer than what was read.
     pub cut: bool,
 }
 
-/// A task as it stands in its file.
+/// A stored task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNote {
-    /// The name of the file.
     pub file: String,
-    /// Its first heading, or the name of the file without its ending.
+    /// Its first heading, or the file name without its extension.
     pub title: String,
 }

@@ -1,4 +1,4 @@
-//! The words of the trade: ids, times, events and intents. No IO, no runtime, no platform.
+//! The vocabulary of the domain: ids, times, events and intents. No IO, no runtime, no platform.
 
 mod approval;
 mod approval_file;

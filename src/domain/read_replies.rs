@@ -1,4 +1,4 @@
-//! Who reads a reply to a question.
+//! Who reads a reply to an approval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

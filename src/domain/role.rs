@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Role {
     /// Like the owners in the settings.
     Owner,
-    /// May talk, and may answer questions that their own messages led to.
+    /// May talk, and may answer approvals that their own messages led to.
     #[default]
     Member,
     /// May talk. Approvals of what a guest asks for need another person.
@@ -16,7 +16,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role there is.
     pub const ALL: [Self; 3] = [Self::Owner, Self::Member, Self::Guest];
 
     pub const fn name(self) -> &'static str {

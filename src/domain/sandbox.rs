@@ -1,31 +1,31 @@
-//! What keeps commands in, as people are told it.
+//! The state of the sandbox, as reported to people.
 
 use serde::Serialize;
 
-/// How well commands are kept in.
+/// The level of isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxLevel {
     Full,
-    /// Kept in, with the gaps that the reasons name.
+    /// Isolated, except for the gaps in `reasons`.
     Partial,
-    /// Not at all: this machine has nothing to do it with.
+    /// Not isolated: this machine has no means for it.
     Unavailable,
-    /// Not at all: the operator wants it so.
+    /// Not isolated: turned off in the settings.
     Off,
 }
 
-/// What keeps commands in.
+/// The state of the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxReport {
     pub level: SandboxLevel,
-    /// By what, in a word: `namespaces`, `rules`, `nothing`.
+    /// The mechanism: `namespaces`, `rules`, `nothing`.
     pub by: &'static str,
-    /// The version of Landlock; 0 without.
+    /// The Landlock version; 0 without Landlock.
     pub landlock: u8,
-    /// Whether commands do not run at all where nothing keeps them in.
+    /// Whether commands are refused where there is no isolation.
     pub required: bool,
-    /// Why it is not more.
+    /// Why the level is not higher.
     pub reasons: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! A file that belongs to a thread: what came with a message, or was sent with an answer.
+//! The files of a thread: attachments of inbound and outbound messages.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{BadId, ThreadId};
 /// Longest name; leaves space for the prefix that makes it unique.
 const MAX_NAME: usize = 120;
 
-/// Where a thread's file is, below the folder of all files.
+/// The location of a thread's file, below the folder of all files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct StoredFile {
@@ -34,8 +34,7 @@ impl TryFrom<Unchecked> for StoredFile {
 }
 
 impl StoredFile {
-    /// The file that people call `shown`, made unique by a prefix. Characters that a file
-    /// name may not have are replaced.
+    /// A file with this display name, made unique by a prefix. Characters that are invalid in file names are replaced.
     pub fn new(thread: ThreadId, before: &str, shown: &str) -> Self {
         let plain = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
         let whole: String = before.chars().chain(shown.chars()).map(plain).collect();
@@ -58,14 +57,14 @@ impl StoredFile {
         PathBuf::from(self.thread.file_name()).join(&self.name)
     }
 
-    /// Where it is served.
+    /// Its URL path.
     pub fn url(&self) -> String {
         let name = utf8_percent_encode(&self.name, NON_ALPHANUMERIC);
         format!("/api/files/{}/{name}", self.thread.file_name())
     }
 }
 
-/// A name cut in its middle, so that its ending still tells what it is.
+/// A name shortened in its middle, so that the extension stays.
 fn shortened(name: &str) -> String {
     if name.len() <= MAX_NAME {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! A moment, in whole milliseconds since the epoch. It is handed in; nothing here asks a clock.
+//! A time in whole milliseconds since the epoch. Passed in; nothing here reads a clock.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Timestamp {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
-    /// RFC 3339 in UTC, as it stands in every file and answer of ours.
+    /// RFC 3339 in UTC, the format of all files and answers.
     pub fn rfc3339(self) -> String {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or_default().to_string()
     }
@@ -32,12 +32,11 @@ impl Timestamp {
         self.rfc3339().chars().take(10).collect()
     }
 
-    /// Reads RFC 3339; nothing where it is none.
+    /// Parses RFC 3339.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
     }
 
-    /// So many milliseconds later.
     #[must_use]
     pub fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))

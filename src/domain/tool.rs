@@ -1,43 +1,40 @@
-//! What a tool is, told to a model and to the turn.
+//! The description of a tool, for the model and for the turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a call may do to the world; it decides what happens after a crash.
+/// The effects of a call; they decide what happens after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effects {
-    /// Only looks: may simply run again.
+    /// No side effects: may be repeated.
     ReadOnly,
-    /// Changes something: never runs twice for one call.
+    /// Side effects: never runs twice for one call.
     SideEffects,
-    /// Says something to people: run twice, the same call says it once.
+    /// Posts a message: repeated, the same call posts it once.
     Speaks,
 }
 
 /// A tool as the model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Its name, `snake_case`.
     pub name: &'static str,
-    /// What it is for.
     pub description: String,
     /// JSON Schema of its arguments: draft 7, self-contained.
     pub parameters: Value,
-    /// What a call may do.
     pub effects: Effects,
 }
 
-/// What a call may do to files; how it came to that was decided before.
+/// What a call may do to files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Not approved by a person: read, and write nowhere.
+    /// Not approved by a person: read only.
     ReadOnly,
-    /// Approved: write inside the project, and nowhere else.
+    /// Approved: write inside the project only.
     ProjectWritable,
 }
 
-/// Whether a call may reach other machines.
+/// Whether a call may use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
@@ -45,7 +42,7 @@ pub enum Network {
     On,
 }
 
-/// What one call was given leave to do.
+/// The permissions of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permit {
     pub class: Class,

@@ -1,4 +1,4 @@
-//! What a message does that arrives while a question waits for an answer.
+//! What a message does that arrives while an approval is pending.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

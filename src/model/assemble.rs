@@ -1,4 +1,4 @@
-//! Chunks to a completion, and to what can be shown on the way. Pure: no clock, no socket.
+//! Assembles stream chunks to a completion and to deltas. Pure: no clock, no socket.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use super::think::{ThinkSplitter, Told};
 use super::wire::Chunk;
 use crate::ports::{Completion, Ids, ModelDelta, Usage};
 
-/// How many bytes of words, thinking and calls one answer may have. No model means to say more, and all of it is
-/// kept in memory and in the thread.
+/// Largest answer, of text, reasoning and calls, in bytes. No model intends to write more, and all of it is kept in
+/// memory and in the thread.
 pub(crate) const MAX_KEPT: usize = 2 * 1024 * 1024;
 
-/// Joins the chunks of one answer. All that it gives to be shown is in the completion, in the same order.
+/// Joins the chunks of one answer. All its deltas are in the completion, in the same order.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     splitter: ThinkSplitter,
@@ -27,7 +27,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Nothing has come yet. `taken` are the call ids that the conversation has used already.
+    /// An empty answer. `taken` are the call ids that the conversation has used already.
     pub(crate) fn new(ids: Arc<dyn Ids>, taken: HashSet<String>) -> Self {
         Self {
             splitter: ThinkSplitter::default(),
@@ -41,7 +41,7 @@ impl Assembler {
         }
     }
 
-    /// Takes a chunk and gives what can be shown of it. An error in the chunk is the caller's business.
+    /// Adds a chunk and returns its deltas. The caller handles an error in the chunk.
     pub(crate) fn feed(&mut self, chunk: Chunk) -> Vec<ModelDelta> {
         self.usage = chunk.usage.or(self.usage);
         let Some(piece) = chunk.piece else { return Vec::new() };
@@ -67,27 +67,27 @@ impl Assembler {
         deltas
     }
 
-    /// Why the server says that the answer ended, once it has said so.
+    /// The server's finish reason, once it was sent.
     pub(crate) fn finish_reason(&self) -> Option<&str> {
         self.finish.as_deref()
     }
 
-    /// Whether the server gave any answer at all, be it an empty one.
+    /// Whether the server sent any answer, possibly an empty one.
     pub(crate) const fn answered(&self) -> bool {
         self.any_choice
     }
 
-    /// No more of the answer is to be read, be it that there is more.
+    /// Stops reading the answer, whether or not there is more.
     pub(crate) const fn cut(&mut self) {
         self.cut = true;
     }
 
-    /// Whether the answer was longer than what is kept of it.
+    /// Whether the answer exceeded the size limit.
     pub(crate) const fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// There is no more: the last things to show, and all of it.
+    /// The last deltas, and the completion.
     pub(crate) fn finish(mut self) -> (Vec<ModelDelta>, Completion) {
         let mut deltas = Vec::new();
         if let Some(told) = self.splitter.finish() {
@@ -107,12 +107,12 @@ impl Assembler {
         (deltas, completion)
     }
 
-    /// How many bytes there is room for.
+    /// The remaining size.
     fn room(&self) -> usize {
         MAX_KEPT.saturating_sub(self.text.len() + self.reasoning.len() + self.calls.size())
     }
 
-    /// As much of a text as there is room for. What does not fit is the end of the answer.
+    /// As much of a text as fits. The rest of the answer is cut.
     fn fitting(&mut self, mut text: String) -> String {
         let room = if self.cut { 0 } else { self.room() };
         if text.len() > room {
@@ -254,7 +254,7 @@ mod tests {
             json!({"id": "a", "function": {"name": "f", "arguments": "{\"x\":2}"}}),
         ]);
         let ids: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
-        // The fourth piece continues the second call, whose server calls it the same; the fifth begins another.
+        // The fourth piece continues the second call, for which the server uses the same id; the fifth begins another.
         assert_eq!(ids, ["a", "call_0", "call_1", "call_2"]);
     }
 
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(deltas.len(), 4);
     }
 
-    /// An answer that is longer than what is kept, in pieces of 64 KiB.
+    /// An answer beyond the size limit, in pieces of 64 KiB.
     fn endless(piece: impl Fn(&str) -> Value) -> Vec<Value> {
         let letters = "x".repeat(64 * 1024);
         (0..MAX_KEPT / letters.len() + 2).map(|_| delta(piece(&letters))).collect()
@@ -384,7 +384,7 @@ mod tests {
         (text, reasoning, calls)
     }
 
-    /// The pieces of a text, cut at these places.
+    /// A text split at these positions.
     fn cut(text: &str, cuts: &[prop::sample::Index]) -> Vec<String> {
         let chars: Vec<char> = text.chars().collect();
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
@@ -393,7 +393,7 @@ mod tests {
         places.windows(2).map(|pair| chars[pair[0]..pair[1]].iter().collect()).collect()
     }
 
-    /// A stream that says these things, cut at these places.
+    /// A stream of this content, split at these positions.
     fn stream(
         reasoning: &str,
         content: &str,

@@ -1,4 +1,4 @@
-//! From settings to a model.
+//! Builds a model from settings.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::ports::{Clock, Ids, Model};
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub http: Http,
-    /// Ids for tool calls that came without one.
+    /// Ids for tool calls without one.
     pub ids: Arc<dyn Ids>,
-    /// The time, for servers that name a date to come back at.
+    /// For `Retry-After` headers with a date.
     pub clock: Arc<dyn Clock>,
 }
 
 #[derive(Clone, Debug)]
 pub enum ModelKind {
     Offline,
-    /// One on a server.
+    /// A model on a server.
     Server(ModelSpec),
 }
 
-/// A model that asks `primary`, and where that fails the `fallbacks` in their order. Does no IO.
+/// A model that calls `primary`, and on failure the `fallbacks` in order. Does no IO.
 pub fn build(primary: &ModelKind, fallbacks: &[ModelKind], shared: &Shared) -> Arc<dyn Model> {
     let first = one(primary, shared);
     if fallbacks.is_empty() {

@@ -1,4 +1,4 @@
-//! Tool calls that come in pieces, joined. Pure.
+//! Joins the pieces of streamed tool calls. Pure.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use super::wire::{CallKey, CallPiece};
 use crate::domain::ToolCallId;
 use crate::ports::{CallDelta, Ids, ModelDelta, ToolCall};
 
-/// The name of a call whose server never named a tool. No tool has it, so the model is told of its mistake.
+/// The name of a call without a tool name. No tool has it, so the model gets an error.
 const UNNAMED: &str = "unnamed";
 
-/// What a call costs beside its letters; so calls without letters have a bound too.
+/// The size of a call beside its text, so that empty calls are bounded too.
 pub(crate) const CALL_COST: usize = 64;
 
-/// The calls of one step, as far as they have come.
+/// The calls of one step so far.
 #[derive(Debug)]
 pub(crate) struct Calls {
     ids: Arc<dyn Ids>,
     taken: HashSet<String>,
     calls: Vec<Growing>,
-    /// How many bytes all of them have.
+    /// The size of all of them in bytes.
     size: usize,
 }
 
 #[derive(Debug)]
 struct Growing {
     key: CallKey,
-    /// The id the server uses for it.
+    /// The server's id for it.
     given: Option<String>,
-    /// Our own word for it, from the moment it was first shown.
+    /// Our id for it, set with its first delta.
     id: Option<ToolCallId>,
     name: String,
     arguments: String,
@@ -39,17 +39,17 @@ struct Growing {
 }
 
 impl Calls {
-    /// No calls yet. `taken` are the ids that earlier steps have used.
+    /// No calls. `taken` are the ids that earlier steps have used.
     pub(crate) fn new(ids: Arc<dyn Ids>, taken: HashSet<String>) -> Self {
         Self { ids, taken, calls: Vec::new(), size: 0 }
     }
 
-    /// How many bytes the calls have, and what they cost beside their letters.
+    /// The size of the calls in bytes.
     pub(crate) const fn size(&self) -> usize {
         self.size
     }
 
-    /// Takes a piece of a call and tells what can be shown of it.
+    /// Adds a piece of a call and returns its delta.
     pub(crate) fn feed(&mut self, piece: CallPiece) -> Option<ModelDelta> {
         if piece.id.is_none() && piece.name.is_none() && piece.arguments.is_empty() {
             return None;
@@ -69,8 +69,8 @@ impl Calls {
         self.show(index)
     }
 
-    /// Ends the step: what was never named is shown after all. In an answer that was `cut`, a call without
-    /// arguments is one whose arguments did not come any more: it must not be taken for a call that wants none.
+    /// Ends the step: calls without a name are shown as well. In an answer that was `cut`, a call without arguments is
+    /// incomplete: it must not be taken for a call that needs none.
     pub(crate) fn finish(mut self, cut: bool) -> (Vec<ModelDelta>, Vec<ToolCall>) {
         let mut deltas = Vec::new();
         for index in 0..self.calls.len() {
@@ -89,7 +89,7 @@ impl Calls {
         (deltas, calls.collect())
     }
 
-    /// The place of the call that a piece belongs to; a new one where it begins a call.
+    /// The index of the call that a piece belongs to; a new one where it begins a call.
     fn place_of(&mut self, piece: &CallPiece) -> usize {
         let known = match piece.key {
             CallKey::Index(_) | CallKey::Legacy => self
@@ -103,7 +103,7 @@ impl Calls {
                     .iter()
                     .rposition(|call| call.given.as_ref() == Some(id))
                     .filter(|at| !self.repeats(*at, piece)),
-                // Without number and id, a name begins a call and anything else belongs to the last one.
+                // Without index and id, a name begins a call and anything else belongs to the last one.
                 None if piece.name.is_some() => None,
                 None => self.calls.len().checked_sub(1),
             },
@@ -122,19 +122,20 @@ impl Calls {
         })
     }
 
-    /// Some servers number every call 0: another id and another name are another call.
+    /// Some servers use index 0 for every call: another id and another name mean another call.
     fn begins_anew(&self, at: usize, piece: &CallPiece) -> bool {
         let (Some(call), Some(id)) = (self.calls.get(at), &piece.id) else { return false };
         piece.name.is_some() && call.given.as_ref().is_some_and(|given| given != id)
     }
 
-    /// Some servers give every call the same id: named again, with new arguments behind whole ones, it is another.
+    /// Some servers use the same id for every call: a name again, with new arguments after complete ones, means another
+    /// call.
     fn repeats(&self, at: usize, piece: &CallPiece) -> bool {
         let whole = |call: &Growing| serde_json::from_str::<Value>(&call.arguments).is_ok();
         piece.name.is_some() && !piece.arguments.is_empty() && self.calls.get(at).is_some_and(whole)
     }
 
-    /// What is new of a call, once its tool is known.
+    /// The delta of a call, once its tool is known.
     fn show(&mut self, index: usize) -> Option<ModelDelta> {
         let call = self.calls.get_mut(index).filter(|call| !call.name.is_empty())?;
         let first = call.id.is_none();
@@ -156,7 +157,7 @@ impl Calls {
     }
 }
 
-/// Nothing means no arguments; JSON inside a JSON text is taken out of it.
+/// An empty text means no arguments; JSON inside a JSON string is unwrapped.
 fn arguments_of(raw: String) -> Result<Value, String> {
     if raw.trim().is_empty() {
         return Ok(json!({}));

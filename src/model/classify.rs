@@ -1,5 +1,5 @@
-//! What a failed call means for people. Pure: what the server or the network said goes in, a kind of trouble and
-//! a line for the operator come out. Neither ever holds the key.
+//! Classifies a failed call. Pure: maps the server's or the network's error to an error kind and a line for the
+//! operator. Neither contains the key.
 
 use super::failure::Failure;
 use super::said::{Said, shorten};
@@ -49,7 +49,7 @@ fn of_status(status: u16, said: &Said) -> ErrorKind {
     }
 }
 
-/// An error that came with a good status, or in the middle of a stream.
+/// An error in a successful response, or in the middle of a stream.
 fn of_report(said: &Said) -> ErrorKind {
     if let Some(code) = said.code {
         return of_status(code, said);
@@ -69,7 +69,7 @@ fn of_report(said: &Said) -> ErrorKind {
     }
 }
 
-/// What the operator may want to look at.
+/// A hint for the operator.
 const fn hint(status: u16, kind: ErrorKind) -> &'static str {
     match (status, kind) {
         (404, _) => {
@@ -81,7 +81,7 @@ const fn hint(status: u16, kind: ErrorKind) -> &'static str {
     }
 }
 
-/// Servers like to repeat the key they refuse.
+/// Removes the key: servers often repeat the key they refuse.
 fn without_key(text: String, key: Option<&str>) -> String {
     match key {
         Some(key) if !key.is_empty() => text.replace(key, "***"),

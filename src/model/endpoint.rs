@@ -1,14 +1,14 @@
-//! Where requests go and what they carry, in async-openai's terms.
+//! The address and headers of requests, for async-openai.
 //!
-//! Its own configuration reads the environment, sends an empty bearer token where there is no key, and panics on
-//! a key that cannot stand in a header. This one does none of that.
+//! async-openai's own configuration reads the environment, sends an empty bearer token where there is no key, and
+//! panics on a key that is no valid header. This one does not.
 
 use async_openai::config::Config;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-/// A server's address and the headers it wants.
+/// A server's address and headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     base: String,
@@ -16,13 +16,13 @@ pub(crate) struct Endpoint {
     key: SecretString,
 }
 
-/// The key holds characters that cannot be sent.
+/// The key contains characters that are invalid in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the api key holds characters that no header may carry; was it pasted whole, without line breaks?")]
 pub(crate) struct BadKey;
 
 impl Endpoint {
-    /// Checks the key and trims the address: a slash at its end, or the whole path, is often pasted along.
+    /// Checks the key and trims the address: people often paste a trailing slash, or the whole path.
     pub(crate) fn new(base_url: &str, key: Option<&SecretString>) -> Result<Self, BadKey> {
         let base = base_url.trim().trim_end_matches('/');
         let base = base.strip_suffix("/chat/completions").unwrap_or(base).trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! Several models as one: where the first cannot, the next may.
+//! Several models as one: calls the next one when one fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt}
 /// A receiver that takes no delta for this long is treated as closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Asks a model, and where it fails, the others in their order. Each has its own time. What a model showed before it
-/// failed is withdrawn.
+/// Calls a model, and on failure the others in order. Each has its own deadline. The output of a model that failed is
+/// withdrawn.
 #[derive(Debug)]
 pub struct FallbackModel {
     first: Arc<dyn Model>,
@@ -21,7 +21,7 @@ pub struct FallbackModel {
 }
 
 impl FallbackModel {
-    /// `others` in the order in which they are asked.
+    /// `others` in the order of the calls.
     pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
         Self { first, others }
     }
@@ -50,7 +50,7 @@ impl FallbackModel {
                 Ok(completion) => return Ok(completion),
                 Err(error) => {
                     kind = error.kind;
-                    // The first model's trouble is the one to mend; the others' are told along.
+                    // The first model's error is the one to fix; the others' details are appended.
                     failed.detail = format!("{}; {}", failed.detail, error.detail);
                 }
             }
@@ -73,7 +73,7 @@ impl Model for FallbackModel {
     }
 }
 
-/// Whether another model may succeed where one failed so. A fault of our own would only repeat itself.
+/// Whether another model may succeed after this error. An internal error would only repeat itself.
 const fn may_do_elsewhere(kind: ErrorKind) -> bool {
     match kind {
         ErrorKind::Auth
@@ -89,7 +89,7 @@ const fn may_do_elsewhere(kind: ErrorKind) -> bool {
     }
 }
 
-/// Passes on what the models show, and remembers whether they did.
+/// Forwards the models' deltas, and records whether there were any.
 struct Relay<'a> {
     live: &'a mpsc::Sender<ModelDelta>,
     shown: bool,
@@ -116,7 +116,7 @@ impl Relay<'_> {
 
     async fn pass(&mut self, delta: ModelDelta) {
         match delta {
-            // One word about retries is enough, whichever model it is about.
+            // One notice about retries is enough, for all models.
             ModelDelta::Trouble { .. } if self.told => return,
             ModelDelta::Trouble { .. } => self.told = true,
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput(_) => self.shown = true,
@@ -135,7 +135,7 @@ impl Relay<'_> {
 mod tests {
     use super::*;
 
-    /// Shows these deltas, then ends so.
+    /// Streams these deltas, then returns this result.
     #[derive(Debug)]
     struct Scripted(&'static str, Vec<ModelDelta>, Result<Completion, ModelError>);
 

@@ -1,23 +1,23 @@
-//! A person's file as an item that a model can read. Pure.
+//! Converts a person's file to a content item for the model. Pure.
 //!
-//! What a file holds is only known where it is given as a `data:` address. A type that no model reads is described
-//! in one line; its content never enters the prompt.
+//! The content is known only for a `data:` URL. A type that no model reads is described in one line; its content never
+//! enters the prompt.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Value, json};
 
-/// How many bytes of a text file the model is shown.
+/// Most bytes of a text file in the prompt.
 const MAX_TEXT: usize = 256 * 1024;
 
-/// Base64 as people write it: with or without padding.
+/// Base64 with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The item for a file of this type at this address.
+/// The item for a file of this type at this URL.
 pub(crate) fn item(media_type: &str, url: &str, name: Option<&str>) -> Value {
     let shown_name = name.unwrap_or("unnamed");
     let Some(data) = url.strip_prefix("data:") else {
@@ -47,7 +47,7 @@ fn audio(format: &str, bytes: &[u8]) -> Value {
     json!({ "type": "input_audio", "input_audio": { "data": BASE64.encode(bytes), "format": format } })
 }
 
-/// What a `data:` address holds, given all that stands behind the scheme.
+/// The content of a `data:` URL, given the part after the scheme.
 fn decode(data: &str) -> Option<Vec<u8>> {
     let (head, payload) = data.split_once(',')?;
     let bytes: Vec<u8> = percent_encoding::percent_decode_str(payload).collect();

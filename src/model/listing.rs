@@ -1,4 +1,4 @@
-//! The models a server offers (`GET /models`), with the day on which it shuts each down, where it says so.
+//! The models that a server offers (`GET /models`), with their shutdown dates where the server reports them.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use crate::http_client::{Http, whole_story};
 
-/// How long a server may take to list its models.
+/// Deadline of the request.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// The longest list that is read.
+/// Largest list.
 const MAX_BYTES: usize = 4 << 20;
-/// How many alternatives are named.
+/// Most alternatives in a hint.
 const ALTERNATIVES: usize = 5;
-/// A model that is shut down sooner than this is no alternative.
+/// A model with fewer days left is no alternative.
 const LASTING_DAYS: i64 = 180;
-/// Parts of names of models that do not chat.
+/// Parts of names of models that are no chat models.
 const OTHER_PURPOSES: &[&str] = &[
     "audio",
     "dall-e",
@@ -37,16 +37,16 @@ const OTHER_PURPOSES: &[&str] = &[
 /// A model in a server's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedModel {
-    /// The name that requests use.
+    /// The name in requests.
     pub id: String,
-    /// The day on which the server stops answering for it.
+    /// The day on which the server stops serving it.
     pub shutdown: Option<Date>,
 }
 
-/// Asks a server for its models.
+/// Requests a server's models.
 ///
 /// # Errors
-/// In words, when the server cannot be reached, refuses, or answers with something else.
+/// A text, when the server cannot be reached, refuses, or sends an unexpected answer.
 pub async fn list_models(
     http: &Http,
     base_url: &str,
@@ -80,7 +80,7 @@ async fn fetch(http: &Http, base_url: &str, key: Option<&SecretString>) -> Resul
     parse(&body).ok_or_else(|| "the answer is not a list of models".to_owned())
 }
 
-/// Reads `{"data": [{"id", "shutdown_date"?}]}`. Some servers leave the outer object out.
+/// Parses `{"data": [{"id", "shutdown_date"?}]}`. Some servers omit the outer object.
 fn parse(body: &[u8]) -> Option<Vec<ListedModel>> {
     let whole: Value = serde_json::from_slice(body).ok()?;
     let rows = whole.get("data").unwrap_or(&whole).as_array()?;
@@ -91,7 +91,7 @@ fn parse(body: &[u8]) -> Option<Vec<ListedModel>> {
     Some(rows.iter().filter_map(model).collect())
 }
 
-/// A day as servers write it: `2026-12-11`, a whole time stamp, or seconds since 1970.
+/// Parses a date: `2026-12-11`, a timestamp, or seconds since 1970.
 fn date(value: &Value) -> Option<Date> {
     let of = |at: jiff::Timestamp| at.to_zoned(jiff::tz::TimeZone::UTC).date();
     match value {
@@ -104,12 +104,12 @@ fn date(value: &Value) -> Option<Date> {
     }
 }
 
-/// How many days are left until a day; negative when it has passed.
+/// The days until a date; negative when it has passed.
 pub fn days_until(day: Date, today: Date) -> i64 {
     i64::from(day.since(today).map_or(0, |span| span.get_days()))
 }
 
-/// Chat models of the list that last, those with the most similar names first.
+/// Chat models of the list without a near shutdown, the most similar names first.
 pub fn alternatives(model: &str, listed: &[ListedModel], today: Date) -> Vec<String> {
     let lasting = |one: &&ListedModel| one.shutdown.is_none_or(|day| days_until(day, today) > LASTING_DAYS);
     let chats = |one: &&ListedModel| {

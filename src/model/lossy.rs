@@ -1,15 +1,15 @@
 //! Decodes a byte stream as UTF-8, with invalid bytes and cuts inside a character. Pure.
 
-/// Reads a stream of bytes as UTF-8. A byte that is no text becomes a replacement letter: one bad letter is no
-/// reason to lose an answer.
+/// Decodes a stream of bytes as UTF-8. An invalid byte becomes a replacement character: one bad byte must not lose an
+/// answer.
 #[derive(Debug, Default)]
 pub(crate) struct LossyUtf8 {
-    /// The beginning of a letter whose rest has not come.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl LossyUtf8 {
-    /// Takes more bytes and gives the letters that are whole.
+    /// Adds bytes and returns the complete characters.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.begun);
         all.extend_from_slice(bytes);
@@ -28,7 +28,7 @@ impl LossyUtf8 {
     }
 }
 
-/// Whether bytes at the end of others are the beginning of a letter, and not bytes that no letter has.
+/// Whether bytes are the beginning of a character, and not invalid.
 fn may_become_a_letter(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

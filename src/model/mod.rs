@@ -1,10 +1,9 @@
-//! The model port: OpenAI-compatible servers, and the built-in offline model.
+//! Implementations of the model port: OpenAI-compatible servers, and the built-in offline model.
 //!
-//! The way of a call: `request` makes the body, `transport` sends it through async-openai, `wire` reads what
-//! comes back however odd it is, `assemble` joins the pieces, `receive` watches the time, `classify` names the
-//! trouble, `retry` says whether to try again and `fallback` asks another model. Only `transport`, `receive`,
-//! `openai` and `fallback` do anything; the rest are plain functions. Nothing here knows threads, files or
-//! platforms.
+//! The path of a call: `request` makes the body, `transport` sends it through async-openai, `wire` parses the response
+//! tolerantly, `assemble` joins the pieces, `receive` enforces the deadlines, `classify` determines the error kind,
+//! `retry` decides about a retry and `fallback` calls another model. Only `transport`, `receive`, `openai` and
+//! `fallback` do IO; the rest are pure functions. Nothing here knows threads, files or platforms.
 
 mod assemble;
 mod build;

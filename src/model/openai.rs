@@ -30,19 +30,19 @@ pub struct OpenAiModel {
     spec: ModelSpec,
     shared: Shared,
     endpoint: Result<Endpoint, BadKey>,
-    /// What the server turned out not to understand, so that it is not asked in vain each time.
+    /// What the server turned out not to support, so that it is not tried again each time.
     quirks: AtomicU8,
 }
 
 impl OpenAiModel {
-    /// Does no IO; a key that cannot be sent shows at the first call.
+    /// Does no IO; an invalid key is reported at the first call.
     pub fn new(spec: ModelSpec, shared: Shared) -> Self {
         let endpoint = Endpoint::new(&spec.base_url, spec.api_key.as_ref());
         Self { spec, shared, endpoint, quirks: AtomicU8::new(Quirks::default().bits()) }
     }
 
-    /// Tries until there is an answer or trying again is of no use. A stream that broke off after its first words is
-    /// asked for again as well; what was shown of it is withdrawn first.
+    /// Retries until there is an answer or a retry is useless. A stream that broke after its first output is retried as
+    /// well; its output is withdrawn first.
     async fn persist(
         &self,
         prompt: &Prompt,
@@ -62,13 +62,13 @@ impl OpenAiModel {
             let key = self.spec.api_key.as_ref().map(ExposeSecret::expose_secret);
             let error = classify(&failure, &self.spec.model, key);
             if show.shown() {
-                // The server was there: the time of an answer that broke off does not count as time spent waiting.
+                // The server had answered: the duration of the broken answer does not count as waiting time.
                 since = Instant::now();
                 limits = limits.next_attempt();
             }
             let elapsed = since.elapsed();
             let failed = Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
-            // A stream that falls silent costs a whole timeout each time: it is asked for again once.
+            // A stream that stalls costs a whole time-out each time: it is retried once.
             let silent_again = show.shown() && error.kind == ErrorKind::Timeout && attempt > 1;
             let next = if silent_again { Next::GiveUp } else { retry::next(&failed, self.spec.timeout) };
             tracing::warn!(model = %self.spec.model, kind = ?error.kind, attempt, ?next, "model call failed");
@@ -84,7 +84,7 @@ impl OpenAiModel {
         }
     }
 
-    /// Asks in the way the server understands, learning it from refusals. Each lesson is learned once.
+    /// Calls the server, adapting the request to what it refuses. Each adaptation is made once.
     async fn adapt(
         &self,
         prompt: &Prompt,
@@ -151,7 +151,7 @@ impl Model for OpenAiModel {
     }
 }
 
-/// The ids of the calls that the conversation knows; some servers count from zero in every answer.
+/// The call ids of the conversation; some servers count from zero in every answer.
 fn used_ids(prompt: &Prompt) -> HashSet<String> {
     let calls = prompt.messages.iter().filter_map(|message| match message {
         ModelMessage::Assistant { tool_calls, .. } => Some(tool_calls),

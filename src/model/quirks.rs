@@ -1,8 +1,8 @@
-//! What a server turned out not to understand. Learned from its refusals, so that it is asked in its own way.
+//! Request features that a server does not support, learned from its refusals.
 
 use std::fmt;
 
-/// One thing a server does not take.
+/// One unsupported feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Quirk {
@@ -10,11 +10,11 @@ pub(crate) enum Quirk {
     NoStreamOptions = 1,
     /// Refuses `stream`.
     NoStream = 2,
-    /// Refuses the thinking of earlier turns.
+    /// Refuses the reasoning of earlier turns.
     NoReasoning = 4,
-    /// Wants `max_completion_tokens` instead of `max_tokens`.
+    /// Requires `max_completion_tokens` instead of `max_tokens`.
     CompletionTokens = 8,
-    /// Wants the thinking of earlier turns with every call it made, be it empty.
+    /// Requires the reasoning of earlier turns with every call it made, even if empty.
     WantsReasoning = 16,
 }
 
@@ -23,29 +23,28 @@ pub(crate) enum Quirk {
 pub(crate) struct Quirks(u8);
 
 impl Quirks {
-    /// Whether this one is among them.
     pub(crate) const fn has(self, quirk: Quirk) -> bool {
         self.0 & quirk as u8 != 0
     }
 
-    /// These and one more.
+    /// Adds a quirk.
     #[must_use]
     pub(crate) const fn with(self, quirk: Quirk) -> Self {
         Self(self.0 | quirk as u8)
     }
 
-    /// As a number, to be kept in an atomic.
+    /// As a number, for an atomic.
     pub(crate) const fn bits(self) -> u8 {
         self.0
     }
 
-    /// From a number that `bits` gave.
+    /// From a number of `bits`.
     pub(crate) const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// What to heed in the next try after a refusal; nothing where the refusal does not speak of a quirk, or
-    /// only of one that was heeded already.
+    /// The quirks for the next attempt after a refusal; `None` where the refusal does not mention a quirk, or only a
+    /// known one.
     pub(crate) fn taught_by(self, status: u16, body: &str) -> Option<Self> {
         if !matches!(status, 400 | 404 | 415 | 422 | 501) {
             return None;
@@ -81,7 +80,7 @@ impl fmt::Debug for Quirks {
     }
 }
 
-/// "upstream" is a word of every gateway and says nothing about streaming.
+/// Whether a body mentions streaming. "upstream" is common in gateway errors and does not count.
 fn speaks_of_streaming(body: &str) -> bool {
     body.split(|c: char| !c.is_ascii_alphanumeric())
         .any(|word| matches!(word, "stream" | "streaming" | "streamed" | "sse"))

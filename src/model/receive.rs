@@ -1,4 +1,4 @@
-//! Reads an answer to its end, in bounded time. Knows nothing of HTTP: chunks come from any stream.
+//! Reads an answer to its end, in bounded time. Independent of HTTP: chunks come from any stream.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::wire::Chunk;
 use crate::domain::ErrorKind;
 use crate::ports::{Completion, ModelDelta};
 
-/// How long the rest of a stream is waited for once its server has said why it ended: the usage comes then.
+/// How long to wait for the rest of a stream after its finish reason: the usage follows then.
 const AFTER_THE_END: Duration = Duration::from_secs(2);
 
-/// How many times the timeout a stream may take that always says just enough not to be silent.
+/// Longest duration of a stream that never stalls, as a multiple of the time-out.
 const LONGEST: u32 = 10;
 
-/// Until when things have to happen.
+/// The deadlines of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     timeout: Duration,
@@ -27,7 +27,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Limits for a step that begins now.
+    /// The deadlines of a step that begins now.
     pub(crate) fn from_now(timeout: Duration) -> Self {
         // One day, so that no sum below overflows.
         let timeout = timeout.min(Duration::from_secs(24 * 3600));
@@ -35,12 +35,12 @@ impl Limits {
         Self { timeout, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
     }
 
-    /// Limits for another attempt of the same step: it gets its own time for the first word, and none beyond the end.
+    /// The deadlines of another attempt of the same step: a new deadline for the first output, within the total one.
     pub(crate) fn next_attempt(&self) -> Self {
         Self { first_by: (Instant::now() + self.timeout).min(self.end_by), ..*self }
     }
 
-    /// The failure of a step whose first word did not come.
+    /// The failure of a step without any output.
     pub(crate) const fn no_first_word(&self) -> Failure {
         Failure::Silent { awaited: "first word", limit: self.timeout }
     }
@@ -49,16 +49,16 @@ impl Limits {
 /// How a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It just did, or has not yet.
+    /// It ended without a mark, or has not ended yet.
     #[default]
     Missing,
-    /// The server said in so many words that the answer is whole.
+    /// The server marked the answer as complete.
     Marked,
-    /// We stopped reading, because there was too much of it.
+    /// We stopped reading, because it was too long.
     Cut,
 }
 
-/// What a call has let be seen.
+/// What a call has shown.
 #[derive(Debug)]
 pub(crate) struct Show<'a> {
     live: &'a mpsc::Sender<ModelDelta>,
@@ -71,19 +71,19 @@ impl<'a> Show<'a> {
         Self { live, shown: false, told: false }
     }
 
-    /// Whether anything of the answer was seen.
+    /// Whether any output was shown.
     pub(crate) const fn shown(&self) -> bool {
         self.shown
     }
 
-    /// Withdraws what was shown, because the answer is asked for again.
+    /// Withdraws the output, because the answer is requested again.
     pub(crate) async fn start_over(&mut self) {
         if std::mem::take(&mut self.shown) {
             self.send(ModelDelta::StartOver).await;
         }
     }
 
-    /// Tells of trouble, the first time.
+    /// Reports an error, the first time.
     pub(crate) async fn trouble(&mut self, kind: ErrorKind) {
         if !self.told {
             self.told = true;
@@ -102,7 +102,7 @@ impl<'a> Show<'a> {
     }
 }
 
-/// Reads until the answer is whole. `ended` tells, after the last chunk, how the stream ended.
+/// Reads until the answer is complete. `ended` tells, after the last chunk, how the stream ended.
 pub(crate) async fn receive<S>(
     mut chunks: S,
     mut assembler: Assembler,
@@ -159,7 +159,7 @@ where
     Ok(completion)
 }
 
-/// Until when the next chunk has to come, and what it means if it does not.
+/// The deadline of the next chunk, and the failure if it is missed.
 fn next_by(finished: bool, shown: bool, limits: &Limits) -> (Instant, Failure) {
     if finished {
         return ((Instant::now() + AFTER_THE_END).min(limits.end_by), limits.no_first_word());
@@ -171,7 +171,7 @@ fn next_by(finished: bool, shown: bool, limits: &Limits) -> (Instant, Failure) {
     ((Instant::now() + limits.timeout).min(limits.end_by), silence)
 }
 
-/// Reasons by which servers say that they failed, not that the model is done.
+/// Finish reasons that mean a server failure, not the end of the answer.
 fn is_breakdown(reason: &str) -> bool {
     matches!(reason, "insufficient_system_resource" | "network_error" | "error" | "abort")
 }
@@ -197,7 +197,7 @@ mod tests {
         json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })
     }
 
-    /// Chunks that each come after so many seconds; then silence, or the end.
+    /// Chunks with delays in seconds; then a stall, or the end.
     fn paced(chunks: Vec<(u64, Value)>, hang: bool) -> impl Stream<Item = Result<Chunk, Failure>> + Unpin {
         let chunks = stream::iter(chunks).then(|(wait, chunk)| async move {
             tokio::time::sleep(Duration::from_secs(wait)).await;

@@ -1,4 +1,4 @@
-//! A prompt as the body of a chat-completions request. Pure.
+//! Converts a prompt to the body of a chat-completions request. Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -45,7 +45,7 @@ fn messages(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Vec<Value> {
         .collect()
 }
 
-/// Which of the model's messages carry its thinking.
+/// Which of the assistant's messages include reasoning.
 #[derive(Clone, Copy)]
 enum Reasoning {
     Never,
@@ -89,7 +89,7 @@ fn message(message: &ModelMessage, with: Reasoning) -> Value {
     }
 }
 
-/// One text stays a plain string: the oldest servers read nothing else.
+/// A single text stays a plain string: the oldest servers support nothing else.
 fn user_content(content: &[Content]) -> Value {
     if let [Content::Text(text)] = content {
         return text.as_str().into();
@@ -109,12 +109,12 @@ fn content_item(content: &Content) -> Value {
     }
 }
 
-/// A model cannot open what only we can reach.
+/// Whether a model server can fetch a URL.
 fn is_fetchable(url: &str) -> bool {
     ["data:", "http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// A speaker's name in the letters that the field may have.
+/// A speaker's name in the characters that the field allows.
 fn participant(name: &str) -> Option<String> {
     let forbidden =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '|' | '/' | '\\');

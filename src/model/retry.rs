@@ -1,61 +1,60 @@
-//! Whether and when to try again. A pure schedule: what failed and how long it has taken is handed in.
+//! Whether and when to retry. A pure schedule: the failure and the elapsed time are passed in.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
 use crate::domain::ErrorKind;
 
-/// How often one model is asked for one answer, at most.
+/// Most attempts of one call per model.
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
 
 const FIRST_WAIT: Duration = Duration::from_millis(400);
 const GROWTH: u32 = 3;
 
-/// An attempt that failed before anything was shown.
+/// A failed attempt without shown output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failed {
-    /// Which attempt it was, from 1.
+    /// From 1.
     pub attempt: u32,
-    /// What sort of trouble.
     pub kind: ErrorKind,
-    /// How long all attempts have taken so far.
+    /// The duration of all attempts so far.
     pub elapsed: Duration,
-    /// How long the server asked us to wait.
+    /// The server's `Retry-After`.
     pub retry_after: Option<Duration>,
-    /// Anything that differs between callers, so that they do not all come back at once.
+    /// A seed that differs between callers, for the jitter.
     pub seed: u64,
 }
 
-/// What to do about it.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Try again after this long.
+    /// Retry after this delay.
     Wait(Duration),
-    /// It is of no use, or there is no time left.
+    /// A retry is useless, or there is no time left.
     GiveUp,
 }
 
-/// The schedule: growing waits with jitter, the server's own wish honoured, all of it within `budget`.
+/// The schedule: exponential back-off with jitter, at least the server's `Retry-After`, all within `budget`.
 pub(crate) fn next(failed: &Failed, budget: Duration) -> Next {
     if failed.attempt >= MAX_ATTEMPTS || !failed.kind.retryable() {
         return Next::GiveUp;
     }
     let full = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed.attempt.saturating_sub(1)));
-    // Between half of the wait and all of it.
+    // Between half of the delay and all of it.
     let half = full / 2;
     let jitter = half.mul_f64(fraction(failed.seed ^ u64::from(failed.attempt)));
     let wait = (half + jitter).max(failed.retry_after.unwrap_or_default());
     if failed.elapsed.saturating_add(wait) >= budget { Next::GiveUp } else { Next::Wait(wait) }
 }
 
-/// A seed for the jitter, from any text that is never the same twice.
+/// A seed for the jitter, from a unique text.
 pub(crate) fn seed_of(unique: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(unique.as_bytes());
     hasher.finish()
 }
 
-/// A number from 0 to 1 that any change of the seed changes.
+/// A number from 0 to 1 that depends on every bit of the seed.
 fn fraction(seed: u64) -> f64 {
     let mixed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let top = u32::try_from(mixed >> 32).unwrap_or_default();

@@ -1,22 +1,22 @@
-//! What a server says when it refuses: the words for people, and the phrases to look for.
+//! Parses a server's error body: the message for people, and the text to search for phrases.
 
 use serde_json::Value;
 
-/// How much of a server's own words an operator is shown.
+/// Longest server message shown to an operator.
 const SHOWN_WORDS: usize = 400;
 
-/// An error body, taken apart.
+/// A parsed error body.
 pub(super) struct Said {
-    /// What it says to people.
+    /// The message for people.
     pub(super) words: String,
-    /// Everything it says, in lower case, to look for phrases.
+    /// The whole text in lower case, to search for phrases.
     text: String,
-    /// A status that stands in the body.
+    /// A status inside the body.
     pub(super) code: Option<u16>,
 }
 
 impl Said {
-    /// Takes apart what came, be it JSON, a web page or nothing.
+    /// Parses a body, which may be JSON, a web page or empty.
     pub(super) fn new(body: &str) -> Self {
         let Ok(Value::Object(object)) = serde_json::from_str::<Value>(body) else {
             return Self { words: plain_words(body), text: body.to_lowercase(), code: None };
@@ -38,13 +38,13 @@ impl Said {
         Self { words, text: body.to_lowercase(), code }
     }
 
-    /// Whether any of these stands in it. The phrases are in lower case.
+    /// Whether it contains any of these phrases, which are in lower case.
     pub(super) fn has(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.text.contains(phrase))
     }
 }
 
-/// A body that is not JSON, often a web page: its words without the tags.
+/// The text of a body that is not JSON; of a web page, without the tags.
 fn plain_words(body: &str) -> String {
     if !body.trim_start().starts_with('<') {
         return if body.trim().is_empty() { "no words".to_owned() } else { shorten(body) };
@@ -65,7 +65,7 @@ fn plain_words(body: &str) -> String {
     format!("a web page: {}", shorten(&words))
 }
 
-/// One line, not too long.
+/// One line of limited length.
 pub(super) fn shorten(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN_WORDS) {

@@ -1,4 +1,4 @@
-//! What has to be known of a server to ask its model.
+//! The settings of a model on a server.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use secrecy::SecretString;
 pub struct ModelSpec {
     /// The address up to the version, e.g. `https://api.openai.com/v1`.
     pub base_url: String,
-    /// The key. Servers at home often want none.
+    /// Local servers often need none.
     pub api_key: Option<SecretString>,
     /// The model's name on that server.
     pub model: String,
-    /// How long to wait for the first word, all retries included, and between two signs of life after it.
+    /// How long to wait for the first output, including retries, and between two chunks after it.
     pub timeout: Duration,
-    /// Whether the model's earlier thinking is sent back to it.
+    /// Whether the model's earlier reasoning is sent back to it.
     pub send_reasoning: bool,
-    /// How many tokens an answer may have; nothing leaves it to the server.
+    /// Most tokens of an answer; `None` means the server's default.
     pub max_output_tokens: Option<u32>,
-    /// How freely words are chosen; nothing leaves it to the server.
+    /// `None` means the server's default.
     pub temperature: Option<f64>,
 }
 
 impl ModelSpec {
-    /// A model without a key, with two minutes' patience.
+    /// A model without a key, with a time-out of two minutes.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
@@ -37,7 +37,7 @@ impl ModelSpec {
         }
     }
 
-    /// The same with a key; an empty one counts as none.
+    /// Sets the key; an empty one counts as none.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         self.api_key = (!key.trim().is_empty()).then(|| SecretString::from(key.trim()));

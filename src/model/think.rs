@@ -1,19 +1,18 @@
-//! Finds the `<think>…</think>` that some servers leave in front of an answer. Pure, and blind to where the
-//! pieces were cut.
+//! Splits off the `<think>…</think>` that some servers leave in front of an answer. Pure, for any split of the pieces.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// A piece of content, told apart.
+/// A piece of content by its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Part of the answer.
     Text(String),
-    /// Part of the thinking.
+    /// Part of the reasoning.
     Reasoning(String),
 }
 
-/// Reads content piece by piece. What might yet turn out to be a mark is held back until it is known.
+/// Splits content piece by piece. A possible tag is held back until it is certain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThinkSplitter {
     place: TagState,
@@ -22,20 +21,20 @@ pub(crate) struct ThinkSplitter {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TagState {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     #[default]
     Beginning,
-    /// Behind the opening mark, before the first letter of the thinking.
+    /// After the opening tag, before the reasoning's first character.
     Opened,
     Thinking,
-    /// Behind the closing mark, before the first letter of the answer.
+    /// After the closing tag, before the answer's first character.
     Closed,
-    /// In the answer, where marks are only words.
+    /// In the answer, where tags are plain text.
     Answer,
 }
 
 impl ThinkSplitter {
-    /// Takes more content and gives what is certain.
+    /// Adds content and returns what is certain.
     pub(crate) fn feed(&mut self, content: &str) -> Vec<Told> {
         self.held.push_str(content);
         let mut told = Vec::new();
@@ -45,7 +44,7 @@ impl ThinkSplitter {
         told
     }
 
-    /// There is no more: what was held back is what it looks like.
+    /// Ends the content: held-back text is what it looks like.
     pub(crate) fn finish(&mut self) -> Option<Told> {
         let rest = std::mem::take(&mut self.held);
         if rest.is_empty() {
@@ -54,12 +53,12 @@ impl ThinkSplitter {
         match self.place {
             TagState::Beginning | TagState::Answer => Some(Told::Text(rest)),
             TagState::Thinking => Some(Told::Reasoning(rest)),
-            // Only white space can wait in these places.
+            // Only white space can be held back in these states.
             TagState::Opened | TagState::Closed => None,
         }
     }
 
-    /// One move. `None` means that nothing can be said before more has come.
+    /// One step. `None` means that more content is needed.
     fn step(&mut self) -> Option<Option<Told>> {
         if self.held.is_empty() {
             return None;
@@ -130,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// The text and the thinking of a content that came in these pieces.
+    /// The text and the reasoning of content in these pieces.
     fn split<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
         let mut splitter = ThinkSplitter::default();
         let mut told: Vec<Told> = pieces.into_iter().flat_map(|piece| splitter.feed(piece)).collect();

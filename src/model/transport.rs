@@ -1,9 +1,8 @@
-//! The wire under async-openai: a transport that loses nothing.
+//! The HTTP transport under async-openai.
 //!
-//! By itself async-openai retries behind our back, obeys any `Retry-After`, and forgets the status of a refusal
-//! whose body is not OpenAI's. The transport that it is given here does none of that: it sends once, and a
-//! refusal comes back whole. A server that answers a wish for a stream with one JSON document is read as a
-//! stream of one event, so that there is one way to read answers.
+//! By itself async-openai retries silently, follows any `Retry-After`, and drops the status of a refusal whose body is
+//! not OpenAI's. This transport sends once, and returns a refusal completely. A server that answers a streaming request
+//! with one JSON document is read as a stream of one event, so that there is one way to read answers.
 
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -26,12 +25,12 @@ use crate::ports::{BoxFuture, Clock};
 
 /// How much of a refusal is read.
 const MAX_REFUSAL: usize = 64 * 1024;
-/// How much is read of a stream, most of which is not words; more would fill our memory.
+/// How much of a stream is read, most of which is not text; limits the memory.
 const MAX_STREAM: usize = 32 * 1024 * 1024;
-/// How much is read of what can only be understood whole: a document, or one line of a stream.
+/// Largest document, or line of a stream, that can only be parsed as a whole.
 const MAX_WHOLE: usize = 8 * 1024 * 1024;
 
-/// Sends one request of async-openai's, once.
+/// Sends one request of async-openai, once.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
     client: Client,
@@ -39,7 +38,7 @@ pub(crate) struct Transport {
     ended: EndSeen,
 }
 
-/// How the stream ended, as far as it was seen: async-openai swallows the mark. The first end counts.
+/// How the stream ended: async-openai does not report the end mark. The first end counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EndSeen(Arc<OnceLock<End>>);
 
@@ -54,14 +53,14 @@ impl EndSeen {
 }
 
 impl Transport {
-    /// A transport for one call, that notes the end of the answer in `ended`.
+    /// A transport for one call, which records the end of the answer in `ended`.
     pub(crate) fn new(client: Client, clock: Arc<dyn Clock>, ended: EndSeen) -> Self {
         Self { client, clock, ended }
     }
 
     async fn send(self, factory: HttpRequestFactory) -> Result<Response, Failure> {
         let request = sent_once(factory.build().await.map_err(failure_of)?);
-        // The factory keeps the whole body for retries, which happen elsewhere.
+        // The factory keeps the whole body for retries, which are made elsewhere.
         drop(factory);
         let response = self.client.execute(request).await.map_err(unsent)?;
         if !response.status().is_success() {
@@ -91,9 +90,9 @@ impl Service<HttpRequestFactory> for Transport {
     }
 }
 
-/// The same request with a body that is let go of as soon as it is sent: the answer to a long prompt may take minutes.
+/// The same request with a body that is freed as soon as it is sent: the answer to a long prompt may take minutes.
 ///
-/// Over TLS it may be HTTP/2, where a server can hand a request back unread; so there its body is kept.
+/// Over TLS it may be HTTP/2, where a server can return a request unread; so there the body is kept.
 fn sent_once(mut request: Request) -> Request {
     if request.url().scheme() == "http"
         && let Some(text) = request.body().and_then(Body::as_bytes).map(<[u8]>::to_vec)
@@ -104,7 +103,7 @@ fn sent_once(mut request: Request) -> Request {
     request
 }
 
-/// What async-openai's error means. A failure of ours went through it and comes out unchanged.
+/// Converts async-openai's error. A failure of ours passes through it unchanged.
 pub(crate) fn failure_of(error: OpenAIError) -> Failure {
     match error {
         OpenAIError::Boxed(inner) => match inner.downcast::<Failure>() {
@@ -126,7 +125,7 @@ pub(crate) fn failure_of(error: OpenAIError) -> Failure {
 }
 
 fn unsent(error: reqwest::Error) -> Failure {
-    // An address may hold a password.
+    // A URL may contain a password.
     let error = error.without_url();
     let story = whole_story(&error);
     if error.is_builder() {
@@ -145,7 +144,7 @@ async fn refusal(mut response: Response, now: Timestamp) -> Failure {
         Some(location) if status.is_redirection() => format!("redirects to {location}"),
         _ => {
             let mut body = Vec::new();
-            // The status says enough where the body breaks off.
+            // The status is enough where the body breaks off.
             while let Ok(Some(more)) = response.chunk().await {
                 body.extend_from_slice(&more);
                 if body.len() >= MAX_REFUSAL {
@@ -159,7 +158,7 @@ async fn refusal(mut response: Response, now: Timestamp) -> Failure {
     Failure::Refused { status: status.as_u16(), body, retry_after }
 }
 
-/// The server's wish to be left alone: milliseconds, seconds or a date.
+/// The server's retry delay: milliseconds, seconds or a date.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().and_then(|n| Duration::try_from_secs_f64(n).ok());
@@ -173,7 +172,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     })
 }
 
-/// Reads a whole document and gives it as a stream of one event.
+/// Reads a whole document and returns it as a stream of one event.
 async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Response, Failure> {
     let mut body = Vec::new();
     while let Some(more) =
@@ -190,7 +189,7 @@ async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Respo
             ended.set(End::Marked);
             format!("data: {document}\n\ndata: [DONE]\n\n")
         }
-        // A stream under a wrong name.
+        // A stream with a wrong content type.
         Err(_) if body.trim_start().starts_with("data:") => {
             if EndMark::default().feed(body.as_bytes()) {
                 ended.set(End::Marked);
@@ -202,7 +201,7 @@ async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Respo
     Ok(http::Response::new(Body::from(body)).into())
 }
 
-/// The same stream as text, watched for its end and its size. What is too much is left unread.
+/// The same stream as text, with its end recorded and its size limited.
 fn watched(response: Response, ended: EndSeen) -> Response {
     let watch = (EndMark::default(), LossyUtf8::default(), Size::default());
     let bytes = response.bytes_stream().scan(watch, move |(mark, text, size), bytes| {
@@ -224,7 +223,7 @@ fn watched(response: Response, ended: EndSeen) -> Response {
     http::Response::new(Body::wrap_stream(bytes)).into()
 }
 
-/// How much has come of a stream.
+/// The size of a stream so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     all: usize,
@@ -232,7 +231,7 @@ struct Size {
 }
 
 impl Size {
-    /// Counts more bytes; whether it is still little enough to be read.
+    /// Counts bytes; returns whether the size is within the limits.
     fn grows_to_fit(&mut self, bytes: &[u8]) -> bool {
         self.all = self.all.saturating_add(bytes.len());
         let last_line = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
@@ -241,17 +240,17 @@ impl Size {
     }
 }
 
-/// Looks for a line `data: [DONE]`, wherever the bytes were cut.
+/// Searches for a line `data: [DONE]`, for any split of the bytes.
 #[derive(Clone, Debug, Default)]
 struct EndMark {
     line: Vec<u8>,
 }
 
 impl EndMark {
-    /// The longest line that can be the mark, and one byte more.
+    /// The length of the longest line that can be the mark, plus one.
     const ENOUGH: usize = 16;
 
-    /// Takes more bytes; whether the mark stands in them.
+    /// Adds bytes; returns whether they contain the mark.
     fn feed(&mut self, bytes: &[u8]) -> bool {
         let mut seen = false;
         for byte in bytes {

@@ -1,7 +1,7 @@
-//! Tolerant types for what servers send: any JSON object is a chunk; unknown fields are ignored.
+//! Tolerant types for server responses: any JSON object is a chunk; unknown fields are ignored.
 //!
-//! Servers that call themselves compatible leave out ids, indexes and types, send objects for strings, `null` for
-//! objects, a whole message for a delta, and an error with status 200. None of that may fail here.
+//! Servers that call themselves compatible omit ids, indexes and types, send objects for strings, `null` for objects, a
+//! whole message for a delta, and an error with status 200. None of that may fail here.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,49 +13,48 @@ use crate::ports::Usage;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "Value")]
 pub(crate) struct Chunk {
-    /// An error in place of an answer, as it came.
+    /// An error in place of an answer, unchanged.
     pub error: Option<String>,
-    /// What the first choice brings; nothing where there is no choice.
+    /// The piece of the first choice; `None` without a choice.
     pub piece: Option<Piece>,
-    /// What it cost so far.
+    /// The usage so far.
     pub usage: Option<Usage>,
 }
 
-/// More of an answer.
+/// A piece of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Piece {
     pub content: String,
     pub reasoning: String,
-    /// More of its calls.
     pub calls: Vec<CallPiece>,
-    /// Why it ended; an empty reason is none.
+    /// The finish reason; an empty one counts as none.
     pub finish: Option<String>,
 }
 
-/// More of a call.
+/// A piece of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallPiece {
-    /// Which call the server says it belongs to.
+    /// How the server identifies the call.
     pub key: CallKey,
     pub id: Option<String>,
     pub name: Option<String>,
-    /// More letters of its arguments.
+    /// A piece of its arguments.
     pub arguments: String,
 }
 
 impl CallPiece {
-    /// How many bytes it may add beside its arguments.
+    /// The bytes it may add beside its arguments.
     pub(crate) fn weight(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         length(&self.id) + length(&self.name) + CALL_COST
     }
 }
 
-/// How a server tells calls apart.
+/// How a server identifies calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallKey {
     Index(u64),
-    /// There is only one: the old `function_call`.
+    /// There is only one call: the old `function_call`.
     Legacy,
     #[default]
     Missing,
@@ -77,7 +76,7 @@ impl From<Value> for Chunk {
     }
 }
 
-/// The error that stands where an answer should. Some servers wrap it, some spread it over the top level.
+/// The error in place of an answer. Some servers wrap it, some put its fields at the top level.
 fn error_of(object: &Map<String, Value>) -> Option<String> {
     if object.get("error").is_some_and(|error| !error.is_null()) {
         return Some(Value::Object(object.clone()).to_string());
@@ -87,7 +86,7 @@ fn error_of(object: &Map<String, Value>) -> Option<String> {
     (!object.contains_key("choices") && tells).then(|| Value::Object(object.clone()).to_string())
 }
 
-/// We ask for one answer; another is not ours.
+/// One answer is requested; other choices are ignored.
 fn first_choice(choices: &Value) -> Option<&Value> {
     let index = |choice: &Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0);
     choices.as_array()?.iter().find(|choice| index(choice) == 0)
@@ -105,7 +104,7 @@ fn piece_of(choice: &Value) -> Piece {
     let mut calls: Vec<CallPiece> = (0u64..)
         .zip(listed)
         .map(|(place, call)| {
-            // In a whole message the place in the list is as good as a number.
+            // In a whole message the position in the list serves as the index.
             let index = call.get("index").and_then(Value::as_u64).or(whole.then_some(place));
             let function = call.get("function").unwrap_or(&Value::Null);
             call_piece(index.map_or(CallKey::Missing, CallKey::Index), call.get("id"), function)
@@ -115,7 +114,7 @@ fn piece_of(choice: &Value) -> Piece {
         calls.push(call_piece(CallKey::Legacy, None, function));
     }
     let mut content = body.get("content").map(text_of).unwrap_or_default();
-    // A refusal is what the model says instead of an answer.
+    // A refusal is shown in place of an answer.
     content.push_str(body.get("refusal").and_then(Value::as_str).unwrap_or_default());
     let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|key| body.get(*key).and_then(filled));
     Piece { content, reasoning: reasoning.unwrap_or_default(), calls, finish }
@@ -138,7 +137,7 @@ fn filled(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Content is a text, or a list of which we take the texts.
+/// Content is a text, or a list whose texts are used.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -149,7 +148,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// Tokens read from the provider's cache are part of the input, and stand in a different place with each provider.
+/// Tokens read from the provider's cache are part of the input, and their field differs between providers.
 fn usage_of(usage: &Value) -> Option<Usage> {
     let first = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path).and_then(Value::as_u64));
     let (hit, miss) = (first(&["/prompt_cache_hit_tokens"]), first(&["/prompt_cache_miss_tokens"]));

@@ -1,4 +1,4 @@
-//! An approval holds for the files as they were shown: what changes them before the command runs makes it ask again.
+//! An approval holds for the files as they were shown: if they change before the command runs, it is asked again.
 
 use std::fs;
 use std::io::Write as _;
@@ -70,12 +70,12 @@ fn scene() -> Project {
     fs::set_permissions(project.path("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
     project.write("scripts/log.sh", "#!/bin/sh\nbin/tool >> data/log.txt\n");
     symlink("run.sh", project.path("link.sh")).unwrap();
-    // Larger than what is read for one call: sparse, so that it takes no room.
+    // Larger than the limit of what is read for one call; sparse, so that it takes no disk space.
     fs::File::create(project.path("big.bin")).unwrap().set_len(200 << 20).unwrap();
     project
 }
 
-/// Does what a row says to a file; gives what undoes it.
+/// Applies a row's change to a file; returns what undoes it.
 fn change(project: &Project, what: &str) -> Box<dyn FnOnce()> {
     let signed = ['+', '-', '>', '@'].iter().find_map(|sign| Some((*sign, what.strip_prefix(*sign)?)));
     let (sign, name) = signed.unwrap_or(('~', what));

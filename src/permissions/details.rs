@@ -1,40 +1,39 @@
-//! What a person is told beside the one line: why they are asked, and what exactly would be done. CommonMark;
-//! nothing in it can hide, move the cursor or turn around. Pure.
+//! The details of an approval question: the reasons, and exactly what would be done. CommonMark; nothing in it can be
+//! invisible, move the cursor or reverse the text direction. Pure.
 
 use crate::domain::{Language, LengthUnit, both_ends, both_ends_of_line};
 use crate::policy::{Reason, shell};
 use crate::ports::{Ruling, WholeText};
 
-/// How much of a command, of a change and of any other input the details show. Where a platform takes less, its
-/// question shows less; the whole goes into a file.
+/// Longest excerpts of a command, a change and any other input. Where a platform's limit is lower, its question shows
+/// less; the whole goes into a file.
 const COMMAND_CHARS: usize = 16_000;
 const CHANGE_CHARS: usize = 8_000;
 const INPUT_CHARS: usize = 4_000;
 
-/// Every platform has room for this much.
+/// A length that every platform can show.
 const SHORT_CHARS: usize = 1_000;
 
-/// The longest line that says what a call would do.
+/// Longest summary line of a call.
 const LINE_CHARS: usize = 200;
 
-/// What a call would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangePreview {
-    /// A unified diff, whole and without secrets.
+    /// A unified diff, complete and redacted.
     pub diff: String,
 }
 
-/// A tool and what it works on, in one line that shows both ends of what is long.
+/// A tool and its argument in one line, shortened in the middle.
 pub(super) fn line(tool: &str, what: &str) -> String {
     both_ends_of_line(&visible(&format!("{tool} {what}")).replace(['\n', '\t'], " "), LINE_CHARS)
 }
 
-/// The whole of a long command that a person is asked about.
+/// The whole text of a long command that needs approval.
 pub(super) fn whole_command(ruling: &Ruling, command: &str) -> Option<WholeText> {
     whole(ruling, "command.sh.txt", visible(command), COMMAND_CHARS)
 }
 
-/// The whole of a long change, or of any other long input, that a person is asked about.
+/// The whole text of a long change, or of any other long input, that needs approval.
 pub(super) fn whole_call<'a>(
     ruling: &Ruling,
     input: &serde_json::Value,
@@ -65,14 +64,14 @@ fn pretty(input: &serde_json::Value) -> String {
     serde_json::to_string_pretty(input).unwrap_or_default()
 }
 
-/// The reasons, one a line.
+/// The reasons, one per line.
 pub(super) fn reasons(reasons: &[Reason], language: Language) -> String {
     let lines: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.words(language))).collect();
     lines.join("\n")
 }
 
-/// The folder of a command where it is not the project's, and the whole command where its one line does not
-/// show all of it.
+/// The folder of a command where it is not the project's, and the whole command where the summary does not show all of
+/// it.
 pub(super) fn command(command: &str, cwd: &str, summary: &str, language: Language) -> Option<String> {
     let folder = visible(cwd.trim());
     let folder = (!matches!(folder.as_str(), "" | "." | "./")).then(|| match language {
@@ -118,12 +117,12 @@ fn changed_lines(diff: &str) -> (usize, usize) {
     (count('+'), count('-'))
 }
 
-/// What a call was given, for tools that have no better way to show it.
+/// The arguments of a call, for tools without a preview.
 pub(super) fn input(input: &serde_json::Value, language: Language) -> String {
     fenced("json", &bounded(visible(&pretty(input)), INPUT_CHARS, language))
 }
 
-/// Code in a fence that nothing inside of it can close.
+/// A text in a code fence that is longer than any fence in the text.
 fn fenced(info: &str, text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.saturating_add(1).max(3));
@@ -134,7 +133,7 @@ fn inline(text: &str) -> String {
     format!("`{}`", text.replace(['`', '\n'], "'"))
 }
 
-/// The text with everything spelled out that an eye would not see, or would see elsewhere.
+/// The text with invisible and direction-changing characters escaped.
 fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,5 +1,5 @@
-//! What the files hold that a call depends on, now: bounded in bytes and time. Files beyond the bounds are told from
-//! others by their identity, size and times, of which the last change cannot be set by hand.
+//! Digests of the files that a call depends on, bounded in bytes and time. Files beyond the bounds are identified by
+//! inode, size and times, of which the change time cannot be set by hand.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Read;
@@ -12,45 +12,44 @@ use crate::files::{self, OpenError, ProjectDir};
 use crate::policy::fingerprint::{ContentDigest, FileDigest, digest_of};
 use crate::policy::shell::{Dependencies, Dependency, has_script_name, named_in};
 
-/// The most that is read for one call.
+/// Most bytes read for one call.
 const MOST_BYTES: u64 = 64 << 20;
-/// How long reading may take; the rest of judging needs time as well.
+/// Time limit for reading; the rest of judging needs time as well.
 const TIME: Duration = Duration::from_secs(3);
-/// The most of a file that is searched for the names of others, and how many of those are looked at.
+/// Most bytes of a file that are searched for names of other files, and most files that are followed.
 const SEARCHED_BYTES: usize = 256 << 10;
 const MOST_FOLLOWED: usize = 256;
-/// The most entries of a folder that are compared.
+/// Most entries of a folder that are compared.
 const MOST_ENTRIES: usize = 4_096;
 
 /// The files that a call depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallFiles {
-    /// What it runs, and what that looks for by itself.
+    /// The files it runs, and those that they load by convention.
     pub(super) scripts: Vec<FileDigest>,
     /// The other files it names.
     pub(super) operands: Vec<FileDigest>,
-    /// Whether something it runs is only known when it runs, or could not be read.
+    /// Whether some of the code it runs is unknown until it runs, or could not be read.
     pub(super) undetermined: bool,
 }
 
 impl CallFiles {
-    /// All of them, for the fingerprint.
+    /// All files, for the fingerprint.
     pub(super) fn all(&self) -> Vec<FileDigest> {
         self.scripts.iter().chain(&self.operands).cloned().collect()
     }
 }
 
-/// How the files that a command names, but does not run, are bound.
+/// How the files that a command names, but does not run, are bound to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// By their whole content.
+    /// By their content.
     Content,
-    /// By where they are: a command that only looks is asked to show what is there, also in a log that grows.
+    /// By their location: a read-only command shows what is there, also in a log that grows.
     PathLocation,
 }
 
-/// Looks at the files that a command depends on. Files that are not there are left out: one that is made later changes
-/// the list.
+/// The files that a command depends on. Missing files are left out: creating one later changes the list.
 pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operands: Operands) -> CallFiles {
     let Ok(dir) = ProjectDir::open(project) else {
         return CallFiles { undetermined: true, ..CallFiles::default() };
@@ -73,7 +72,7 @@ pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operan
     CallFiles { scripts, operands, undetermined }
 }
 
-/// The digest of one file by its path from the project down; without a digest where there is none.
+/// The digest of one file, by its path relative to the project; without a digest where it is missing.
 pub(super) fn digest_file(project: &Path, relative: &Path) -> FileDigest {
     let path = relative.to_string_lossy().into_owned();
     let files = BTreeSet::from([Dependency::File(path.clone())]);
@@ -82,7 +81,7 @@ pub(super) fn digest_file(project: &Path, relative: &Path) -> FileDigest {
     FileDigest { path, digest: found.and_then(|file| file.digest) }
 }
 
-/// Whether files that a file names are looked at too.
+/// Whether files that a file names are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follow {
     Names,
@@ -94,7 +93,7 @@ struct Digests<'a> {
     dir: ProjectDir,
     left: u64,
     until: Instant,
-    /// What was read already, by its path without links.
+    /// Files that were read, by resolved path.
     known: BTreeMap<PathBuf, (String, Option<String>)>,
     undetermined: bool,
 }
@@ -131,7 +130,7 @@ impl Digests<'_> {
         self.dir.stat(Path::new(relative)).is_ok_and(|stat| stat.st_mode & 0o111 != 0)
     }
 
-    /// Where files lead to that are only written: they need not be there yet.
+    /// The resolved paths of files that are only written: they may not exist yet.
     fn targets(&self, paths: &BTreeSet<String>) -> Vec<FileDigest> {
         let target = |path: &String| {
             let relative = files::follow(self.project, &self.dir, path);
@@ -142,7 +141,7 @@ impl Digests<'_> {
         paths.iter().map(target).collect()
     }
 
-    /// Where files are, without reading them.
+    /// The locations of files, without reading them.
     fn places(&self, depends: &BTreeSet<Dependency>) -> Vec<FileDigest> {
         let mut out = BTreeSet::new();
         for dependency in depends {
@@ -155,7 +154,7 @@ impl Digests<'_> {
         out.into_iter().collect()
     }
 
-    /// A file's path without links, its digest and, where it is short, its text; nothing where there is no file.
+    /// A file's resolved path, its digest and, where it is short, its text; `None` where there is no file.
     fn file(&mut self, path: &str) -> Option<(String, String, Option<String>)> {
         let relative = files::follow(self.project, &self.dir, path)?;
         let shown = relative.to_string_lossy().into_owned();
@@ -176,7 +175,7 @@ impl Digests<'_> {
         Some((shown, digest, text))
     }
 
-    /// The digest of the whole content, within the bounds of the call.
+    /// The digest of the whole content, within the call's bounds.
     fn content(&mut self, mut opened: files::OpenedFile) -> (String, Option<String>) {
         let beyond = |stat: &Stat| (format!("unread {}", identity(stat)), None);
         if opened.size() > self.left {
@@ -207,7 +206,7 @@ impl Digests<'_> {
         }
     }
 
-    /// The files directly in a folder, told by identity, size and times.
+    /// The files directly in a folder, by identity, size and times.
     fn folder(&mut self, path: &str) -> Option<FileDigest> {
         let relative = files::follow(self.project, &self.dir, path)?;
         let shown = format!("{}/", relative.to_string_lossy());
@@ -238,7 +237,7 @@ impl Digests<'_> {
     }
 }
 
-/// The files that a script or build file names, from its own folder and from where the command works.
+/// The files that a script or build file names, relative to its own folder and to the command's folder.
 fn next_files(cwd: &str, relative: &str, text: &str) -> Vec<Dependency> {
     let own = relative.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut out = Vec::new();
@@ -255,7 +254,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// What tells a file from others without reading it.
+/// Identifies a file without reading it.
 fn identity(stat: &Stat) -> String {
     let Stat { st_dev, st_ino, st_size, st_mode, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, .. } =
         stat;

@@ -1,4 +1,4 @@
-//! Judging a call as it is now: by the rules, the grants, and the files it names.
+//! Judges a call in its current state: by the rules, the grants, and the files it names.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -26,46 +26,41 @@ use crate::ports::{BoxFuture, CallToJudge, Clock, Grants, Judge, Judgement, Ruli
 
 /// The tool that runs commands.
 const SHELL: &str = "exec_shell";
-/// The most of a call that is shown in its one line when it could not be judged.
+/// Longest summary of a call that could not be judged.
 const SUMMARY_CHARS: usize = 200;
-/// How long judging may take; a file system that hangs must not hold a conversation up.
+/// Deadline of a judgement; a file system that hangs must not block a conversation.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Judgements at once, of all conversations and of one. With the tools' jobs they leave a quarter of the daemon's
-/// blocking threads to the store.
+/// Most concurrent judgements, of all conversations and of one. With the tools' jobs they leave a quarter of the
+/// daemon's blocking threads to the store.
 const JOBS: usize = 6;
 const JOBS_PER_THREAD: usize = 2;
 
-/// Looks up what calls of a tool may do; nothing means that there is no such tool.
+/// A function from a tool's name to its effects; `None` for an unknown tool.
 pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
-/// Works out what a call would change, or why it would fail; nothing for a call that changes no text. Reads files,
-/// writes none, and gives nothing away that the call itself could not reach.
+/// Computes what a call would change, or why it would fail; `None` for a call that changes no text. Reads files, writes
+/// none, and reveals nothing that the call itself could not read.
 pub type Preview = Arc<dyn Fn(&CallToJudge) -> Option<Result<ChangePreview, String>> + Send + Sync>;
 
-/// What speaks against running a command unasked that reads these; the flag says whether the sandbox hides secrets.
-/// Touches the disk.
+/// The reason not to run a command without approval that reads these paths; the flag says whether the sandbox hides
+/// secrets. Accesses the disk.
 pub type ObjectToReads = Arc<dyn Fn(&[ReadPath], bool) -> Option<Reason> + Send + Sync>;
 
-/// Whether the sandbox hides secrets from commands that run unasked, as soon as that is known.
+/// Whether the sandbox hides secrets from commands that run without approval, as soon as it was probed.
 pub type HidesSecrets = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// What a judge goes by.
+/// The settings of a judge.
 pub struct JudgeSettings {
     /// The project directory, absolute and resolved.
     pub project: PathBuf,
     /// The operator's rules for the shell.
     pub shell: ShellRules,
-    /// The operator's choice for other tools.
+    /// The operator's modes for other tools.
     pub modes: BTreeMap<String, Mode>,
-    /// What calls of a tool may do.
     pub effects_of: EffectsOf,
-    /// What calls would change.
     pub preview: Preview,
-    /// What speaks against reading unasked.
     pub object_to_reads: ObjectToReads,
-    /// Whether secrets are hidden from commands that run unasked.
     pub hides_secrets: HidesSecrets,
-    /// What was allowed beyond single calls.
     pub grants: Arc<dyn Grants>,
     /// The language of reasons.
     pub language: Language,
@@ -87,7 +82,6 @@ pub struct ProjectJudge {
 }
 
 impl ProjectJudge {
-    /// A judge that goes by these settings.
     pub fn new(settings: JudgeSettings, clock: Arc<dyn Clock>) -> Self {
         let jobs = BlockingJobs::new(JOBS, JOBS_PER_THREAD);
         Self { settings: Arc::new(settings), clock, jobs, deadline: DEADLINE }
@@ -95,11 +89,11 @@ impl ProjectJudge {
 }
 
 impl JudgeSettings {
-    /// What an answer grants beyond the call it was given for. Reads files.
+    /// The grant that an answer of this scope proposes. Reads files.
     fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
         let settings = self;
         let tool = approval.tool.as_str();
-        // What was said once is no leave to say anything else to anybody.
+        // An approved message is no permission for other messages.
         let in_advance = (settings.effects_of)(tool) != Some(Effects::Speaks);
         let mut facts = CallFacts { tool, risk: approval.risk, in_advance, shell: None, scripts: None };
         if tool != SHELL {
@@ -110,7 +104,7 @@ impl JudgeSettings {
         let cwd = &*cwd.to_string_lossy();
         let files = settings.files_of(cwd, &judged);
         if fingerprint(tool, &approval.input, cwd, &files.all()) != approval.fingerprint {
-            // What the files hold now is not what was shown.
+            // The files have changed since they were shown.
             return None;
         }
         facts.risk = facts.risk.max(judged.risk);
@@ -122,7 +116,7 @@ impl JudgeSettings {
 
 #[cfg(test)]
 impl ProjectJudge {
-    /// A judge that gives up sooner.
+    /// Sets the deadline.
     pub(super) fn with_deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }
@@ -158,24 +152,24 @@ impl Judge for ProjectJudge {
         Box::pin(async move {
             let proposed = tokio::task::spawn_blocking(move || settings.propose(&approval, scope, now)).await;
             proposed.unwrap_or_else(|error| {
-                tracing::error!(%error, "what an answer grants could not be worked out");
+                tracing::error!(%error, "proposing a grant failed");
                 None
             })
         })
     }
 }
 
-/// What was looked up before a call is judged.
+/// The facts that are looked up before a call is judged.
 struct Outside {
     now: Timestamp,
-    /// Whether the sandbox keeps secrets from commands that run unasked.
+    /// Whether the sandbox hides secrets from commands that run without approval.
     hides: bool,
     grants: Result<Vec<Grant>, StoreError>,
 }
 
 impl JudgeSettings {
-    /// What is said of a call whose files could not be looked at in time: a person is asked, and the answer is bound to
-    /// nothing, so that the call is judged and asked about again before it runs.
+    /// The judgement of a call whose files could not be read in time: a person is asked, and the answer has no binding,
+    /// so that the call is judged and asked about again before it runs.
     fn unjudged(&self, call: &CallToJudge) -> Judgement {
         let argument = ["command", "path"].iter().find_map(|key| text_argument(&call.input, key));
         let what = argument.map(|text| shell::shown(&text).replace('\n', " ⏎ ")).unwrap_or_default();
@@ -215,7 +209,7 @@ impl JudgeSettings {
         files::resolve(&self.project, own_files, &written)
     }
 
-    /// The files of the project that a command depends on, as they are now.
+    /// The project files that a command depends on, as they are now.
     fn files_of(&self, cwd: &str, judged: &ShellJudgement) -> CallFiles {
         let operands = if judged.writes { Operands::Content } else { Operands::PathLocation };
         files_of(&self.project, cwd, &judged.depends, operands)
@@ -244,7 +238,7 @@ impl JudgeSettings {
             risk: risk_of(&verdict, judged.risk).max(judged.risk),
             in_advance: true,
             shell: Some(&judged),
-            // A grant is for what was seen when it was given.
+            // A grant is bound to the scripts as they were when it was given.
             scripts: (!files.undetermined).then_some(&files.scripts[..]),
         };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
@@ -276,8 +270,8 @@ impl JudgeSettings {
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let preview = OnceCell::new();
         let preview = || preview.get_or_init(|| (self.preview)(call));
-        // What a file holds now is part of what a change to it means. Where the call does not name the file, what would
-        // be changed stands for it.
+        // The content of a file is part of what a change to it means. Where the call does not name the file, the
+        // changed text is used.
         let file = match &resolved {
             _ if !changes => None,
             Some(path) => Some(digest_file(&self.project, &path.relative)),
@@ -304,7 +298,7 @@ impl JudgeSettings {
         }
     }
 
-    /// May it run, and if only by grants, by which?
+    /// Whether a call may run, and the grants that allow it.
     fn ruling(
         &self,
         verdict: &Verdict,
@@ -316,9 +310,9 @@ impl JudgeSettings {
             Verdict::Allow(class) => (Ruling::Allow(*class), Vec::new()),
             Verdict::Deny { reason } => (Ruling::Deny(reason.words(Language::En)), Vec::new()),
             Verdict::Ask { .. } => {
-                // Grants that cannot be read grant nothing.
+                // Unreadable grants allow nothing.
                 let grants = outside.grants.as_deref().unwrap_or_else(|error| {
-                    tracing::warn!(error = error as &dyn std::error::Error, "no grant counts");
+                    tracing::warn!(error = error as &dyn std::error::Error, "grants unavailable");
                     &[]
                 });
                 match covering(grants, thread, outside.now, facts) {
@@ -333,7 +327,7 @@ impl JudgeSettings {
         }
     }
 
-    /// What a person is told beside the summary; nothing where nobody is asked.
+    /// The details of the question; `None` where no approval is needed.
     fn details(
         &self,
         verdict: &Verdict,
@@ -351,7 +345,7 @@ impl JudgeSettings {
     }
 }
 
-/// The file for people: as it was written, and where that leads to when it leads elsewhere.
+/// The file name for people: as written, and the link's target where that differs.
 fn named(path: &ResolvedPath) -> String {
     let written = shell::shown(path.written.trim());
     let relative = shell::shown(&path.relative.to_string_lossy());
@@ -359,7 +353,7 @@ fn named(path: &ResolvedPath) -> String {
     if same || path.class == PathClass::Outside { written } else { format!("{written} → {relative}") }
 }
 
-/// A text argument, as the tools read it: a number is taken for its digits.
+/// A text argument, read as the tools do: a number becomes its digits.
 fn text_argument(input: &Value, key: &str) -> Option<String> {
     match input.get(key)? {
         Value::String(text) => Some(text.clone()),
@@ -368,7 +362,7 @@ fn text_argument(input: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// What the folder of a command has against it.
+/// The verdict on the folder of a command.
 fn by_cwd(place: &ResolvedPath) -> Verdict {
     let name = || place.written.clone();
     let verdict = match place.class {
@@ -383,7 +377,7 @@ fn by_cwd(place: &ResolvedPath) -> Verdict {
     }
 }
 
-/// What a path that a command reads unasked has against it once links are followed.
+/// The verdict on a path that a command reads without approval, after following links.
 fn by_read(path: &ResolvedPath) -> Verdict {
     let name = || path.written.clone();
     match (path.class, &path.unchecked) {
@@ -394,7 +388,7 @@ fn by_read(path: &ResolvedPath) -> Verdict {
     }
 }
 
-/// What would be changed, as something that is compared.
+/// The change as a digest.
 fn changed(preview: &Result<ChangePreview, String>) -> FileDigest {
     let shown = preview.as_ref().map_or_else(String::as_str, |preview| preview.diff.as_str());
     FileDigest { path: String::new(), digest: Some(digest_of(shown.as_bytes())) }

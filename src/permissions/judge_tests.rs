@@ -1,4 +1,4 @@
-//! Judging looks at files without waiting for them, and gives up in time.
+//! Judging does not block on files, and ends at its deadline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::policy::{Compound, Mode};
 use crate::ports::{CallToJudge, Clock as _, Grants, Judge as _, Judgement, Revoker, Ruling, SystemClock};
 use crate::store::memory::{InMemoryAudit, InMemoryGrants};
 
-/// A project directory that goes away with its value.
+/// A temporary project directory, removed on drop.
 pub(super) struct Project {
     root: PathBuf,
     _dir: tempfile::TempDir,
@@ -147,7 +147,7 @@ async fn a_judgement_that_takes_too_long_asks_and_its_answer_is_bound_to_nothing
     assert!(one.details.as_deref().is_some_and(|told| told.contains("could not be checked")), "{one:?}");
     assert_eq!(one.summary, "write_file a.txt");
     assert_ne!(one.fingerprint, two.fingerprint, "what was agreed to is asked about again");
-    // This conversation has used its share up; the others are judged.
+    // This conversation has used its share; others are still judged.
     let other = CallToJudge {
         thread: "web:chat:t2".parse().unwrap(),
         ..call("exec_shell", json!({ "command": "ls" }))

@@ -1,5 +1,5 @@
-//! Judges calls: may this one run, here and now? The rules are in `policy`; this module brings what they need from outside: the
-//! operator's settings, the grants, and the files a command names.
+//! Judges whether a call may run now. The rules are in `policy`; this module provides their inputs: the operator's
+//! settings, the grants, and the files a command names.
 
 #[cfg(test)]
 mod changed_file_tests;

@@ -1,14 +1,14 @@
-//! What a longer answer to a question would cover, in words.
+//! The text that says what an approval with a longer scope would cover.
 
 use super::fingerprint::FileDigest;
 use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable};
 use super::shape::varies;
 use crate::domain::Language;
 
-/// How many files are named.
+/// Most files in the text.
 const MOST_FILES: usize = 3;
 
-/// One sentence in CommonMark: what a longer answer covers, or that the call can only be allowed once.
+/// One sentence in CommonMark: what a longer approval covers, or that the call can only be approved once.
 pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
     let Some((calls, scripts)) = grantable(call) else {
         return match language {
@@ -76,7 +76,7 @@ fn unchanged(scripts: &[FileDigest], language: Language) -> String {
     }
 }
 
-/// A code span that nothing inside of it can close, without what an eye would not see.
+/// A code span that its content cannot close, without invisible characters.
 fn code(text: &str) -> String {
     let text: String = text
         .chars()

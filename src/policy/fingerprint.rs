@@ -1,5 +1,5 @@
-//! Binds an answer to exactly the call that was shown: tool, canonical arguments, place, and what the files it runs
-//! contained at that time.
+//! Binds an answer to exactly the call that was shown: tool, canonical arguments, folder, and the content of the files
+//! it runs at that time.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,22 +10,22 @@ use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
 
-/// A file that a call depends on, and what was in it; nothing when there is none.
+/// A file that a call depends on, and its content; no digest where there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDigest {
-    /// The path from the project down; a folder ends with `/`.
+    /// The path relative to the project; a folder ends with `/`.
     pub path: String,
-    /// The digest of its content, or of what else tells it from others.
+    /// The digest of its content, or of other identifying facts.
     pub digest: Option<String>,
 }
 
-/// The digest of a file's content, as [`FileDigest`] has it.
+/// The digest of a file's content, in the form of [`FileDigest`].
 pub fn digest_of(content: &[u8]) -> String {
     hex(digest(&SHA256, content).as_ref())
 }
 
-/// The digest of a content that comes in pieces.
+/// The digest of content that is read in pieces.
 #[derive(Clone)]
 pub struct ContentDigest(Context);
 
@@ -40,12 +40,11 @@ impl ContentDigest {
         Self(Context::new(&SHA256))
     }
 
-    /// Takes the next piece.
     pub fn add(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
 
-    /// The digest, as [`FileDigest`] has it.
+    /// The digest, in the form of [`FileDigest`].
     pub fn finish(self) -> String {
         hex(self.0.finish().as_ref())
     }
@@ -60,7 +59,7 @@ impl Default for ContentDigest {
 /// The fingerprint of a call. The order of `files` does not matter.
 pub fn fingerprint(tool: &str, input: &Value, cwd: &str, files: &[FileDigest]) -> String {
     let mut context = Context::new(&SHA256);
-    // Each piece goes in with its length, so that no two calls are the same text.
+    // Each piece is prefixed with its length, so that two calls never have the same input.
     let mut add = |piece: &str| {
         context.update(&(piece.len() as u64).to_be_bytes());
         context.update(piece.as_bytes());
@@ -76,7 +75,7 @@ pub fn fingerprint(tool: &str, input: &Value, cwd: &str, files: &[FileDigest]) -
     hex(context.finish().as_ref())
 }
 
-/// The value as text that does not depend on the order of keys or on white space.
+/// The value as text, independent of the order of keys and of white space.
 pub fn canonical(value: &Value) -> String {
     match value {
         Value::Object(map) => {
@@ -92,7 +91,7 @@ pub fn canonical(value: &Value) -> String {
     }
 }
 
-/// The files that a command names as program or script: what it does depends on them.
+/// The files that a command names as program or script: its effect depends on them.
 pub fn scripts_named(argv: &[String]) -> Vec<String> {
     let Some((program, words)) = argv.split_first() else { return Vec::new() };
     let mut files = Vec::new();
@@ -115,7 +114,7 @@ pub fn scripts_named(argv: &[String]) -> Vec<String> {
     files
 }
 
-/// The script of a shell or an interpreter: its first operand, unless the program is told inline.
+/// The script of a shell or an interpreter: its first operand, unless the program is given inline.
 fn script_operand(name: &str, words: &[String]) -> Option<String> {
     let shell = SHELLS.contains(&name);
     let mut words = words.iter();

@@ -1,4 +1,4 @@
-//! May this run? What did this reply mean? Who may answer? Pure: domain only.
+//! Decisions: whether a call may run, what a reply means, who may answer. Pure: depends on the domain only.
 
 pub mod coverage;
 pub mod fingerprint;

@@ -1,4 +1,4 @@
-//! What the operator chose for a tool. The file's own words are the settings' matter; these are the choices.
+//! The operator's choices for a tool. Their names in the file belong to the settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

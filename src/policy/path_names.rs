@@ -1,7 +1,8 @@
-//! Which file names hold secrets, belong to the daemon, or start programs. Names are compared folded: case, full-width
-//! letters, invisible characters, white space around the name and trailing dots make no difference. Data and tables.
+//! Which file names contain secrets, belong to the daemon, or start programs. Names are compared folded: case,
+//! full-width letters, invisible characters, white space around the name and trailing dots make no difference. Data and
+//! tables.
 
-/// Endings that editors and people give to copies; `id_rsa.bak` is as secret as `id_rsa`.
+/// Suffixes of copies; `id_rsa.bak` is as secret as `id_rsa`.
 const COPY_ENDINGS: &[&str] = &[
     "~",
     ".bak",
@@ -20,7 +21,7 @@ const COPY_ENDINGS: &[&str] = &[
     ".2",
 ];
 
-/// Files and folders that hold credentials.
+/// Files and folders with credentials.
 const SECRET_NAMES: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -89,10 +90,10 @@ const SECRET_ENDINGS: &[&str] = &[
 
 const SECRET_BEGINNINGS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss", "ship.json"];
 
-/// Beginnings that mean a key only in a JSON file: sources may have these names too.
+/// Prefixes that mean a key only in a JSON file: source files may have these names too.
 const SECRET_JSON_BEGINNINGS: &[&str] = &["client_secret", "service-account", "service_account"];
 
-/// Folders of which every file can start programs or direct an agent.
+/// Folders of which every file can start programs or instruct an agent.
 const SENSITIVE_FOLDERS: &[&str] = &[
     ".git",
     ".github",
@@ -240,13 +241,13 @@ const SENSITIVE_BEGINNINGS: &[&str] = &[
     "lint-staged.config.",
 ];
 
-/// Beginnings and endings that belong together.
+/// Prefixes and suffixes that belong together.
 const SENSITIVE_PAIRS: &[(&str, &str)] = &[("mise.", ".toml"), (".mise.", ".toml")];
 
-/// Files below a `.git` folder that may hold credentials: the address of a remote can contain a password.
+/// Files below a `.git` folder that may contain credentials: the URL of a remote can contain a password.
 const GIT_SECRETS: &[&str] = &["config", "config.worktree", "credentials", "fetch_head"];
 
-/// The daemon's own state and settings, and environment files: no tool reaches them.
+/// The daemon's own state and settings, and environment files: no tool may access them.
 pub fn is_reserved_name(name: &str) -> bool {
     let name = folded(name);
     match name.as_str() {
@@ -258,7 +259,7 @@ pub fn is_reserved_name(name: &str) -> bool {
     }
 }
 
-/// A file or folder whose content is not shown without a person's consent, reserved ones included.
+/// A file or folder whose content is not shown without approval, reserved ones included.
 pub fn is_secret_name(name: &str) -> bool {
     if is_reserved_name(name) {
         return true;
@@ -279,7 +280,7 @@ pub fn is_secret_name(name: &str) -> bool {
             && SECRET_JSON_BEGINNINGS.iter().any(|start| original.starts_with(start)))
 }
 
-/// Whether a name alone makes everything at and below it able to start programs or direct an agent.
+/// Whether a name alone makes everything at and below it able to start programs or instruct an agent.
 pub(super) fn is_sensitive_name(name: &str) -> bool {
     let name = folded(name);
     SENSITIVE_FOLDERS.contains(&name.as_str())
@@ -289,7 +290,7 @@ pub(super) fn is_sensitive_name(name: &str) -> bool {
         || SENSITIVE_PAIRS.iter().any(|(start, end)| name.starts_with(start) && name.ends_with(end))
 }
 
-/// Whether the names of a path lead to a file of a git repository that may hold credentials.
+/// Whether a path leads to a file of a git repository that may contain credentials.
 pub(super) fn is_git_secret<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let mut in_git = false;
     let mut last = String::new();
@@ -300,7 +301,7 @@ pub(super) fn is_git_secret<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     in_git && GIT_SECRETS.contains(&without_copy_endings(&last))
 }
 
-/// The name without the endings of copies: `server.key.bak` is `server.key`.
+/// The name without suffixes of copies: `server.key.bak` is `server.key`.
 fn without_copy_endings(name: &str) -> &str {
     let mut name = name;
     while let Some(shorter) =
@@ -311,14 +312,14 @@ fn without_copy_endings(name: &str) -> &str {
     name
 }
 
-/// The name as a file system that folds case, width or invisible characters would take it.
+/// The name as a file system that folds case, width or invisible characters would read it.
 pub(super) fn folded(name: &str) -> String {
     let visible = name.chars().filter(|c| !c.is_control() && !super::shell::is_invisible(*c)).map(narrow);
     let lower = visible.collect::<String>().to_uppercase().to_lowercase();
     lower.trim().trim_end_matches(|c: char| c == '.' || c.is_whitespace()).to_owned()
 }
 
-/// The ASCII letter that a full-width or look-alike form stands for.
+/// The ASCII character of a full-width or look-alike form.
 fn narrow(c: char) -> char {
     match u32::from(c) {
         wide @ 0xFF01..=0xFF5E => char::from_u32(wide - 0xFEE0).unwrap_or(c),

@@ -1,24 +1,24 @@
-//! Where a path points and what may happen to it, by its names alone. `files::resolve` follows the links and applies
-//! the same rules to what it finds.
+//! The location and class of a path, by its names alone. `files::resolve` follows the links and applies the same rules
+//! to the result.
 
 use std::path::PathBuf;
 
 use super::path_names::{is_git_secret, is_sensitive_name};
 pub use super::path_names::{is_reserved_name, is_secret_name};
 
-/// Where a path points.
+/// The location of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathLocation {
-    /// Inside the project, in plain sight: the path relative to the project, without `.` and `..`.
+    /// Inside the project and ordinary: the path relative to the project, without `.` and `..`.
     Inside(String),
-    /// Inside the project, but it may hold secrets or is the daemon's own.
+    /// Inside the project, but it may contain secrets or belongs to the daemon.
     Secret,
     /// Outside the project, or undetermined.
     Outside,
 }
 
-/// Finds where `path` points for a program that runs in `cwd` (relative to the project). `root` is the project's own
-/// absolute path; empty when it is not known.
+/// The location of `path` for a program that runs in `cwd` (relative to the project). `root` is the project's absolute
+/// path; empty when it is unknown.
 pub fn locate(root: &str, cwd: &str, path: &str) -> PathLocation {
     let (start, rest) = match path.strip_prefix('/') {
         None => (cwd, path),
@@ -37,7 +37,7 @@ pub fn locate(root: &str, cwd: &str, path: &str) -> PathLocation {
                     return PathLocation::Outside;
                 }
             }
-            // A secret that `..` leaves again still has to be asked about: `.ship/../x` may go through a link.
+            // A secret folder that `..` leaves again still needs approval: `.ship/../x` may go through a link.
             _ => {
                 secret |= is_secret_name(name);
                 names.push(name);
@@ -51,7 +51,7 @@ pub fn locate(root: &str, cwd: &str, path: &str) -> PathLocation {
     }
 }
 
-/// What of `path` is below `root`, when it is.
+/// The part of `path` below `root`, if it is below.
 fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
     let root = root.trim_end_matches('/');
     if root.is_empty() {
@@ -61,28 +61,28 @@ fn below<'a>(root: &str, path: &'a str) -> Option<&'a str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// What may happen to a path. Ordered: the later one is the stricter one.
+/// The class of a path. Ordered: the later one is the stricter one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathClass {
     /// Read and written by the tools' own rules.
     Ordinary,
-    /// Writing it can start programs or direct the agent: asks with high risk.
+    /// Writing it can start programs or instruct the agent: needs approval with high risk.
     Sensitive,
-    /// It may hold credentials: reading and writing ask with high risk.
+    /// It may contain credentials: reading and writing need approval with high risk.
     Secret,
-    /// The daemon's own, or an environment file: out of reach.
+    /// The daemon's own, or an environment file: not accessible.
     Reserved,
-    /// Not in the project: out of reach.
+    /// Not in the project: not accessible.
     Outside,
 }
 
-/// A path that a tool call names, with every link resolved. The judge and the tools use the same one.
+/// A path of a tool call, with every link resolved. The judge and the tools use the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
     /// The path as the call wrote it.
     pub written: String,
-    /// The path from the project down, without links; empty for the project itself. What stands there may have changed
-    /// since: opening it checks again.
+    /// The path relative to the project, without links; empty for the project itself. The file may have changed since:
+    /// opening it checks again.
     pub relative: PathBuf,
     /// The strictest class of the path as written, as resolved, and of every other name of the same file.
     pub class: PathClass,
@@ -91,7 +91,7 @@ pub struct ResolvedPath {
 }
 
 /// The class of a path inside the project, by its names alone. `own_files` is the one folder of the daemon's state that
-/// the asking thread may use; empty when there is none.
+/// the thread of the call may use; empty when there is none.
 pub fn classify(relative: &str, own_files: &str) -> PathClass {
     let path = without_own_files(relative, own_files);
     let names = || path.split(['/', '\\']).filter(|name| !matches!(*name, "" | "." | ".."));
@@ -112,7 +112,7 @@ pub fn is_sensitive(relative: &str) -> bool {
     relative.split('/').any(is_sensitive_name)
 }
 
-/// The path as seen from the thread's own folder when it is in there, as it is otherwise.
+/// The path relative to the thread's own folder if it is inside, otherwise unchanged.
 fn without_own_files<'a>(path: &'a str, own_files: &str) -> &'a str {
     let plain = path.strip_prefix("./").unwrap_or(path);
     if own_files.is_empty() || plain.split('/').any(|name| name == "..") {

@@ -1,74 +1,76 @@
-//! Why a call asks or is refused, as data and in the daemon's languages.
+//! Why a call needs approval or is denied, as data and in the daemon's languages.
 
 use crate::domain::Language;
 
-/// Why a call does not simply run.
+/// Why a call does not run without approval.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The operator's deny list has it.
     DeniedByRule(String),
-    /// The operator refuses what no rule knows.
+    /// The operator denies what no rule covers.
     DeniedByMode,
-    /// The operator wants to be asked about this tool.
+    /// The operator requires approval for this tool.
     AskedByMode(String),
-    /// The tool is not one of ours.
     UnknownTool(String),
-    /// The tool changes something.
+    /// The tool has side effects.
     Changes(String),
-    /// The deny list may have it: part of the command is only known when it runs.
+    /// The deny list may match: part of the command is unknown until it runs.
     PerhapsDenied,
-    /// The text is no shell command we can read.
+    /// The text is no shell command that can be parsed.
     Unparsed,
-    /// The text is too long to be read.
+    /// The text is too long to be parsed.
     TooLong,
     /// The text has a character that is invisible or looks like another.
     StrangeCharacter(char),
     /// The text has a spelling that hides what runs.
     HiddenSpelling,
-    /// It is made of several commands.
+    /// It consists of several commands.
     Compound,
     /// A command runs inside another: `$(…)`, backticks, `<(…)`.
     Substitution,
-    /// It carries a text of its own: `<<EOF`, `<<<`.
+    /// It contains input text: `<<EOF`, `<<<`.
     HereDocument,
     /// It has loops, conditions or functions.
     ControlFlow,
-    /// It goes on in the background.
+    /// It continues in the background.
     Background,
     /// It sets a variable.
     Assignment,
-    /// A part is only known when it runs: a variable, `*`, `~`, `{a,b}`.
+    /// A part is unknown until it runs: a variable, `*`, `~`, `{a,b}`.
     NotLiteral(String),
     /// It writes this file.
     WritesFile(String),
-    /// It names something outside the project.
+    /// It names a path outside the project.
     Outside(String),
-    /// It names a file that is out of reach or looks like a secret.
+    /// It names a file that is reserved or looks like a secret.
     Secret(String),
-    /// It names a file through which programs are started.
+    /// It names a file that can start programs.
     Sensitive(String),
-    /// It reads everything below this directory, which is too much to look for secrets in.
+    /// It reads everything below this directory, which is too large to search for secrets.
     TooLargeToCheck(String),
     /// The command is not on the read-only list.
     UnknownCommand(String),
     /// The command is on the list, but not with this argument.
-    Argument { command: String, argument: String },
+    Argument {
+        command: String,
+        argument: String,
+    },
     /// It starts another command.
     Wrapper(String),
-    /// It reaches the network.
+    /// It uses the network.
     Network(String),
     /// It deletes or overwrites.
     Destroys(String),
-    /// It runs a program written in the command itself, or one that cannot be seen.
+    /// It runs a program in the command itself, or one that cannot be inspected.
     Inline(String),
-    /// It speaks to people in another conversation.
+    /// It posts a message to another conversation.
     Elsewhere,
-    /// It names a file that could not be looked at with certainty.
+    /// It names a file whose class could not be determined with certainty.
     Unchecked(String),
 }
 
 impl Reason {
-    /// The reason in one short phrase.
+    /// The reason as one short phrase.
     pub fn words(&self, language: Language) -> String {
         match language {
             Language::En => self.english(),

@@ -16,8 +16,8 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Whether `by` may end what `requester` began: who began it, an owner, who administers the chat, and who could
-    /// refuse what it asks for.
+    /// Whether `by` may end what `requester` began: the requester, an owner, an administrator of the chat, and people
+    /// who could deny its approvals.
     pub fn may_end(&self, requester: Option<&AuthorId>, by: &AuthorId, role: AuthorRole) -> bool {
         let own = requester == Some(by);
         let powerful = match role {
@@ -29,7 +29,7 @@ impl Rights {
         own || powerful || answers
     }
 
-    /// Whether `by` may answer what `requester` led to.
+    /// Whether `by` may answer an approval of `requester`.
     pub fn may_answer(&self, requester: &AuthorId, by: &AuthorId, role: AuthorRole) -> bool {
         match role {
             // The platform hides the identity, so no setting can name it.

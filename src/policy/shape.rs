@@ -1,20 +1,20 @@
-//! Which commands a longer yes covers with other arguments. A command has a shape only when the table knows every
-//! option and every operand of it to be harmless; any other command is covered word by word as it was shown.
+//! Which commands a longer approval covers with other arguments. A command has a shape only when the table lists every
+//! option and operand of it as harmless; any other command is covered only with exactly the same words.
 
 use super::paths::{self, PathLocation};
 use super::shape_table::{Kind, PATHS, Row, TABLE};
 use crate::domain::Language;
 
-/// A command that the table knows.
+/// A command of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The words that stay: `git commit`.
+    /// The fixed words: `git commit`.
     pub words: &'static str,
     /// The operands that are paths; they may differ from call to call.
     pub paths: Vec<String>,
 }
 
-/// The shape of a command that may run in any of these folders (relative to the project), when it has one.
+/// The shape of a command that may run in any of these folders (relative to the project), if it has one.
 pub fn shape_of(argv: &[String], folders: &[String]) -> Option<Shape> {
     let row = TABLE.iter().find(|row| fixed(row, argv).is_some())?;
     let mut reading = Reading { folders, paths: Vec::new(), met: Vec::new() };
@@ -23,12 +23,12 @@ pub fn shape_of(argv: &[String], folders: &[String]) -> Option<Shape> {
     needed.then_some(Shape { words: row.words, paths: reading.paths })
 }
 
-/// Whether commands of this shape run files of the project; so does one that is not in the table.
+/// Whether commands of this shape run files of the project; true for a command that is not in the table.
 pub fn runs_project_files(words: &str) -> bool {
     TABLE.iter().find(|row| row.words == words).is_none_or(|row| row.runs)
 }
 
-/// What may differ in commands of this shape, in words.
+/// What may differ in commands of this shape, as text.
 pub fn varies(words: &str, language: Language) -> &'static str {
     let (english, chinese) = TABLE.iter().find(|row| row.words == words).map_or(PATHS, |row| row.varies);
     match language {
@@ -37,14 +37,14 @@ pub fn varies(words: &str, language: Language) -> &'static str {
     }
 }
 
-/// The arguments after the words that stay, when the command begins with these.
+/// The arguments after the fixed words, if the command begins with them.
 fn fixed<'a>(row: &Row, argv: &'a [String]) -> Option<&'a [String]> {
     let words: Vec<&str> = row.words.split(' ').collect();
     let same = argv.iter().map(String::as_str).take(words.len()).eq(words.iter().copied());
     same.then(|| argv.get(words.len()..)).flatten()
 }
 
-/// What has been read of a command's arguments.
+/// The state of parsing a command's arguments.
 struct Reading<'a> {
     folders: &'a [String],
     paths: Vec<String>,
@@ -53,7 +53,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads arguments by a row; nothing when one of them is not in it.
+    /// Parses arguments by a row; `None` when one of them is not in it.
     fn arguments(&mut self, row: &'static Row, args: &[String]) -> Option<()> {
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -85,7 +85,7 @@ impl Reading<'_> {
         if row.options.split_ascii_whitespace().any(|option| option == arg) {
             return Some(());
         }
-        // A whole option, alone or with `=`; a beginning of its name is not enough.
+        // A complete option, alone or with `=`; an abbreviation is not accepted.
         for (name, kind) in row.valued {
             let is_letter = name.len() == 2;
             let value = match arg.strip_prefix(name) {
@@ -149,7 +149,7 @@ impl Reading<'_> {
         fits.then_some(())
     }
 
-    /// Whether the path is an ordinary one of the project, from each folder it may be seen from.
+    /// Whether the path is an ordinary one of the project, relative to each possible folder.
     fn path(&mut self, path: &str) -> bool {
         let plain = !path.is_empty()
             && !path.starts_with(['-', '/', '@', ':', '~', '+', '#', '=', ' '])
@@ -173,7 +173,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || "_:.-".contains(c))
 }
 
-/// Whether a word is an argument that says nothing but itself: no option, no assignment, no path that leaves the folder.
+/// Whether a word is a plain argument: no option, no assignment, no path that leaves the folder.
 pub fn is_plain_argument(word: &str, folders: &[String]) -> bool {
     let plain = !word.is_empty()
         && !word.starts_with(['-', '/', '.', '+', '@', '~'])

@@ -1,30 +1,30 @@
-//! The commands that a longer yes covers with other arguments, and every option and operand of them that is known to be
-//! harmless. Data only.
+//! The commands that a longer approval covers with other arguments, with every option and operand of them that is known
+//! to be harmless. Data only.
 
-/// What a value or an operand may be.
+/// The kinds of values and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Any text that does not look like an option: it is only stored or compared.
     Text,
     /// A name such as `parser::reads_a_line`.
     Name,
-    /// Names with spaces between them.
+    /// Names separated by spaces.
     Names,
     Number,
     /// One of these words.
     Choice(&'static str),
     /// A file or folder of the project that is neither secret nor sensitive.
     Path,
-    /// The same, perhaps followed by `::name`.
+    /// The same, optionally followed by `::name`.
     TestPath,
     /// `./x`, `./...`: a package of the project.
     Package,
 }
 
-/// A command of the table. Lists are words with spaces between them.
+/// A command of the table. Lists are words separated by spaces.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The words that stay.
+    /// The fixed words.
     pub(super) words: &'static str,
     /// One-letter options without a value.
     pub(super) flags: &'static str,
@@ -32,13 +32,14 @@ pub(super) struct Row {
     pub(super) options: &'static str,
     /// Options with a value, attached or as the next word.
     pub(super) valued: &'static [(&'static str, Kind)],
-    /// Options of which one must be there.
+    /// Options of which one must be present.
     pub(super) needs: &'static str,
-    /// What operands may be; none when there may be none.
+    /// The kind of operands; `None` when there may be none.
     pub(super) operands: Option<Kind>,
-    /// What may stand after `--` where it is not more operands.
+    /// What may follow `--` where it is not more operands.
     pub(super) tail: Option<&'static Row>,
-    /// Whether it runs files of the project that a path may name; hooks are sensitive, no path of the table names them.
+    /// Whether it runs files of the project that a path may name; hooks are sensitive, and no path of the table names
+    /// them.
     pub(super) runs: bool,
     /// What may differ, in English and Chinese.
     pub(super) varies: (&'static str, &'static str),
@@ -91,8 +92,8 @@ const PYTEST: Row = Row {
     ..PLAIN
 };
 
-/// The table. Left out on purpose: options that run, load or write something else, options that pick other packages,
-/// manifests or folders, and programs whose options are not all known here.
+/// The table. Deliberately left out: options that run, load or write something else, options that select other
+/// packages, manifests or folders, and programs whose options are not all known here.
 pub(super) const TABLE: &[Row] = &[
     Row {
         words: "git add",
@@ -106,7 +107,7 @@ pub(super) const TABLE: &[Row] = &[
         flags: "aqsv",
         options: "--all --quiet --signoff --verbose",
         valued: &[("-m", Kind::Text), ("--message", Kind::Text)],
-        // Without a message an editor is started.
+        // Without a message git would start an editor.
         needs: "-m --message",
         varies: ("with another message", "可换成其他提交说明"),
         ..PLAIN

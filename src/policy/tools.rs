@@ -1,31 +1,31 @@
-//! The verdict on tools other than the shell: from the operator's mode, what the tool does, and the file it names.
+//! The verdict on tools other than the shell: from the operator's mode, the tool's effects, and the file it names.
 
 use super::paths::{PathClass, ResolvedPath};
 use super::{Mode, Reason, Verdict};
 use crate::domain::{Class, Effects, Risk};
 
-/// The tool whose mode is about other conversations only.
+/// The tool whose mode applies to other conversations only.
 const CHAT_SEND: &str = "chat_send";
 
 /// A call of a tool that is not the shell.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts<'a> {
     pub tool: &'a str,
-    /// What a call does; nothing for a tool that is not ours.
+    /// The effects of a call; `None` for an unknown tool.
     pub effects: Option<Effects>,
-    /// Whether it speaks to people elsewhere than where it was asked to.
+    /// Whether it posts a message to another thread than its own.
     pub elsewhere: bool,
     /// The file it names, as the tool will resolve it.
     pub path: Option<&'a ResolvedPath>,
 }
 
-/// Judges a call. `mode` is what the operator wrote for this tool, if anything.
+/// Judges a call. `mode` is the operator's setting for this tool, if there is one.
 pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
     if mode == Some(Mode::Deny) {
         return Verdict::Deny { reason: Reason::DeniedByMode };
     }
     let by_mode = match (mode, call.effects) {
-        // The requester reads the answer in the same thread, so speaking there needs no approval.
+        // The requester reads the answer in the same thread, so posting there needs no approval.
         (_, Some(Effects::Speaks))
             if !call.elsewhere && (mode != Some(Mode::Ask) || call.tool == CHAT_SEND) =>
         {
@@ -44,7 +44,8 @@ pub fn judge(mode: Option<Mode>, call: &ToolFacts<'_>) -> Verdict {
     }
 }
 
-/// Holds in every mode: an unreachable path is denied; one that may hold secrets or start programs asks.
+/// Applies in every mode: an inaccessible path is denied; one that may contain secrets or start programs needs
+/// approval.
 fn by_path(call: &ToolFacts<'_>, path: &ResolvedPath) -> Verdict {
     let name = || path.written.clone();
     let writes = !matches!(call.effects, Some(Effects::ReadOnly | Effects::Speaks));

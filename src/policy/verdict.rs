@@ -1,17 +1,16 @@
-//! The answer to "may this run?". It knows nothing of shells, files or people.
+//! The verdict on a call. Independent of shells, files and people.
 
 use super::Reason;
 use crate::domain::{Class, Risk};
 
-/// May this run? Ordered: the later one is the stricter one.
+/// Whether a call may run. Ordered: the later one is the stricter one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Allow(Class),
     /// A person is asked first.
     Ask {
-        /// How dangerous it looks.
         risk: Risk,
-        /// Why it does not simply run. Never empty.
+        /// Why it needs approval. Never empty.
         reasons: Vec<Reason>,
     },
     Deny {
@@ -20,12 +19,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Asks for one reason.
+    /// A verdict with one reason.
     pub fn ask(risk: Risk, reason: Reason) -> Self {
         Self::Ask { risk, reasons: vec![reason] }
     }
 
-    /// The stricter of two verdicts. Two questions become one that has the reasons of both.
+    /// The stricter of two verdicts. Two `Ask` verdicts become one with the reasons of both.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Ask { risk, mut reasons }, Self::Ask { risk: other_risk, reasons: more }) => {
@@ -40,7 +39,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it runs unasked.
+    /// Whether it runs without approval.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allow(_))
     }

@@ -1,50 +1,47 @@
-//! Who was let in beyond what `ship.json` says, and who asks to be. Chat adapters ask it about everybody their
-//! settings do not name; the operator answers through the console and the command line.
+//! Access records: people and groups that were let in beyond `ship.json`, and pairing requests. Chat adapters look up
+//! everyone the settings do not name; the operator decides through the console and the command line.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 
-/// What became of somebody's wish to be let in.
+/// The result of a pairing request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PairingRequest {
-    /// They have a code that the operator can confirm.
+    /// A code that the operator can confirm.
     Code {
         code: String,
-        /// When it is worth nothing any more.
         expires: Timestamp,
-        /// Whether to say it: false when it was said a moment ago.
+        /// Whether to send the code: false when it was sent a moment ago.
         fresh: bool,
     },
-    /// Too many others wait. Nothing is to be said.
+    /// Too many requests are open. Send no reply.
     TooMany,
 }
 
-/// What became of a code that the operator confirmed.
+/// The result of confirming a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approved {
-    /// This person is let in.
+    /// This person has access now.
     Let(Member),
-    /// Nobody waits with this code: it is wrong, used or too old.
+    /// No open request has this code: it is wrong, used or expired.
     NoSuchCode,
-    /// Too many wrong codes: none is looked at until then.
+    /// Too many wrong codes: codes are refused until then.
     Locked { until: Timestamp },
 }
 
-/// A code that lets in whoever brings it first.
+/// A code that gives access to the first person who redeems it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Invitation {
     pub code: String,
-    /// What they may do.
     pub role: Role,
     pub invited_by: AuthorId,
-    /// When it is worth nothing any more.
     pub expires: Timestamp,
 }
 
-/// Whoever access can be taken from.
+/// A person or group whose access can be revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guest {
     Person(AuthorId),
@@ -64,7 +61,7 @@ impl std::fmt::Display for Guest {
 impl std::str::FromStr for Guest {
     type Err = crate::domain::BadId;
 
-    /// `platform:user:id` or `platform:chat:id`.
+    /// Parses `platform:user:id` or `platform:chat:id`.
     fn from_str(raw: &str) -> Result<Self, Self::Err> {
         match raw.parse() {
             Ok(chat) => Ok(Self::Chat(chat)),
@@ -73,92 +70,90 @@ impl std::str::FromStr for Guest {
     }
 }
 
-/// Somebody who was let in.
+/// A person with access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
     pub id: AuthorId,
-    /// What people called them then.
+    /// The display name at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What they may do.
     #[serde(default)]
     pub role: Role,
     pub approved_by: AuthorId,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub approved_at: String,
 }
 
-/// A group that was opened by an owner who spoke there.
+/// A group that was opened by an owner's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenChat {
     /// The thread of the whole chat.
     pub id: ThreadId,
     pub opened_by: AuthorId,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub opened_at: String,
 }
 
-/// Somebody who asks to be let in.
+/// A person with an open pairing request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applicant {
     pub id: AuthorId,
-    /// What people call them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What they were told to hand to the operator.
+    /// The code for the operator.
     pub code: String,
-    /// Since when, RFC 3339.
+    /// RFC 3339.
     pub asked_at: String,
-    /// Until when the code is good, RFC 3339.
+    /// RFC 3339.
     pub expires_at: String,
 }
 
-/// Somebody who had been let in and was removed.
+/// A person whose access was revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
     pub id: AuthorId,
-    /// What people called them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub removed_by: AuthorId,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub removed_at: String,
 }
 
-/// Everybody the book knows.
+/// All access records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessList {
-    /// Those who were let in.
+    /// People with access.
     pub people: Vec<Member>,
     /// Groups that were opened.
     pub chats: Vec<OpenChat>,
     pub asking: Vec<Applicant>,
-    /// Those who were removed, and stay out until they are let in again.
+    /// People whose access was revoked; they stay out until they are let in again.
     #[serde(default)]
     pub removed: Vec<Removed>,
 }
 
-/// The book of who was let in. What it was told is on the disk before it says so. Asking it is cheap enough to be
-/// done for every message. A book that cannot be read lets nobody in.
+/// The access records. A change is durable before its future is ready. A look-up is cheap enough to be done for every
+/// message. If the records cannot be read, access is denied.
 pub trait AccessBook: Send + Sync + std::fmt::Debug {
-    /// What a person may do who was let in; nothing where they were not.
+    /// The role of a person with access; `None` without access.
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>>;
 
-    /// Whether a person had been let in and was removed. Unless the settings name them, they stay out.
+    /// Whether a person's access was revoked. Unless the settings name them, they stay out.
     fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// A person nobody knows writes in private: a code for the operator to confirm, the same one while it lives.
+    /// A pairing request of an unknown person in a private chat: a code for the operator to confirm, the same one until
+    /// it expires.
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>>;
 
-    /// Whether a group was opened by an owner who spoke there.
+    /// Whether a group was opened by an owner's message.
     fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// An owner spoke in a group. Whoever calls it knows that they are one.
+    /// Opens a group. The caller has checked that the person is an owner.
     fn open_chat(
         &self,
         platform: &Platform,
@@ -167,10 +162,10 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Everybody, those first who were first.
+    /// All records, oldest first.
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>>;
 
-    /// The operator confirms a code: whoever has it is let in, once.
+    /// The operator confirms a code: its person gets access, once.
     fn approve(
         &self,
         code: &str,
@@ -179,7 +174,7 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Approved, StoreError>>;
 
-    /// The operator makes a code that lets in one person, whoever brings it first.
+    /// The operator creates a code that gives access to the first person who redeems it.
     fn invite(
         &self,
         role: Role,
@@ -187,10 +182,10 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Invitation, StoreError>>;
 
-    /// Somebody brings a code they were invited with. Says whether they are let in by it.
+    /// Redeems an invitation code. Returns whether it gave access.
     fn redeem(&self, who: Author, code: &str, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// The operator changes what somebody may do who was let in. Nothing where they were not.
+    /// The operator changes a person's role. `None` where the person has no access.
     fn change_role(
         &self,
         who: &AuthorId,
@@ -199,7 +194,7 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Member>, StoreError>>;
 
-    /// The operator takes access back. Says whether there was any.
+    /// The operator revokes access. Returns whether there was any.
     fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;
 }
 

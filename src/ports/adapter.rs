@@ -1,4 +1,4 @@
-//! What the daemon asks of a platform.
+//! The port of a chat platform.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,100 +13,98 @@ use crate::domain::{Capabilities, CorrelationId, OutboundIntent, Platform, Threa
 /// Why an adapter ended.
 #[derive(Debug, thiserror::Error)]
 pub enum AdapterError {
-    /// Starting it again cannot help: a bad token, a port in use.
+    /// A restart cannot help: a bad token, a port in use.
     #[error("{0}")]
     Fatal(String),
-    /// It may work when started again.
+    /// A restart may help.
     #[error("{0}")]
     Broken(String),
 }
 
-/// Proof of a delivery.
+/// The proof of a delivery.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// The platform's id of what it now shows.
+    /// The platform's id of the delivered message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_message: Option<String>,
 }
 
-/// Why a delivery did not happen.
+/// Why a delivery failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
-    /// Not now. `after` is the platform's own word on when.
+    /// A temporary failure.
     #[error("{reason}")]
     Retry {
-        /// How long to wait at least.
+        /// The platform's `retry_after`, if it sent one.
         after: Option<Duration>,
         reason: String,
     },
-    /// Not before something new comes in from the thread: the platform only lets us answer.
+    /// Not before the next inbound message of the thread: the platform only allows replies.
     #[error("{reason}")]
     Hold { reason: String },
     #[error("{reason}")]
     Permanent { reason: String },
 }
 
-/// What an adapter is given to work with.
+/// What a running adapter works with.
 #[derive(Clone, Debug)]
 pub struct AdapterIo {
-    /// The way to the threads.
+    /// The handle for requests to the threads.
     pub door: ThreadsHandle,
-    /// Where it tells that it lives.
     pub health: HealthReporter,
     pub clock: Arc<dyn Clock>,
 }
 
-/// Where an adapter tells that it lives. Health is judged by evidence: the age of the last sign.
+/// Reports that an adapter is alive. Health is judged by the age of the last report.
 #[derive(Clone, Debug)]
 pub struct HealthReporter {
     last_sign: Arc<watch::Sender<Option<Timestamp>>>,
 }
 
 impl HealthReporter {
-    /// A reporter and the place where its signs can be read.
+    /// A reporter and the receiver of its reports.
     pub fn new() -> (Self, watch::Receiver<Option<Timestamp>>) {
         let (last_sign, signs) = watch::channel(None);
         (Self { last_sign: Arc::new(last_sign) }, signs)
     }
 
-    /// The platform was heard from: a poll came back, a frame arrived, the listener stands. The first sign
-    /// means that the adapter is past its first check.
+    /// Reports contact with the platform: a poll returned, a frame arrived, the listener is bound. The first report
+    /// means that the adapter has finished its first check.
     pub fn alive(&self, now: Timestamp) {
         self.last_sign.send_replace(Some(now));
     }
 }
 
-/// An adapter at work: ends when it was told to stop, or with why it cannot go on.
+/// A running adapter: ends when it was told to stop, or with the reason why it cannot continue.
 pub type Running = BoxFuture<'static, Result<(), AdapterError>>;
 
-/// A delivery on its way.
+/// A delivery in progress.
 pub type Delivering<'a> = BoxFuture<'a, Result<Receipt, DeliveryError>>;
 
-/// One platform. It owns its sockets; it owns no conversation.
+/// One platform. It owns its connections, but no conversation.
 pub trait Adapter: Send + Sync + std::fmt::Debug {
-    /// The name its threads begin with.
+    /// The platform part of its thread ids.
     fn platform(&self) -> Platform;
 
-    /// What the platform can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// After how long without a sign it counts as dead; nothing means that the first sign is enough.
+    /// After how long without a report it counts as dead; `None` means that the first report is enough.
     fn stale_after(&self) -> Option<Duration> {
         None
     }
 
-    /// Receives until told to stop. Every event goes through the door, and the platform is told that it was
-    /// received only after the door has accepted it.
+    /// Receives events until told to stop. Every event is submitted to the threads, and the platform is told that it
+    /// was received only after it was accepted.
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running;
 
-    /// Delivers one chunk. `attempt` counts from 1. Called in order, one at a time per thread.
+    /// Delivers one outbox entry. `attempt` counts from 1. Called in order, one at a time per thread.
     fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Delivering<'_>;
 
-    /// Shows something fleeting: typing, progress, the answer so far. Must not block; may be dropped. Where clients
-    /// read the thread themselves, there is nothing to do.
+    /// Shows something ephemeral: typing, progress, the answer so far. Must not block; may be dropped. Not needed where
+    /// clients read the thread themselves.
     fn show(&self, _intent: OutboundIntent) {}
 
-    /// A run has ended and leaves nothing to deliver: what is fleeting of it goes away. Must not block.
+    /// A run has ended without a delivery: its draft is removed. Must not block.
     fn over(&self, _thread: &ThreadId, _run: &CorrelationId) {}
 }

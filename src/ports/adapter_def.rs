@@ -1,4 +1,4 @@
-//! What the program knows about a chat platform: one [`AdapterDef`] for each, and the table of all of them.
+//! The definition of a chat platform, [`AdapterDef`], and the table of all of them.
 //!
 //! Configuration, `doctor`, `init`, `--help` and the composition root iterate over the [`AdapterTable`] and name no
 //! platform. A program outside this crate adds a definition of its own with [`AdapterTable::with`].
@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::{Adapter, AdapterParts, BoxFuture, Clock, Hook};
 use crate::domain::Language;
 
-/// One chat platform, before anything of it runs.
+/// The definition of one chat platform.
 #[derive(Clone, Copy)]
 pub struct AdapterDef {
-    /// The key of its section in `adapters` of `ship.json`, and the name its threads begin with.
+    /// The key of its section in `adapters` of `ship.json`, and the platform part of its thread ids.
     pub name: &'static str,
     /// What people call the platform, in `--help`.
     pub title: &'static str,
@@ -25,7 +25,7 @@ pub struct AdapterDef {
     pub about: &'static str,
     /// The JSON Schema of its section: [`section_schema`] of the type that `parse` reads.
     pub schema: fn() -> Value,
-    /// Reads its section, which has passed the schema: [`parse_section`] of the same type.
+    /// Parses its section, which has passed the schema: [`parse_section`] of the same type.
     pub parse: fn(Value) -> Result<Arc<dyn ConfiguredAdapter>, serde_json::Error>,
     /// What `shipagent init` writes into a new section.
     pub init: &'static [InitKey],
@@ -33,7 +33,7 @@ pub struct AdapterDef {
     pub aliases: &'static [&'static str],
     /// The key of the server's address, for advice when the server cannot be reached.
     pub address_key: &'static str,
-    /// How a person brings the code of `shipagent access invite`; nothing where the adapter cannot redeem one.
+    /// How a person redeems the code of `shipagent access invite`; `None` where the adapter cannot redeem one.
     pub invitation: Option<fn(code: &str, language: Language) -> Invited>,
 }
 
@@ -46,7 +46,7 @@ impl AdapterDef {
         })
     }
 
-    /// A key of its section, as the operator knows it: `adapters.name.key`.
+    /// The path of a key for the operator: `adapters.name.key`.
     pub fn path(&self, key: &str) -> String {
         format!("adapters.{}.{key}", self.name)
     }
@@ -61,18 +61,15 @@ impl fmt::Debug for AdapterDef {
 /// One key of the section that `shipagent init` writes.
 #[derive(Clone, Copy, Debug)]
 pub struct InitKey {
-    /// The key.
     pub key: &'static str,
-    /// What is written behind it.
     pub value: InitValue,
 }
 
-/// What `shipagent init` writes behind a key.
+/// The value that `shipagent init` writes for a key.
 #[derive(Clone, Copy, Debug)]
 pub enum InitValue {
     /// `"${NAME}"`: a secret or an account, which the operator sets in `.env`.
     Variable(&'static str),
-    /// This JSON.
     Json(&'static str),
     /// The answer to a question, as text. Without a terminal, the default.
     Ask {
@@ -85,12 +82,12 @@ pub enum InitValue {
     },
 }
 
-/// How an invited person brings their code.
+/// How an invited person redeems the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invited {
     /// The name of the bot they write to: `the Telegram bot`.
     pub bot: String,
-    /// What they send.
+    /// The message to send.
     pub message: String,
     /// The same as a link.
     pub link: String,
@@ -114,40 +111,36 @@ pub trait ConfiguredAdapter: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Builds the adapter, inside the runtime. Connects to nothing.
+    /// Builds the adapter, inside the runtime. Opens no connections.
     fn build(&self, parts: AdapterParts) -> BuiltAdapter;
 
-    /// Asks the platform, for `shipagent doctor`, who the bot is and what it lacks. Sends nothing to people. The doctor
-    /// bounds the time it may take.
+    /// For `shipagent doctor`: asks the platform for the bot's identity and missing permissions. Sends nothing to
+    /// people. The caller sets the deadline.
     fn probe(&self, _with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
         Box::pin(async { Vec::new() })
     }
 }
 
-/// An adapter, and where its platform calls it.
+/// An adapter and its webhook.
 #[derive(Clone, Debug)]
 pub struct BuiltAdapter {
-    /// To be run.
     pub adapter: Arc<dyn Adapter>,
-    /// To be served by the web listener; nothing where the platform does not call.
+    /// Served by the web listener; `None` where the platform sends no webhooks.
     pub hook: Option<Arc<dyn Hook>>,
 }
 
-/// What a probe is given.
+/// What a probe works with.
 #[derive(Clone, Debug)]
 pub struct ProbeParts {
-    /// The HTTP client.
     pub http: reqwest::Client,
-    /// The time.
     pub clock: Arc<dyn Clock>,
     /// The language of the operator.
     pub language: Language,
 }
 
-/// One thing that `shipagent doctor` learned from a platform.
+/// One finding of `shipagent doctor` about a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// How bad it is.
     pub level: ProbeLevel,
     /// What was found, in the operator's language.
     pub message: String,
@@ -155,10 +148,9 @@ pub struct Probe {
     pub advice: Option<String>,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeLevel {
-    /// As it should be.
     Ok,
     /// The adapter works, but not as the settings say.
     Warning,
@@ -166,14 +158,14 @@ pub enum ProbeLevel {
     Error,
 }
 
-/// Every chat platform of a program, in the order in which people read them.
+/// All chat platforms of a program, in display order.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterTable {
     defs: Vec<AdapterDef>,
 }
 
 impl AdapterTable {
-    /// With one more platform; one of the same name is replaced.
+    /// Adds a platform, replacing one of the same name.
     #[must_use]
     pub fn with(mut self, def: AdapterDef) -> Self {
         self.defs.retain(|known| known.name != def.name);
@@ -181,12 +173,10 @@ impl AdapterTable {
         self
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &AdapterDef> {
         self.defs.iter()
     }
 
-    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.defs.iter().map(|def| def.name)
     }
@@ -203,7 +193,7 @@ pub fn section_schema<S: JsonSchema>() -> Value {
     settings.into_generator().subschema_for::<S>().to_value()
 }
 
-/// Reads a section as its type.
+/// Parses a section as its type.
 ///
 /// # Errors
 /// When the section does not fit the type, although it fits the schema: a mistake in the type.

@@ -1,36 +1,35 @@
-//! The record of questions to people and their answers.
+//! The port of the approval records.
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, ThreadId};
 
-/// The record. What it was told is on the disk before it says so.
+/// The approval records. A change is durable before its future is ready.
 pub trait ApprovalBook: Send + Sync + std::fmt::Debug {
-    /// A number nobody has used in this project.
+    /// A number that was never used in this project.
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>>;
 
-    /// Writes a question down, or what became of it.
+    /// Stores an approval or its new state.
     fn save(&self, approval: Approval) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The question of this id.
     fn get(&self, id: &ApprovalId) -> BoxFuture<'_, Result<Option<Approval>, StoreError>>;
 
-    /// Every question there is, newest first.
+    /// All approvals, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 
-    /// The questions that wait for an answer, newest first. Costs nothing for those that were answered.
+    /// The pending approvals, newest first. Settled ones are not read.
     fn pending(&self) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 
-    /// The questions of this thread that the last daemon left without an answer; some may have one by now.
+    /// The approvals of this thread that were pending when the last daemon ended; some may be settled by now.
     fn left_pending(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Vec<ApprovalId>, StoreError>>;
 
-    /// The questions that people call so, of this thread.
+    /// The approvals of this thread with these numbers.
     fn numbered(
         &self,
         thread: &ThreadId,
         numbers: Vec<ApprovalNumber>,
     ) -> BoxFuture<'_, Result<Vec<Approval>, StoreError>>;
 
-    /// The questions of these ids that belong to this thread.
+    /// The approvals of this thread with these ids.
     fn of_thread(
         &self,
         thread: &ThreadId,

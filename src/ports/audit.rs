@@ -1,5 +1,4 @@
-//! The audit trail: who was allowed what, by whom, and what came of it. For people to read afterwards; the daemon
-//! itself never goes by it.
+//! The audit trail: who allowed what, and with which outcome. For people; the daemon itself never reads it to decide.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -15,33 +14,34 @@ use crate::domain::{
 pub enum AuditEvent {
     /// A call was judged.
     Verdict,
-    /// A question was answered, or needs no answer any more, or an answer was refused.
+    /// An approval was settled, or an answer was refused.
     Decision,
-    /// A call of a tool is at its end.
+    /// A tool call has ended.
     Execution,
-    /// Somebody allowed calls for longer.
+    /// A grant was given.
     GrantAdded,
-    /// A call ran by what was allowed before.
+    /// A call ran by a grant.
     GrantUsed,
-    /// Somebody took back what was allowed.
+    /// A grant was revoked.
     GrantRevoked,
-    /// The time of what was allowed is over.
+    /// A grant has expired.
     GrantExpired,
-    /// Somebody who asked was let in, or a code was refused.
+    /// A pairing request was approved, or a code was refused.
     AccessApproved,
-    /// The operator made a code that lets somebody in.
+    /// The operator created an invitation code.
     AccessInvited,
-    /// Access was taken back.
     AccessRevoked,
-    /// Somebody who was let in may do other things from now on.
+    /// The role of a person with access was changed.
     AccessChanged,
-    /// An owner opened a group by speaking there.
+    /// An owner opened a group by a message there.
     AccessOpened,
+    /// The operator stopped a thread.
+    ThreadStopped,
     /// Lines were lost before this one.
     LinesLost,
 }
 
-/// What the judge said.
+/// The judge's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditVerdict {
@@ -52,30 +52,29 @@ pub enum AuditVerdict {
     Deny,
 }
 
-/// How it came out.
+/// The outcome of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditOutcome {
     /// A person said yes.
     Approved,
-    /// A person said no.
     Denied,
-    /// A person said that it was done already.
+    /// A person said that the call was done already.
     Done,
-    /// Nobody answered in time.
+    /// It was not answered in time.
     Expired,
-    /// The question was withdrawn.
+    /// The approval was withdrawn.
     Cancelled,
-    /// The answer did not count.
+    /// The answer was not accepted.
     Refused,
-    /// The tool gave an output.
+    /// The tool returned an output.
     Ok,
     Error,
-    /// The tool was stopped before its end.
+    /// The call was stopped before its end.
     Aborted,
 }
 
-/// One line of the trail. What is not known is absent.
+/// One line of the trail. Unknown fields are absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditLine {
@@ -86,7 +85,7 @@ pub struct AuditLine {
     pub thread: Option<ThreadId>,
     #[serde(rename = "correlationId", skip_serializing_if = "Option::is_none")]
     pub correlation: Option<CorrelationId>,
-    /// Who did it; for a verdict or an execution whose message led to it.
+    /// Who did it; for a verdict or an execution, the author of the message that led to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<AuthorId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,32 +94,27 @@ pub struct AuditLine {
     pub tool_call: Option<ToolCallId>,
     #[serde(rename = "approvalId", skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalId>,
-    /// What people call it.
+    /// The number people see.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub number: Option<ApprovalNumber>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<GrantNumber>,
-    /// Whose access: a person's or a group's.
+    /// The person or group whose access is concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// What the judge said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<AuditVerdict>,
-    /// How it came out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<AuditOutcome>,
-    /// How far it reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// How the command ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// From where: `button`, `text`, `http`, `console`, `cli`.
+    /// The surface: `button`, `text`, `http`, `console`, `cli`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +122,7 @@ pub struct AuditLine {
 }
 
 impl AuditLine {
-    /// A line that says no more than what happened and when.
+    /// A line with only the event and the time.
     pub const fn new(event: AuditEvent, at: Timestamp) -> Self {
         Self {
             at,
@@ -153,7 +147,7 @@ impl AuditLine {
         }
     }
 
-    /// A line about a question: where, in which run, which call.
+    /// A line about an approval: its thread, run and call.
     pub fn about(event: AuditEvent, approval: &Approval, at: Timestamp) -> Self {
         Self {
             thread: Some(approval.thread.clone()),
@@ -167,7 +161,7 @@ impl AuditLine {
         }
     }
 
-    /// What became of a question, at the moment it did; nothing while it waits.
+    /// The line of a settled approval, dated at its settlement; `None` while it is pending.
     pub fn settled(approval: &Approval) -> Option<Self> {
         let line =
             |outcome, at| Self { outcome: Some(outcome), ..Self::about(AuditEvent::Decision, approval, at) };
@@ -186,7 +180,7 @@ impl AuditLine {
         Some(settled)
     }
 
-    /// The same, done by somebody.
+    /// Adds who decided.
     #[must_use]
     pub fn by(self, decided: &Decided) -> Self {
         Self {
@@ -198,23 +192,23 @@ impl AuditLine {
     }
 }
 
-/// Takes secrets out of a line.
+/// Redacts the text of a line.
 pub type Redaction = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Which lines of the trail are wanted.
+/// A query of the trail.
 #[derive(Clone, Debug, Default)]
 pub struct AuditQuery {
-    /// Not before this.
+    /// Inclusive.
     pub since: Option<Timestamp>,
     pub thread: Option<String>,
-    /// Of this event, or of the family of events it begins: `grant` stands for `grant-added` as well.
+    /// An event, or a family of events: `grant` includes `grant-added`.
     pub event: Option<String>,
-    /// At most so many, the newest.
+    /// Most lines, the newest.
     pub limit: usize,
 }
 
 impl AuditQuery {
-    /// Whether a line, parsed, is wanted.
+    /// Whether a parsed line matches.
     pub fn fits(&self, facts: &Value) -> bool {
         let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default();
         let of_family = |wanted: &String| {
@@ -227,36 +221,35 @@ impl AuditQuery {
     }
 }
 
-/// A line of the trail as it was stored.
+/// A stored line of the trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAuditLine {
     pub text: String,
-    /// The text, parsed.
     pub facts: Value,
 }
 
-/// The lines that were found.
+/// The result of a query.
 #[derive(Clone, Debug, Default)]
 pub struct AuditLines {
     /// Oldest first.
     pub lines: Vec<StoredAuditLine>,
-    /// How many could not be read.
+    /// Lines that could not be parsed.
     pub unreadable: usize,
 }
 
-/// The trail.
+/// The port of the audit trail.
 pub trait Audit: Send + Sync + std::fmt::Debug {
-    /// Takes a line. Never waits: whoever does something must not be held up by its being written down. What cannot be
-    /// written is counted, and the trail says how many lines are missing.
+    /// Queues a line. Never blocks the caller. Lines that cannot be written are counted, and the trail records how many
+    /// are missing.
     fn record(&self, line: AuditLine);
 
-    /// Takes secrets out of every line from now on. The first call counts.
+    /// Redacts every line from now on. The first call counts.
     fn redact_with(&self, redact: Redaction);
 
-    /// Waits until every line that was taken is durable.
+    /// Waits until every queued line is durable.
     fn flush(&self) -> BoxFuture<'_, ()>;
 
-    /// The newest lines that are wanted.
+    /// The newest lines that match.
     fn read(&self, query: AuditQuery) -> BoxFuture<'_, Result<AuditLines, StoreError>>;
 }
 

@@ -1,4 +1,4 @@
-//! Time and fresh ids, handed in so that tests can fix them.
+//! Time and unique ids, injected so that tests can fix them.
 
 use crate::domain::{ApprovalId, CorrelationId, MessageId, Timestamp, ToolCallId};
 
@@ -15,12 +15,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// Makes ids that nothing else has.
+/// Creates unique ids.
 pub trait Ids: Send + Sync + std::fmt::Debug {
-    /// A text that never comes twice and sorts by time.
+    /// A unique text that sorts by time.
     fn unique(&self) -> String;
 
-    /// A number from 0 to 1, to spread waits that would otherwise all end together.
+    /// A random number from 0 to 1, for jitter.
     fn chance(&self) -> f64 {
         0.5
     }
@@ -34,7 +34,7 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
         CorrelationId::made("run_", &self.unique())
     }
 
-    /// For an approval: nobody can guess it.
+    /// For an approval: unguessable.
     fn approval(&self) -> ApprovalId {
         ApprovalId::made(&self.unguessable())
     }
@@ -44,7 +44,7 @@ pub trait Ids: Send + Sync + std::fmt::Debug {
         self.unique()
     }
 
-    /// For a tool call whose model gave none.
+    /// For a tool call without an id from the model.
     fn tool_call(&self) -> ToolCallId {
         ToolCallId::made("call_", &self.unique())
     }
@@ -59,7 +59,7 @@ impl Ids for RandomIds {
     }
 
     fn unguessable(&self) -> String {
-        // A random UUID has 122 random bits; two of them have more than enough.
+        // A random UUID has 122 random bits; two of them exceed the 128.
         let (first, second) =
             (uuid::Uuid::new_v4().simple().to_string(), uuid::Uuid::new_v4().simple().to_string());
         first.chars().chain(second.chars().take(8)).collect()

@@ -7,18 +7,17 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use super::{BoxFuture, StoreError};
 use crate::domain::{StoredFile, ThreadId};
 
-/// A stored file that is being read.
+/// A stored file opened for reading.
 pub struct OpenFile {
-    /// How many bytes it has.
     pub length: u64,
     pub content: Box<dyn AsyncRead + Send + Unpin>,
 }
 
 impl OpenFile {
-    /// All of it.
+    /// Reads the whole file.
     ///
     /// # Errors
-    /// When it cannot be read to its end.
+    /// When reading fails.
     pub async fn bytes(mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or_default());
         self.content.read_to_end(&mut bytes).await?;
@@ -32,23 +31,23 @@ impl std::fmt::Debug for OpenFile {
     }
 }
 
-/// A file that is being written. It comes into being whole when it is finished; dropped before, it leaves nothing.
+/// A file that is being written. It appears complete when it is finished; dropped before, it leaves nothing.
 pub trait FileWriter: Send + std::fmt::Debug {
-    /// Adds a piece at the end.
+    /// Appends a piece.
     fn write<'a>(&'a mut self, piece: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Makes the file durable, in the place of one of the same name.
+    /// Makes the file durable and replaces one of the same name.
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
 }
 
 /// The files of all threads.
 pub trait FileStore: Send + Sync + std::fmt::Debug {
-    /// Stores a file, whole and durable. One of the same name is replaced.
+    /// Stores a file, complete and durable. One of the same name is replaced.
     fn keep(&self, file: &StoredFile, content: Vec<u8>) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Begins a file whose content comes piece by piece.
+    /// Begins a file whose content is written in pieces.
     fn create(&self, file: &StoredFile) -> BoxFuture<'_, Result<Box<dyn FileWriter>, StoreError>>;
 
-    /// Opens the file of this name that belongs to the thread; nothing where there is none.
+    /// Opens a file of the thread by name; `None` where there is none.
     fn open(&self, thread: &ThreadId, name: &str) -> BoxFuture<'_, Result<Option<OpenFile>, StoreError>>;
 }

@@ -1,4 +1,4 @@
-//! What people have allowed beyond a single call.
+//! The port of the grants: permissions beyond a single call.
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{Approval, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
@@ -6,11 +6,11 @@ use crate::policy::grants::{Grant, Proposal};
 
 /// The grants. A change is durable before its future is ready.
 pub trait Grants: Send + Sync + std::fmt::Debug {
-    /// Every grant that is stored, also those whose time is over. Read for every call that is judged, so it costs no more
-    /// than a look whether something changed.
+    /// Every stored grant, also expired ones. Read for every call that is judged, so an unchanged store costs no more
+    /// than a check for changes.
     fn all(&self) -> BoxFuture<'_, Result<Vec<Grant>, StoreError>>;
 
-    /// Stores what an answer grants beyond its own call, under a number that was never used before.
+    /// Stores the grant of an answer, under a number that was never used before.
     fn add(
         &self,
         approval: Approval,
@@ -19,11 +19,10 @@ pub trait Grants: Send + Sync + std::fmt::Debug {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<GrantNumber, StoreError>>;
 
-    /// Every grant that holds somewhere, oldest first. Those whose time is over are removed.
+    /// Every grant that holds, oldest first. Expired ones are removed.
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>>;
 
-    /// Takes a grant back: from the next call on it counts no more. Gives what it was; nothing where there is no such
-    /// grant.
+    /// Revokes a grant: it no longer applies to the next call. Returns the grant; `None` where there is none.
     fn revoke(
         &self,
         number: GrantNumber,
@@ -32,10 +31,10 @@ pub trait Grants: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'_, Result<Option<GrantSummary>, StoreError>>;
 }
 
-/// Who takes a grant back, and from where.
+/// Who revokes a grant, and through which surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revoker {
     pub author: AuthorId,
-    /// From where: `text`, `http`, `cli`.
+    /// The surface: `text`, `http`, `cli`.
     pub via: String,
 }

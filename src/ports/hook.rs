@@ -1,16 +1,15 @@
-//! A platform that sends its events to us, through the one listener there is.
+//! The port of a platform that sends its events to the daemon's HTTP listener.
 
 use super::BoxFuture;
 
-/// What a platform sent.
+/// A webhook request.
 #[derive(Clone, Debug, Default)]
 pub struct HookRequest {
     pub headers: http::HeaderMap,
-    /// Its body, within the listener's limit.
     pub body: Vec<u8>,
 }
 
-/// What the platform is answered: JSON, or nothing.
+/// The response: JSON, or no body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
     pub status: u16,
@@ -24,12 +23,12 @@ impl HookAnswer {
     }
 }
 
-/// Takes what a platform sends. Nobody has checked who is calling: that is its first duty. It answers that something
-/// was received only after the door has accepted it.
+/// Handles webhook requests. The listener does not authenticate the caller: the hook must do that first. It confirms an
+/// event only after the threads have accepted it.
 pub trait Hook: Send + Sync + std::fmt::Debug {
-    /// The path it is called at, such as `/hooks/telegram`.
+    /// The path it is served at, such as `/hooks/telegram`.
     fn path(&self) -> &str;
 
-    /// Takes a call. Ends in bounded time.
+    /// Handles a request. Ends in bounded time.
     fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer>;
 }

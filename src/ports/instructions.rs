@@ -8,13 +8,13 @@ use super::BoxFuture;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentInstructions {
     pub text: Arc<str>,
-    /// Whether this look is the first to find a changed text.
+    /// Whether this call is the first to return a changed text.
     pub changed: bool,
 }
 
-/// Gives the agent's instructions. Looked at before each model call, so that an edit counts from the next call on.
+/// The agent's instructions. Read before each model call, so that an edit counts from the next call on.
 pub trait Instructions: Send + Sync + std::fmt::Debug {
-    /// The instructions now. A file that cannot be read keeps the last text that could.
+    /// The current instructions. If the file cannot be read, the last readable text.
     fn current(&self) -> BoxFuture<'_, CurrentInstructions>;
 }
 

@@ -1,4 +1,4 @@
-//! Who says whether a call may run.
+//! The port that decides whether a call may run.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use super::BoxFuture;
 use crate::domain::{Approval, AuthorId, Class, GrantNumber, Risk, Scope, ThreadId, Timestamp};
 use crate::policy::grants::Proposal;
 
-/// A call that wants to run.
+/// A call to judge.
 #[derive(Clone, Debug)]
 pub struct CallToJudge {
     pub thread: ThreadId,
-    /// The one person who speaks there, where nobody else reads along.
+    /// The only person in the thread, where no one else can read it.
     pub person: Option<AuthorId>,
     pub tool: String,
     pub input: Value,
@@ -20,45 +20,44 @@ pub struct CallToJudge {
 pub enum Ruling {
     /// Yes, in this class of sandbox.
     Allow(Class),
-    /// A person must be asked.
     Ask,
     Deny(String),
 }
 
-/// Everything that is known about a call before it runs.
+/// The result of judging a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub ruling: Ruling,
-    /// Binds an answer to exactly this call: tool, arguments, directory, and the scripts it names as they are now.
+    /// Binds an answer to exactly this call: tool, arguments, directory, and the current content of the scripts it
+    /// names.
     pub fingerprint: String,
-    /// What would be done, in one line.
+    /// The call in one line.
     pub summary: String,
     /// More, as CommonMark: the reasons, a diff.
     pub details: Option<String>,
-    /// All of what the details may show only in part.
+    /// The complete text, where the details may be shortened.
     pub whole: Option<WholeText>,
-    /// How dangerous it looks.
     pub risk: Risk,
-    /// The grants by which it may run unasked, where it is they.
+    /// The grants that allow it without approval.
     pub grants: Vec<GrantNumber>,
 }
 
-/// The whole of a long command, change or input, for a file that is sent with the question.
+/// The complete text of a long command, change or input, for a file that is sent with the question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeText {
-    /// What the file is called, behind the number of the question: `command.sh.txt`.
+    /// The file name, after the approval number: `command.sh.txt`.
     pub name: &'static str,
-    /// The text, with everything spelled out that cannot be seen.
+    /// The text, with invisible characters escaped.
     pub text: String,
-    /// Whether the details leave something out.
+    /// Whether the details are shortened.
     pub cut: bool,
 }
 
-/// Says whether a call may run. May read files, never writes any.
+/// Decides whether a call may run. May read files, never writes any.
 pub trait Judge: Send + Sync + std::fmt::Debug {
-    /// Looks at a call as it is now.
+    /// Judges a call in its current state.
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement>;
 
-    /// What an answer of this scope grants beyond the call it was given for; nothing where it grants no more.
+    /// The grant that an answer of this scope proposes; `None` where it grants nothing beyond the call.
     fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Option<Proposal>>;
 }

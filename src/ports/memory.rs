@@ -1,4 +1,4 @@
-//! What is remembered from one conversation to the next, and the tasks that wait.
+//! The port of memory and tasks.
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{MemoryScope, Remembered, ScopeKey, TaskNote, Timestamp};
@@ -21,13 +21,13 @@ pub struct NotesAdded {
     pub known: usize,
 }
 
-/// What is remembered.
+/// Memory and tasks.
 pub trait Memory: Send + Sync + std::fmt::Debug {
-    /// What is remembered for somebody; nothing where there is nothing.
+    /// The memory of a scope; `None` where there is none.
     fn recall(&self, scope: &MemoryScope) -> BoxFuture<'_, Result<Option<Remembered>, StoreError>>;
 
-    /// Writes this in the place of all that was remembered before, unless that is not `before` any more: then nothing is
-    /// written. Says whether it was.
+    /// Replaces the memory of a scope, unless the stored text differs from `before`: then nothing is written. Returns
+    /// whether it was written.
     fn remember(
         &self,
         scope: &MemoryScope,
@@ -38,6 +38,6 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
     /// Adds notes behind those of the same month, in their order. All are written or none of a month.
     fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>>;
 
-    /// The tasks there are, by the names of their files.
+    /// All tasks, by file name.
     fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>>;
 }

@@ -1,7 +1,7 @@
-//! The seams: what the threads ask of the world, and what the world may ask of them.
+//! The ports: traits between the threads and their environment.
 //!
-//! A trait stands here where tests need a second implementation or where platforms differ. The errors they
-//! speak stand beside them.
+//! A trait exists where tests need a second implementation or where platforms differ. Their errors are defined beside
+//! them.
 
 mod access;
 mod adapter;
@@ -9,6 +9,7 @@ mod adapter_def;
 mod adapter_parts;
 mod approvals;
 mod audit;
+mod changes;
 mod clock;
 mod file_store;
 mod grants;
@@ -45,6 +46,7 @@ pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
     StoredAuditLine,
 };
+pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
@@ -58,7 +60,8 @@ pub use search::{
     FoundText, IndexStatus, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
 };
 pub use store::{
-    Commit, Durability, OutboxEntry, OutboxLine, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
 pub use store_error::{StoreError, StoreErrorKind};
 pub use threads_handle::{
@@ -68,5 +71,5 @@ pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, T
 pub use tool_outputs::{ToolOutput, ToolOutputs};
 pub use toolbox::ToolBox;
 
-/// A future behind a pointer, for traits that are used as objects.
+/// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

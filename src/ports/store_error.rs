@@ -1,32 +1,32 @@
-//! The one error of every port that keeps something.
+//! The error type of all stores.
 
 use std::error::Error;
 use std::fmt;
 
-/// What kind of trouble a store has. Callers decide by it; the subject and the source are for people.
+/// The kind of a store error. Callers decide by it; the subject and the source are for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// No room is left. Passes once there is some.
+    /// The disk is full. Temporary.
     Full,
-    /// What was asked for cannot be read or written now.
+    /// Reading or writing fails at present.
     Unavailable,
-    /// What is stored cannot be parsed. None of it counts, and it is left as it is.
+    /// The stored data cannot be parsed. It is ignored and left unchanged.
     Invalid,
     /// The store is closing or its writer has ended.
     Closed,
 }
 
-/// Why something could not be read or written.
+/// Why a read or write failed.
 #[derive(Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    /// What was to be read or written, as the operator finds it: the file store names the file.
+    /// What was read or written, in the operator's terms: the file store names the file.
     subject: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl StoreError {
-    /// An error of this kind about `subject`, with what caused it.
+    /// An error of this kind about `subject`, with its cause.
     pub fn new(
         kind: StoreErrorKind,
         subject: impl Into<String>,
@@ -35,17 +35,15 @@ impl StoreError {
         Self { kind, subject: subject.into(), source: Some(source.into()) }
     }
 
-    /// The store takes nothing any more.
+    /// The store is closed.
     pub const fn closed() -> Self {
         Self { kind: StoreErrorKind::Closed, subject: String::new(), source: None }
     }
 
-    /// The kind of trouble.
     pub const fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// What was to be read or written.
     pub fn subject(&self) -> &str {
         &self.subject
     }

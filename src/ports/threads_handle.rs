@@ -1,4 +1,4 @@
-//! The one way from the outside to the threads.
+//! The handle for requests to the threads.
 
 use std::sync::Arc;
 
@@ -9,154 +9,151 @@ use crate::domain::{
 };
 use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
 
-/// What became of an event.
+/// The result of submitting an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acceptance {
     /// It is on the disk; the platform may be told so.
     Accepted {
         /// The id it is stored under.
         message: MessageId,
-        /// The run it belongs to.
         correlation: CorrelationId,
     },
-    /// It was there already; nothing was done.
-    Duplicate {
-        /// The id it is stored under.
-        message: MessageId,
-    },
-    /// The thread has too much waiting. Nothing was kept.
+    /// The thread has it already; nothing was done.
+    Duplicate { message: MessageId },
+    /// The thread's mailbox is full. Nothing was stored.
     Busy,
-    /// It cannot be done, and here is why. Nothing was kept.
+    /// It cannot be done, for this reason. Nothing was stored.
     Refused(String),
-    /// It could not be written. Nothing was kept.
+    /// It could not be written. Nothing was stored.
     StorageFailed(String),
-    /// The daemon is stopping. Nothing was kept.
+    /// The daemon is stopping. Nothing was stored.
     Stopping,
 }
 
-/// What a thread is doing, live.
+/// The live state of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadView {
-    /// What it is doing.
     pub state: ThreadState,
-    /// The assistant message of the running turn, as far as it has come.
+    /// The assistant message of the running turn so far.
     pub live: Option<Arc<UiMessage>>,
-    /// How many messages wait for the next turn.
     pub queued: usize,
-    /// How many decisions it waits for.
     pub pending_approvals: usize,
 }
 
-/// A place in the front row of one thread.
+/// A subscription to one thread.
 #[derive(Debug)]
 pub struct Subscription {
-    /// What it is doing; skips what a slow reader missed.
+    /// The current view; a slow reader skips versions.
     pub view: watch::Receiver<ThreadView>,
-    /// Messages as they are written.
+    /// Messages as they are stored.
     pub messages: broadcast::Receiver<Arc<UiMessage>>,
-    /// Fleeting words: progress, notices.
+    /// Ephemeral notices, such as progress.
     pub notices: broadcast::Receiver<Intent>,
 }
 
-/// How a run ended, or where it stands.
+/// The outcome or current state of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOutcome {
-    /// How it ended; `None` means that there is no such run.
+    /// `None` means that there is no such run.
     pub status: Option<RunStatus>,
-    /// Its assistant messages, whole.
+    /// Its assistant messages, complete.
     pub messages: Vec<Arc<UiMessage>>,
-    /// What went wrong, where it failed.
+    /// The error of a failed run.
     pub error: Option<ErrorRecord>,
     pub correlation: Option<CorrelationId>,
-    /// The questions it waits for; a run that waits has not ended.
+    /// The approvals it waits for; such a run has not ended.
     pub approvals: Vec<Approval>,
 }
 
-/// Something the agent says by a tool, beside its answer.
+/// A message that a tool posts beside the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// Where the tool was called.
+    /// The thread of the call.
     pub from: ThreadId,
     pub correlation: CorrelationId,
-    /// By which call: it says the same thing only once, also after a restart. Servers may use a call's name again in
-    /// another run.
+    /// The call: it posts its message only once, also after a restart. Model servers may reuse a call id in another
+    /// run.
     pub call: ToolCallId,
-    /// Words or a file.
+    /// A text or a file.
     pub intent: Intent,
 }
 
-/// What can be asked of the threads.
+/// A request to the threads.
 #[derive(Debug)]
 pub enum Request {
     Deliver {
         event: Box<IngressEvent>,
-        /// What became of it.
         reply: oneshot::Sender<Acceptance>,
     },
-    /// The agent says something in a thread.
+    /// A tool posts a message to a thread.
     Say {
         thread: ThreadId,
         saying: Box<Saying>,
-        /// What became of it.
         reply: oneshot::Sender<Acceptance>,
     },
-    /// Somebody wants to watch a thread.
-    Watch { thread: ThreadId, reply: oneshot::Sender<Subscription> },
+    /// Subscribes to a thread.
+    Watch {
+        thread: ThreadId,
+        reply: oneshot::Sender<Subscription>,
+    },
     /// Registers a waiter for the end of the run that a message belongs to.
-    Await { thread: ThreadId, message: MessageId, reply: oneshot::Sender<RunOutcome> },
-    /// Somebody wants to know what the threads in memory are doing.
+    Await {
+        thread: ThreadId,
+        message: MessageId,
+        reply: oneshot::Sender<RunOutcome>,
+    },
+    /// The views of the threads in memory.
     Views {
-        /// Each with what it is doing.
         reply: oneshot::Sender<Vec<(ThreadId, ThreadView)>>,
     },
 }
 
-/// The way to the threads. Cheap to clone.
+/// The handle for requests to the threads. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ThreadsHandle {
     requests: mpsc::Sender<Request>,
 }
 
 impl ThreadsHandle {
-    /// A door that leads to whoever reads `requests`.
+    /// A handle that sends to `requests`.
     pub const fn new(requests: mpsc::Sender<Request>) -> Self {
         Self { requests }
     }
 
-    /// Hands an event in and waits until it is accepted or not.
+    /// Submits an event and waits for its acceptance.
     pub async fn deliver(&self, event: IngressEvent) -> Acceptance {
         let ask = |reply| Request::Deliver { event: Box::new(event), reply };
         self.ask(ask).await.unwrap_or(Acceptance::Stopping)
     }
 
-    /// Says something in a thread, and waits until it is sure to be delivered or not.
+    /// Posts a message to a thread, and waits until its delivery is stored.
     pub async fn say(&self, thread: ThreadId, saying: Saying) -> Acceptance {
         let ask = |reply| Request::Say { thread, saying: Box::new(saying), reply };
         self.ask(ask).await.unwrap_or(Acceptance::Stopping)
     }
 
-    /// The same door, for those behind it: it does not keep them at work.
+    /// A weak handle for the threads themselves, which does not keep the router running.
     pub fn downgrade(&self) -> WeakThreadsHandle {
         WeakThreadsHandle { requests: self.requests.downgrade() }
     }
 
-    /// Watches a thread. Nothing means that the daemon is stopping, or that the thread has too many questions to answer: it
-    /// may be asked again.
+    /// Subscribes to a thread. `None` means that the daemon is stopping, or that the thread's queue is full: the caller
+    /// may retry.
     pub async fn watch(&self, thread: ThreadId) -> Option<Subscription> {
         self.ask(|reply| Request::Watch { thread, reply }).await
     }
 
-    /// Waits for the end of the run a message belongs to. Nothing means the same as for [`Self::watch`].
+    /// Waits for the end of the run that a message belongs to. `None` means the same as for [`Self::watch`].
     pub async fn outcome(&self, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
         self.ask(|reply| Request::Await { thread, message, reply }).await
     }
 
-    /// What the threads in memory are doing.
+    /// The views of the threads in memory.
     pub async fn views(&self) -> Vec<(ThreadId, ThreadView)> {
         self.ask(|reply| Request::Views { reply }).await.unwrap_or_default()
     }
 
-    /// Whether there is somebody behind the door. Waits for as long as they have too much to do to say so.
+    /// Whether the router answers. Waits for as long as its queue is full.
     pub async fn answers(&self) -> bool {
         self.ask(|reply| Request::Views { reply }).await.is_some()
     }
@@ -168,14 +165,14 @@ impl ThreadsHandle {
     }
 }
 
-/// The door as the threads themselves have it.
+/// A handle that does not keep the router running.
 #[derive(Clone, Debug)]
 pub struct WeakThreadsHandle {
     requests: mpsc::WeakSender<Request>,
 }
 
 impl WeakThreadsHandle {
-    /// The door; one that leads nowhere once nobody is outside any more.
+    /// The handle; one without a receiver once all strong handles are gone.
     pub fn open(&self) -> ThreadsHandle {
         ThreadsHandle { requests: self.requests.upgrade().unwrap_or_else(|| mpsc::channel(1).0) }
     }

@@ -1,4 +1,4 @@
-//! What a turn asks of a tool.
+//! The port of a tool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,45 +10,42 @@ use tokio_util::sync::CancellationToken;
 use super::{BoxFuture, Clock, FileStore, Memory, ThreadStore, ThreadsHandle};
 use crate::domain::{AuthorId, Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How much it has said so far.
+    /// Bytes of output so far.
     pub bytes: u64,
-    /// The last line it said, cut to a readable length.
+    /// The last line of output, cut to a readable length.
     pub last_line: String,
 }
 
-/// Where and for whom a call runs.
+/// The context of a call.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     /// The project directory, absolute and resolved.
     pub project: PathBuf,
-    /// The thread that asked.
+    /// The thread of the call.
     pub thread: ThreadId,
     pub correlation: CorrelationId,
     pub call: ToolCallId,
-    /// What it was given leave to do.
     pub permit: Permit,
-    /// The one person who speaks there, where nobody else reads along.
+    /// The only person in the thread, where no one else can read it.
     pub person: Option<AuthorId>,
-    /// What is remembered from one conversation to the next.
     pub memory: Arc<dyn Memory>,
-    /// The attachments of messages.
     pub files: Arc<dyn FileStore>,
-    /// What was said in the threads.
+    /// The stored messages of all threads.
     pub history: Arc<dyn ThreadStore>,
-    /// The way to say something in a thread.
+    /// For posting messages to threads.
     pub door: ThreadsHandle,
-    /// Hears how far a long call has come. A tool never waits for it: what does not fit is left out.
+    /// Receives the progress of a long call. A tool never waits for it: progress is dropped when the queue is full.
     pub progress: Option<mpsc::Sender<Progress>>,
     pub clock: Arc<dyn Clock>,
-    /// Ends the call; a tool that works long looks at it.
+    /// Cancels the call; a long-running tool must observe it.
     pub cancel: CancellationToken,
 }
 
 impl ToolContext {
-    /// What of it matters to a call that is only looked at.
+    /// The part of the context that a preview needs.
     pub fn site(&self) -> CallSite<'_> {
         CallSite {
             project: &self.project,
@@ -59,67 +56,65 @@ impl ToolContext {
     }
 }
 
-/// Where and for whom a call would run, before anybody has said that it may.
+/// The context of a call before it was approved.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite<'a> {
     /// The project directory, absolute and resolved.
     pub project: &'a Path,
-    /// The thread that asked.
     pub thread: &'a ThreadId,
-    /// The one person who speaks there, where nobody else reads along.
+    /// The only person in the thread, where no one else can read it.
     pub person: Option<&'a AuthorId>,
-    /// What is remembered from one conversation to the next.
     pub memory: &'a dyn Memory,
 }
 
-/// A change of a text that is worked out but not made. May hold secrets.
+/// A proposed change of a text. May contain secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextChange {
-    /// Where the text is, as people call it.
+    /// The path for people.
     pub path: String,
-    /// What is there now.
+    /// The current text.
     pub before: Option<String>,
-    /// What is to be there.
+    /// The new text.
     pub after: String,
 }
 
-/// Why a call gave no output.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolFailure {
-    /// The arguments are not what the tool takes; the model can mend them.
+    /// The arguments are invalid; the model can correct them.
     #[error("invalid arguments: {0}")]
     BadArguments(String),
-    /// It may not be done.
+    /// It is not permitted.
     #[error("refused: {0}")]
     Refused(String),
     /// It was tried and failed.
     #[error("{0}")]
     Failed(String),
-    /// It took too long.
+    /// It exceeded its deadline.
     #[error("timed out after {0} seconds")]
     TimedOut(u64),
 }
 
-/// What a call gave: JSON for the model, bounded in size by the tool.
+/// The result of a call: JSON for the model, bounded in size by the tool.
 pub type ToolOutcome = Result<Value, ToolFailure>;
 
-/// A tool: what it is and what it does, in one file under `tools/`, named once in its registry.
+/// A tool. Each is one file under `tools/` and one line in the registry.
 pub trait Tool: Send + Sync + std::fmt::Debug {
-    /// What the model is told.
+    /// The description for the model.
     fn spec(&self) -> ToolSpec;
 
-    /// Whether it makes sense in a conversation on a platform that can do this much. Where it does not, the model is
-    /// not told of it and cannot call it.
+    /// Whether it is usable on a platform with these capabilities. Where it is not, the model is not told of it and
+    /// cannot call it.
     fn suits(&self, _: &Capabilities) -> bool {
         true
     }
 
-    /// What a call would change, for whoever is to decide about it; nothing for a tool that changes no text. Fails as the
-    /// call would. Touches the disk, but changes nothing.
+    /// What a call would change, for the approval question; `None` for a tool that changes no text. Fails as the call
+    /// would. Accesses the disk, but changes nothing.
     fn preview(&self, _arguments: &Value, _site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         None
     }
 
-    /// Runs it. The caller bounds the time; dropping the future ends the call.
+    /// Runs a call. The caller sets the deadline; dropping the future cancels the call.
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome>;
 }

@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use super::report::Report;
 use super::spec::Spec;
 
-/// What the daemon says when it lets go of a command on purpose.
+/// Sent by the daemon when it ends a command on purpose.
 pub(super) const GOODBYE: &[u8] = b"q";
 
-/// More than any spec needs.
+/// Largest spec.
 const SPEC_BYTES: usize = 4 * 1024 * 1024;
 
 /// One end of the control socket.
@@ -18,7 +18,7 @@ const SPEC_BYTES: usize = 4 * 1024 * 1024;
 pub(super) struct Control(UnixStream);
 
 impl Control {
-    /// The end that we were started with.
+    /// The end that this helper was started with.
     pub(super) fn from_stdin() -> io::Result<Self> {
         Ok(Self(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?)))
     }
@@ -28,7 +28,7 @@ impl Control {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Reads one spec and not a byte more: the next helper reads its own copy from the same socket.
+    /// Reads exactly one spec: the next helper reads its own copy from the same socket.
     pub(super) fn spec(&mut self) -> io::Result<Spec> {
         let mut length = [0; 4];
         self.0.read_exact(&mut length)?;
@@ -41,7 +41,7 @@ impl Control {
         Ok(serde_json::from_slice(&json)?)
     }
 
-    /// Tells the daemon something. A daemon that is gone needs no report.
+    /// Sends a report. A write error is ignored: without a daemon no report is needed.
     pub(super) fn report(&mut self, report: &Report) {
         if let Ok(mut line) = serde_json::to_vec(report) {
             line.push(b'\n');
@@ -49,14 +49,14 @@ impl Control {
         }
     }
 
-    /// Whether the daemon has closed its end, or died. To be asked once the spec was read: nothing else ever comes.
+    /// Whether the daemon has closed its end, or died. Call it after reading the spec: nothing else is sent.
     pub(super) fn is_hung_up(&mut self) -> bool {
         let looked = self.0.set_nonblocking(true).and_then(|()| self.0.read(&mut [0]));
         self.0.set_nonblocking(false).ok();
         !matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Waits until the daemon lets go, and says how.
+    /// Waits until the daemon closes its end, and returns how it did.
     pub(super) fn wait_for_hangup(&mut self) -> Farewell {
         loop {
             match self.0.read(&mut [0]) {
@@ -68,12 +68,13 @@ impl Control {
     }
 }
 
-/// How a daemon lets go of a command.
+/// How a daemon closes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Farewell {
     /// It asks the command to end, and waits for it.
     Asked,
-    /// It died. The next one asks people what became of the command, and they may want it run again: it must not go on.
+    /// It died. The next daemon asks people about the command's outcome, and they may run it again: it must not
+    /// continue.
     Dead,
 }
 

@@ -1,4 +1,4 @@
-//! Systems without Landlock: commands run, but nothing keeps them in, and everybody is told.
+//! Systems without Landlock: commands run without isolation, and the status says so.
 
 use rustix::io;
 
@@ -24,7 +24,7 @@ pub(super) fn hide_self() {}
 pub(super) fn end_first_without_memory() {}
 
 pub(super) fn processes_of_user() -> u64 {
-    // Not known here: too many is better than none.
+    // Unknown here: too many is better than none.
     4_096
 }
 

@@ -1,5 +1,5 @@
-//! What this machine has, found out once beside everything else: a daemon serves before it is known, and the
-//! first command that needs to know waits for it.
+//! The sandbox probe of this machine, run once in the background: the daemon serves before the result is known, and the
+//! first command that needs it waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::probe::probe;
 use super::spec::Isolation;
 use super::status::{Level, Mode, Refusal, Status};
 
-/// Finds out. Dropping it without having done so counts as having found nothing.
+/// Runs the probe. Dropping it before that counts as having no sandbox.
 #[derive(Debug)]
 pub struct Finder {
     helper: PathBuf,
@@ -18,7 +18,7 @@ pub struct Finder {
     wanted: Arc<Notify>,
 }
 
-/// What was found, or will be. Cheap to clone.
+/// The result of the probe, now or later. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Finding {
     status: watch::Receiver<Option<Status>>,
@@ -31,26 +31,26 @@ impl Finder {
         self.wanted.notified().await;
     }
 
-    /// Finds out, and tells every finding of it. Blocks for as long as a few short commands take.
+    /// Probes, and publishes the result. Blocks for as long as a few short commands take.
     pub fn find(self) {
         self.found.send_replace(Some(probe(&self.helper)));
     }
 }
 
 impl Finding {
-    /// Nothing is known yet. `helper` is our own binary.
+    /// A probe that has not run yet. `helper` is our own binary.
     pub fn new(helper: PathBuf) -> (Finder, Self) {
         let (found, status) = watch::channel(None);
         let wanted = Arc::new(Notify::new());
         (Finder { helper, found, wanted: wanted.clone() }, Self { status, wanted })
     }
 
-    /// What is known from elsewhere.
+    /// A result that is known already.
     pub fn known(status: Status) -> Self {
         Self { status: watch::channel(Some(status)).1, wanted: Arc::default() }
     }
 
-    /// Waits until it is known.
+    /// Waits for the result.
     pub async fn get(&self) -> Status {
         self.wanted.notify_one();
         let mut status = self.status.clone();
@@ -63,7 +63,7 @@ impl Finding {
         })
     }
 
-    /// How a command is to be kept in. Waits until it is known, where that matters.
+    /// The isolation for a command. Waits for the result, where it matters.
     ///
     /// # Errors
     /// Where a sandbox is required and there is none.

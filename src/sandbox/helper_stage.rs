@@ -1,4 +1,4 @@
-//! Which helper our binary was started as, if any.
+//! Which sandbox helper this process was started as, if any.
 
 use std::process::ExitCode;
 
@@ -10,14 +10,13 @@ pub(super) const FLAG: &str = "__sandbox";
 /// A helper, by its second argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Sets up namespaces, and sees to it that nothing is left behind.
+    /// Sets up namespaces, and ends all remaining processes.
     Supervise,
     /// Restricts itself and starts the command.
     Keep,
 }
 
 impl Stage {
-    /// How it is called.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Supervise => "supervise",
@@ -30,8 +29,8 @@ impl Stage {
     }
 }
 
-/// Runs as a helper where the arguments (the program's own name aside) ask for one. To be called first of all,
-/// before any thread is started; nothing means that this is an ordinary start.
+/// Runs as a helper where the arguments (without the program's own name) ask for one. Call it first, before any thread
+/// is started; `None` means an ordinary start.
 pub fn run_if_asked(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
     if arguments.next()? != FLAG {
         return None;

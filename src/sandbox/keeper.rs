@@ -1,4 +1,4 @@
-//! The inner helper: it restricts itself for good, starts the command, and ends it when the daemon lets go.
+//! The inner helper: restricts itself permanently, starts the command, and ends it when the daemon closes its end.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
@@ -12,7 +12,6 @@ use super::report::{Report, Restrictions};
 use super::spec::{Isolation, Spec};
 use super::{limits, linux};
 
-/// Runs as the keeper.
 pub(super) fn run() -> ExitCode {
     let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
     let spec = control.spec().map_err(|error| format!("the spec cannot be read: {error}"));
@@ -24,7 +23,7 @@ pub(super) fn run() -> ExitCode {
 fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     let restrictions = restrict(spec)?;
     control.report(&Report::Entered(restrictions));
-    // A daemon that is gone asks what became of the command. It must not begin behind its back.
+    // The daemon is gone, and the next one asks about the outcome: the command must not start now.
     if control.is_hung_up() {
         return Ok(Report::Killed { signal: Signal::TERM.as_raw() });
     }
@@ -53,7 +52,7 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
             format!("the lifeline cannot be watched: {error}")
         })?;
     let status = wait_for(shell)?;
-    // What it left in the background ends with it.
+    // Its background processes end with it.
     kill_process_group(shell, Signal::KILL).ok();
     Ok(match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Report::Exited { code },
@@ -63,7 +62,8 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
 
 fn restrict(spec: &Spec) -> Result<Restrictions, String> {
     if spec.isolation == Isolation::Namespaces {
-        // With us the kernel ends everybody here. Without a namespace only we know whom to end: we stay.
+        // In a namespace the kernel ends all processes with this one. Without a namespace this process must stay to end
+        // them.
         linux::die_with_parent().map_err(|error| format!("cannot be tied to its parent: {error}"))?;
         linux::own_proc(&spec.limits)?;
     }
@@ -87,7 +87,7 @@ fn wait_for(shell: Pid) -> Result<WaitStatus, String> {
     }
 }
 
-/// Signals the command: its group, and itself wherever it may have moved. Who is gone needs no signal.
+/// Signals the command's process group, and the shell itself in case it left the group. Errors mean that it has ended.
 fn signal(shell: Pid, signal: Signal) {
     kill_process_group(shell, signal).ok();
     kill_process(shell, signal).ok();

@@ -1,4 +1,4 @@
-//! The daemon's side: starts a command in its sandbox, lets go of it, and hears how it ended.
+//! The daemon's side: starts a command in its sandbox, ends it, and receives its outcome.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@ use super::memory::{Memory, MemoryLimit};
 use super::report::Report;
 use super::spec::Spec;
 
-/// More than the few lines of reports that there are.
+/// Most bytes of reports.
 const REPORT_BYTES: u64 = 64 * 1024;
 
 /// How a command ended.
@@ -32,32 +32,31 @@ pub enum Ended {
 /// Why a command was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The helper could not be started or spoken to.
+    /// The helper could not be started or reached.
     #[error("the sandbox helper cannot be used")]
     Helper(#[from] io::Error),
-    /// The sandbox could not be set up as asked, so the command was not started.
+    /// The sandbox could not be set up as specified, so the command was not started.
     #[error("the sandbox cannot be set up: {0}")]
     Setup(String),
-    /// The helper ended without a word; whether the command did anything is not known.
+    /// The helper ended without a report; whether the command did anything is unknown.
     #[error("the sandbox helper ended without saying how the command ended")]
     Silent,
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub struct Running {
     pub lifeline: Lifeline,
-    /// Tells how it ended.
+    /// Reports its outcome.
     pub end: End,
     pub stdout: ChildStdout,
-    /// What it complains of.
     pub stderr: ChildStderr,
-    /// What it uses of the machine's memory.
+    /// Its memory limit.
     pub memory: MemoryLimit,
 }
 
-/// Keeps a command running. When it is dropped the command is asked to end, and what has not ended after the
-/// grace of its spec is killed. When the daemon dies with it, the command is killed at once.
+/// Keeps a command running. When it is dropped the command is asked to end, and killed after the grace period of its
+/// spec. When the daemon dies with it, the command is killed at once.
 #[derive(Debug)]
 pub struct Lifeline {
     held_open: OwnedWriteHalf,
@@ -72,7 +71,7 @@ enum Grace {
 }
 
 impl Lifeline {
-    /// Has the command killed at once.
+    /// Kills the command at once.
     pub fn cut(mut self) {
         self.grace = Grace::Denied;
     }
@@ -81,25 +80,25 @@ impl Lifeline {
 impl Drop for Lifeline {
     fn drop(&mut self) {
         if self.grace == Grace::Given {
-            // A command that has ended hears nothing, and one that cannot hear is killed sooner.
+            // An error means that the command has ended, or that it will be killed sooner.
             drop(self.held_open.try_write(GOODBYE));
         }
     }
 }
 
-/// Hears of the end of a command.
+/// Receives the outcome of a command.
 #[derive(Debug)]
 pub struct End {
     supervisor: Child,
     reports: OwnedReadHalf,
 }
 
-/// Our own binary, as the helper that [`start`] wants.
+/// Our own binary, as the helper for [`start`].
 pub fn own_binary() -> PathBuf {
     PathBuf::from(linux::SELF)
 }
 
-/// Starts a command with this environment and no other. `helper` is our own binary.
+/// Starts a command with exactly this environment. `helper` is our own binary.
 pub async fn start(
     helper: &Path,
     spec: &Spec,
@@ -131,7 +130,7 @@ pub async fn start(
 }
 
 impl End {
-    /// Waits for the end of the command and of all that it started.
+    /// Waits for the end of the command and of all its processes.
     pub async fn wait(&mut self) -> Result<Ended, LaunchError> {
         let mut lines = BufReader::new((&mut self.reports).take(REPORT_BYTES)).lines();
         let mut ended = Err(LaunchError::Silent);
@@ -147,10 +146,9 @@ impl End {
         ended
     }
 
-    /// Kills the outer helper, for when letting go of the lifeline did not help. In a namespace the command ends
-    /// with it.
+    /// Kills the outer helper, if dropping the lifeline did not help. In a namespace the command ends with it.
     pub async fn kill(&mut self) {
-        // One that has ended already is what we want.
+        // An error means that it has ended already.
         self.supervisor.kill().await.ok();
     }
 }

@@ -1,14 +1,14 @@
-//! Runs commands that can do no more than they were given leave to.
+//! Runs commands with no more than their permissions.
 //!
-//! Three processes take part. The daemon starts our own binary again as a *supervisor*, which sets up
-//! namespaces where the machine has them; the supervisor starts it once more as the *keeper*, which restricts
-//! itself for good (Landlock, seccomp, limits) and starts the shell; restrictions are inherited and cannot be
-//! shed. The daemon itself is never restricted. The three speak over one socket, standard input of both: the
-//! daemon hands in the [`Spec`], the keeper reports, and when the daemon's end closes, because it wants the
-//! command ended or because it died, the keeper ends it. No process outlives its command.
+//! Three processes take part. The daemon starts our own binary again as a *supervisor*, which sets up namespaces where
+//! the machine has them; the supervisor starts it once more as the *keeper*, which restricts itself permanently
+//! (Landlock, seccomp, limits) and starts the shell; restrictions are inherited and cannot be removed. The daemon
+//! itself is never restricted. The three communicate over one socket, standard input of both helpers: the daemon sends
+//! the [`Spec`], the keeper reports, and when the daemon's end closes, because it ends the command or because it died,
+//! the keeper ends the command. No process outlives its command.
 //!
-//! What cannot be set up as the spec says is a failure, never a weaker sandbox. This room knows nothing of
-//! tools, threads or settings.
+//! If the sandbox cannot be set up as the spec says, the command fails; it never runs in a weaker sandbox. This module
+//! does not depend on tools, threads or settings.
 
 mod control;
 mod finding;

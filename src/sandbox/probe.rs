@@ -1,4 +1,4 @@
-//! Finds out what this machine has by trying it: a command that tries to get out, in a project made for it.
+//! Probes the machine's sandbox by trying it: a command that tries to escape, in a temporary project.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use super::spec::{Isolation, Limits, Spec};
 use super::status::{Level, Status};
 use crate::domain::{Class, Network};
 
-/// Ends with 7 where everything that must fail has failed.
+/// Exits with 7 if everything that must fail has failed.
 const TRIAL: &str = "\
     test -r open || exit 1; \
     if (echo x > new) 2>/dev/null; then exit 2; fi; \
@@ -23,10 +23,10 @@ const TRIAL: &str = "\
     if cat hidden 2>/dev/null; then exit 4; fi; \
     exit 7";
 
-/// More than a trial can take on the slowest machine.
+/// Longer than a probe takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What keeps commands in on this machine. Starts `helper`, our own binary, a few times and waits for it.
+/// The sandbox of this machine. Starts `helper`, our own binary, a few times and waits for it.
 pub fn probe(helper: &Path) -> Status {
     let mut reasons = Vec::new();
     for isolation in [Isolation::Namespaces, Isolation::Rules] {

@@ -1,4 +1,4 @@
-//! What the helpers tell the daemon.
+//! The reports of the helpers to the daemon.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,23 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Report {
     /// The restrictions are in force; the command starts.
     Entered(Restrictions),
-    /// The command ended by itself.
-    Exited { code: i32 },
-    /// A signal ended it.
-    Killed { signal: i32 },
+    Exited {
+        code: i32,
+    },
+    Killed {
+        signal: i32,
+    },
     /// The command was not started.
     Failed {
-        /// What was not possible.
+        /// The reason.
         why: String,
     },
 }
 
-/// What was put in force.
+/// The restrictions in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Restrictions {
-    /// The version of Landlock; 0 without.
+    /// The Landlock version; 0 without Landlock.
     pub(super) landlock: u8,
     /// What this kernel cannot restrict.
     pub(super) gaps: Vec<String>,

@@ -1,4 +1,4 @@
-//! Which paths a command may use and how, as data. It looks at folders but opens no file.
+//! The paths that a command may use and how, as data. Lists folders but opens no file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use super::spec::{Isolation, Spec};
 use crate::domain::Class;
 
-/// What may be done with a path and all beneath it.
+/// The access to a path and everything beneath it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     List,
     /// Read, list and execute.
     Read,
-    /// Anything but making devices.
+    /// Everything except creating devices.
     Write,
     /// Read from and write to a device.
     Device,
@@ -22,18 +22,16 @@ pub(super) enum Access {
 pub(super) struct Grant {
     /// A file or folder; never a link.
     pub(super) path: PathBuf,
-    /// What may be done.
     pub(super) access: Access,
 }
 
 impl Grant {
-    /// Whether it may be written.
     pub(super) fn is_write(&self) -> bool {
         self.access == Access::Write
     }
 }
 
-/// Programs, libraries and what they read. `/etc` has rules of its own.
+/// Programs, libraries and their data. `/etc` has rules of its own.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -79,17 +77,18 @@ const SECRETS_OF_ETC: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Names the servers that resolve host names; often a link into `/run`.
+/// The configuration of the DNS resolver; often a link into `/run`.
 const RESOLVER: &str = "/etc/resolv.conf";
 
-/// Where programs put temporary files that do not ask for `TMPDIR`. In a mount namespace each command has its own.
+/// Where programs that ignore `TMPDIR` put temporary files. In a mount namespace each command has its own.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Directories with files and sockets of many programs. A `PATH` that names one of them does not mean all that is in it.
+/// Directories with files and sockets of many programs. A `PATH` entry with one of them does not allow everything in
+/// it.
 const SHARED: &[&str] =
     &["/", "/dev", "/home", "/root", "/run", "/tmp", "/var", "/var/run", "/var/tmp", "/dev/shm"];
 
-/// What can be told of the machine without telling of other processes.
+/// Facts about the machine that reveal nothing about other processes.
 const FACTS_OF_PROC: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -101,7 +100,7 @@ const FACTS_OF_PROC: &[&str] = &[
     "/proc/version",
 ];
 
-/// The rules for a command; everything they do not name is forbidden. Call this after the mounts are in place.
+/// The rules for a command; everything else is forbidden. Call this after the mounts are in place.
 pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
     let mut rules = Rules(lasting(spec));
     let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();
@@ -110,7 +109,7 @@ pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
         rules.allow(Path::new(path), Access::Device);
     }
     match (spec.isolation, spec.class) {
-        // `/proc` is its own: there are no other processes in it. The temporary directories end with it.
+        // `/proc` shows only the command's own processes, and the temporary directories are private.
         (Isolation::Namespaces, Class::ProjectWritable) => {
             rules.allow(Path::new("/proc"), Access::Read);
             temporary_directories().iter().for_each(|path| rules.allow(path, Access::Write));
@@ -123,7 +122,7 @@ pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
     rules.0
 }
 
-/// The directories for temporary files that this machine has, links resolved.
+/// The directories for temporary files on this machine, links resolved.
 pub(super) fn temporary_directories() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         TEMPORARY.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
@@ -132,8 +131,8 @@ pub(super) fn temporary_directories() -> Vec<PathBuf> {
     found
 }
 
-/// The rules about files that were there before the command: programs, the project, its scratch folder. What
-/// they name stays visible when the rest of the machine is covered.
+/// The rules about files that existed before the command: programs, the project, its scratch folder. They stay visible
+/// when the rest of the machine is covered.
 pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
     let mut rules = Rules::default();
     for path in SYSTEM {
@@ -151,7 +150,7 @@ pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
         Class::ProjectWritable => Access::Write,
     };
     match spec.isolation {
-        // What is hidden is covered by a mount, and what is read-only is mounted so.
+        // Hidden paths are covered by mounts, and read-only ones are mounted read-only.
         Isolation::Namespaces => rules.allow(&spec.project, access),
         Isolation::Rules | Isolation::Nothing => {
             let kept: Vec<PathBuf> = spec.hidden.iter().chain(&spec.read_only).cloned().collect();
@@ -167,16 +166,15 @@ pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
 struct Rules(Vec<Grant>);
 
 impl Rules {
-    /// Allows a path. A rule follows links, so for a link there is none: where it leads to has its own, or is
-    /// out of reach.
+    /// Allows a path. A rule would follow a link, so links get none: the target has its own rule, or is not accessible.
     fn allow(&mut self, path: &Path, access: Access) {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {
             self.0.push(Grant { path: path.to_owned(), access });
         }
     }
 
-    /// Allows a folder without some of what is beneath it. Rules only ever add, so each folder on the way to a
-    /// hidden place is taken apart: it can be listed, and what it holds is allowed one by one.
+    /// Allows a folder without some paths beneath it. Rules can only add access, so each folder on the way to a hidden
+    /// path can be listed, and its other entries are allowed one by one.
     fn allow_around(&mut self, path: &Path, hidden: &[PathBuf], access: Access) {
         if hidden.iter().any(|place| place == path) {
             return;

@@ -1,4 +1,4 @@
-//! Finds out what keeps commands in, beside everything else, and tells it: to the log, the summary, the console.
+//! Probes the sandbox in the background, and publishes the result: to the log, the summary, the console.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::launch::own_binary;
 use super::status::{Mode, Status};
 use crate::domain::{SandboxLevel, SandboxReport};
 
-/// What is told about the sandbox; nothing until it is known.
+/// The state of the sandbox; `None` until it is known.
 pub type SandboxUpdates = watch::Receiver<Option<SandboxReport>>;
 
 /// How long the probe waits after the start, unless a command needs its result: the first requests have priority.
 const AFTER_START: Duration = Duration::from_millis(200);
 
-/// Begins to find out, a moment after the daemon has recovered or when the first command needs to know.
+/// Starts the probe, a moment after the daemon has recovered or when the first command needs it.
 pub fn find_out(
     mode: Mode,
     mut recovered: watch::Receiver<bool>,
@@ -34,9 +34,9 @@ pub fn find_out(
             // The daemon ended before recovery was done, so no command will run.
             return;
         }
-        // Either way it is time.
+        // On either outcome it is time to probe.
         drop(tokio::time::timeout(AFTER_START, finder.wanted()).await);
-        // A search that broke down has found nothing, which the finding knows.
+        // A failed probe counts as having no sandbox.
         drop(tokio::task::spawn_blocking(|| finder.find()).await);
         tell(&telling, found.get().await.report(mode));
     });

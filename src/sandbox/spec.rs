@@ -1,4 +1,4 @@
-//! What is asked of the sandbox, as it is handed from process to process.
+//! The specification of a sandboxed command, passed from process to process.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Class, Network};
 
-/// How commands are kept in.
+/// How commands are isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Landlock and seccomp inside namespaces of their own: hidden files are covered by mounts, all that is
-    /// not the command's to write is mounted read-only, and its processes end with it. The top-level
-    /// directories without system files (`/tmp`, `/run`, `/var`, `/home`, …) are covered by empty ones, so
-    /// that other programs' sockets in them are out of reach. A hidden file that is replaced meanwhile is no
-    /// longer covered for a command that runs already.
+    /// Landlock and seccomp inside new namespaces: hidden files are covered by mounts, everything that the command may
+    /// not write is mounted read-only, and its processes end with it. The top-level directories without system files
+    /// (`/tmp`, `/run`, `/var`, `/home`, …) are covered by empty ones, so that sockets of other programs in them cannot
+    /// be reached. A hidden file that is replaced meanwhile is no longer covered for a command that runs already.
     Namespaces,
-    /// Landlock and seccomp alone: hidden files are left out of the rules, so a folder that holds one cannot
-    /// get new entries, and its names can be listed; modes and times of files outside the project can be
-    /// changed by a command that may write. Landlock does not judge connecting to a socket, so local sockets
-    /// are forbidden altogether unless the spec lists some.
+    /// Landlock and seccomp alone: hidden files are left out of the rules, so a folder with a hidden file cannot get
+    /// new entries, and its names can be listed; a command that may write can change modes and times of files outside
+    /// the project. Landlock does not restrict connecting to a socket, so local sockets are forbidden unless the spec
+    /// lists some.
     Rules,
     Nothing,
 }
 
 impl Isolation {
-    /// Whether what a spec lists as hidden cannot be read.
+    /// Whether the hidden files of a spec cannot be read.
     pub fn hides(self) -> bool {
         self != Self::Nothing
     }
 }
 
-/// How much a command may use.
+/// The resource limits of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// Processor seconds of one process.
+    /// CPU seconds of one process.
     pub cpu_secs: u64,
     /// Bytes of one file.
     pub file_bytes: u64,
@@ -43,7 +42,7 @@ pub struct Limits {
     pub processes: u64,
     /// Open files of one process.
     pub open_files: u64,
-    /// Bytes of files in the temporary directories that a command has to itself, which are memory.
+    /// Bytes of files in the command's private temporary directories, which are in memory.
     pub temporary_bytes: u64,
 }
 
@@ -59,43 +58,39 @@ impl Default for Limits {
     }
 }
 
-/// One command and all it may do. Every path is absolute and resolved.
+/// One command and its permissions. Every path is absolute and resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
-    /// For `sh -c`.
+    /// The argument of `sh -c`.
     pub command: String,
-    /// How it is kept in.
     pub isolation: Isolation,
-    /// What it may do to files.
     pub class: Class,
-    /// Whether it may reach other machines.
     pub network: Network,
     pub project: PathBuf,
-    /// Where it starts, inside of the project.
+    /// The working directory, inside the project.
     pub cwd: PathBuf,
-    /// A folder of its own, writable where the project is.
+    /// Its own folder, writable where the project is.
     pub scratch: PathBuf,
     /// Files and folders of the project that it must not see. They exist.
     pub hidden: Vec<PathBuf>,
-    /// Folders inside of hidden ones that it may read nevertheless. They exist.
+    /// Folders inside hidden ones that it may read nevertheless. They exist.
     pub shown: Vec<PathBuf>,
-    /// Files of the project that it may read and never write. They exist.
+    /// Files of the project that it may read but not write. They exist.
     pub read_only: Vec<PathBuf>,
-    /// What it may read and execute beside the system and the project; what does not exist is skipped.
+    /// Paths that it may read and execute beside the system and the project; missing ones are skipped.
     pub readable: Vec<PathBuf>,
-    /// Names in its environment that lead through links to what it may read: `PATH` entries and the like.
+    /// Paths in its environment that lead through links to readable ones: `PATH` entries and the like.
     pub aliases: Vec<PathBuf>,
-    /// Sockets of other programs, or folders with such, that it may connect to if it has network.
+    /// Sockets of other programs, or folders of such, that it may connect to if it has network access.
     pub sockets: Vec<PathBuf>,
-    /// How much it may use.
     pub limits: Limits,
-    /// Milliseconds between being asked to end and being ended.
+    /// Milliseconds between SIGTERM and SIGKILL.
     pub grace_ms: u64,
 }
 
 impl Spec {
-    /// Whether it may make local sockets, which connect to other programs of this machine by a path.
+    /// Whether it may create local sockets, which connect to other programs of this machine by a path.
     pub(super) fn local_sockets(&self) -> LocalSockets {
         match (self.network, self.isolation) {
             (Network::Off, _) => LocalSockets::Forbidden,
@@ -107,11 +102,11 @@ impl Spec {
     }
 }
 
-/// Whether a command may make sockets of the family `AF_UNIX`.
+/// Whether a command may create sockets of the family `AF_UNIX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LocalSockets {
-    /// What they reach is bounded by what the command sees of the file system.
+    /// Limited to the sockets that the command sees in the file system.
     Allowed,
-    /// None but connected pairs.
+    /// Connected pairs only.
     Forbidden,
 }

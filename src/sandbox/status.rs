@@ -1,44 +1,43 @@
-//! What keeps commands in on this machine, and what to do where nothing does. Pure.
+//! The sandbox level of this machine, and what to do without a sandbox. Pure.
 
 use serde::Serialize;
 
 use super::spec::Isolation;
 use crate::domain::{SandboxLevel, SandboxReport};
 
-/// How well commands are kept in.
+/// The level of isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     Full,
-    /// Kept in, with the gaps that the reasons name.
+    /// Isolated, except for the gaps in `reasons`.
     Partial,
     Unavailable,
 }
 
-/// What this machine has, found by trying.
+/// The sandbox of this machine, found by probing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// How well commands are kept in.
     pub level: Level,
     pub isolation: Isolation,
-    /// The version of Landlock; 0 without.
+    /// The Landlock version; 0 without Landlock.
     pub landlock: u8,
-    /// Why it is not more.
+    /// Why the level is not higher.
     pub reasons: Vec<String>,
 }
 
-/// What the operator wants.
+/// The operator's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The best there is; where there is nothing, run all the same and say so.
+    /// The best available isolation; without any, commands run and the status says so.
     Auto,
-    /// Where there is nothing, do not run.
+    /// Without isolation, commands do not run.
     Require,
     Off,
 }
 
-/// Commands cannot be kept in, and the operator wants them to be.
+/// Commands cannot be isolated, and the operator requires it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("commands must run in a sandbox, and this machine has none: {reasons}")]
 pub struct Refusal {
@@ -46,7 +45,7 @@ pub struct Refusal {
 }
 
 impl Status {
-    /// How a command is to be kept in.
+    /// The isolation for a command.
     pub fn isolation_for(&self, mode: Mode) -> Result<Isolation, Refusal> {
         match (mode, self.level) {
             (Mode::Off, _) => Ok(Isolation::Nothing),
@@ -55,7 +54,7 @@ impl Status {
         }
     }
 
-    /// The same for people, with what the operator wants.
+    /// The report for people, with the operator's choice.
     pub fn report(&self, mode: Mode) -> SandboxReport {
         SandboxReport {
             level: match self.level {

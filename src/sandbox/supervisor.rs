@@ -1,4 +1,4 @@
-//! The outer helper: it sets up namespaces, starts the keeper, and ends when nothing of the command is left.
+//! The outer helper: sets up namespaces, starts the keeper, and ends when no process of the command is left.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,6 @@ use super::linux;
 use super::report::Report;
 use super::spec::{Isolation, Spec};
 
-/// Runs as the supervisor.
 pub(super) fn run() -> ExitCode {
     let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
     match control
@@ -27,7 +26,7 @@ pub(super) fn run() -> ExitCode {
 }
 
 fn supervise(spec: &Spec) -> Result<(), String> {
-    // A session of its own: no terminal to read from or to type into. It fails only where we have one already.
+    // A new session, without a terminal to read from or write to. It fails only where we have one already.
     rustix::process::setsid().ok();
     linux::adopt_orphans().map_err(|error| format!("orphans cannot be adopted: {error}"))?;
     if spec.isolation == Isolation::Namespaces {

@@ -1,5 +1,5 @@
-//! The access list: who was let in beyond the settings. The rules are in `access_records`; this adds fresh codes and the
-//! audit trail, over the document that a store keeps.
+//! The access records over a stored document. The rules are in `access_records`; this adds new codes and the audit
+//! trail.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn fresh_code() -> Result<String, StoreError> {
     pairing_code::fresh().map_err(|source| StoreError::new(StoreErrorKind::Unavailable, "access", source))
 }
 
-/// The access list over a document.
+/// The access records over a document.
 #[derive(Debug)]
 pub struct DocumentAccess<D> {
     records: D,
@@ -62,7 +62,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
     fn is_open(&self, platform: &Platform, chat: &str) -> BoxFuture<'_, Result<bool, StoreError>> {
         let chat = ThreadId::of_chat(platform, chat);
         Box::pin(async move {
-            // A chat whose id makes no thread cannot have been opened.
+            // A chat whose id makes no valid ThreadId cannot have been opened.
             let Ok(chat) = chat else { return Ok(false) };
             self.look(|guests| guests.is_open(&chat)).await
         })
@@ -78,13 +78,13 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
         let (chat, by) = (ThreadId::of_chat(platform, chat), by.clone());
         Box::pin(async move {
             let Ok(chat) = chat else { return Ok(()) };
-            // An owner speaks often, and opens a group once.
+            // An owner writes often, and opens a group once.
             if self.look(|guests| guests.is_open(&chat)).await? {
                 return Ok(());
             }
             let (opened, author) = (chat.clone(), by.clone());
             if self.change(move |guests| guests.open(opened, &by, now)).await? {
-                tracing::info!(%chat, by = %author, "a group was opened by an owner");
+                tracing::info!(%chat, by = %author, "group opened");
                 self.audit.record(AuditLine {
                     author: Some(author),
                     guest: Some(chat.to_string()),
@@ -119,7 +119,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
                 Approved::NoSuchCode => refused("nobody waits with this code"),
                 Approved::Locked { .. } => refused("too many wrong codes"),
             };
-            tracing::info!(by = %author, ?outcome, guest, "a pairing code was tried");
+            tracing::info!(by = %author, ?outcome, guest, "pairing code entered");
             self.audit.record(AuditLine {
                 author: Some(author),
                 guest,
@@ -143,7 +143,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
             let author = by.clone();
             let invitation =
                 self.change(move |guests| (guests.invite(role, &by, now, code), Touched::Yes)).await?;
-            tracing::info!(by = %author, %role, "somebody is invited");
+            tracing::info!(by = %author, %role, "invitation created");
             self.audit.record(AuditLine {
                 author: Some(author),
                 reason: Some(format!("as {role}")),
@@ -165,7 +165,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
                 }
                 None => (None, AuditOutcome::Refused, "nobody was invited with this code".to_owned()),
             };
-            tracing::info!(guest, ?outcome, "an invitation was brought");
+            tracing::info!(guest, ?outcome, "invitation redeemed");
             self.audit.record(AuditLine {
                 author,
                 guest: Some(guest),
@@ -188,7 +188,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
         Box::pin(async move {
             let changed = self.change(move |guests| guests.change_role(&who, role)).await?;
             if let Some(member) = &changed {
-                tracing::info!(guest = %member.id, %role, %by, "somebody may do other things from now on");
+                tracing::info!(guest = %member.id, %role, %by, "role changed");
                 self.audit.record(AuditLine {
                     author: Some(by),
                     guest: Some(member.id.to_string()),
@@ -206,7 +206,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
             let (guest, author) = (who.to_string(), by.clone());
             let gone = self.change(move |guests| guests.revoke(&who, &author, now)).await?;
             if gone {
-                tracing::info!(guest, %by, "access was taken back");
+                tracing::info!(guest, %by, "access revoked");
                 self.audit.record(AuditLine {
                     author: Some(by),
                     guest: Some(guest),

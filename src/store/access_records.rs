@@ -1,5 +1,5 @@
-//! The rules of the access book: who gets a code, how long it lives, and what confirming it does. Pure: time and new
-//! codes are handed in. The same types are the content of `access.json`.
+//! The rules of access: who gets a pairing code, when it expires, and what confirming it does. Pure: time and new codes
+//! are passed in. The same types are the content of `access.json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +10,22 @@ use crate::ports::{
     AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
 };
 
-/// How long a code lives.
+/// Lifetime of a code.
 const CODE_MILLIS: u64 = 60 * 60 * 1000;
-/// How many may wait on one platform: more would let strangers fill the book.
+/// Most open requests per platform: strangers must not fill the records.
 const WAITING: usize = 3;
-/// How often the same person is told their code.
+/// Shortest interval at which a person is sent the code again.
 const SAY_AGAIN_MILLIS: u64 = 60 * 1000;
-/// So many wrong codes close the door for a while.
+/// Wrong codes until confirmations are locked.
 const WRONG_CODES: u32 = 10;
-/// For how long, and for how long a wrong code is remembered.
+/// Duration of the lock, and for how long a wrong code is counted.
 const LOCK_MILLIS: u64 = 10 * 60 * 1000;
-/// How many invitations may be open; more take the place of the oldest.
+/// Most open invitations; further ones replace the oldest.
 const INVITATIONS: usize = 16;
-/// The longest name that is kept of a stranger.
+/// Longest stored name of a stranger, in characters.
 const NAME_LETTERS: usize = 80;
 
-/// Everything the book knows.
+/// All access records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AccessRecords {
@@ -39,15 +39,15 @@ pub struct AccessRecords {
     wrong_codes: Option<WrongCodes>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invited: Vec<Invitation>,
-    /// Those who had been let in and were removed: groups are closed to them as well, until they are let in again.
+    /// People whose access was revoked: opened groups exclude them as well, until they are let in again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     removed: Vec<Removed>,
-    /// Counted apart from those above: strangers must not be able to close the operator's door.
+    /// Counted separately from `wrong`: strangers must not be able to lock the operator out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wrong_invitations: Option<WrongCodes>,
 }
 
-/// Somebody who asks to be let in.
+/// An open pairing request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Waiting {
@@ -57,16 +57,16 @@ struct Waiting {
     code: String,
     since: Timestamp,
     expires: Timestamp,
-    /// When they were last told their code.
+    /// When the code was last sent.
     said: Timestamp,
 }
 
-/// Wrong codes of late.
+/// Recent wrong codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WrongCodes {
     count: u32,
-    /// When they are forgotten.
+    /// When the count is reset.
     until: Timestamp,
 }
 
@@ -83,7 +83,7 @@ impl AccessRecords {
         self.chats.iter().any(|known| known.id == *chat)
     }
 
-    /// Somebody asks to be let in. `code` is theirs if they need a new one.
+    /// A pairing request. `code` is used if the person needs a new one.
     pub(super) fn knock(
         &mut self,
         who: Author,
@@ -109,7 +109,6 @@ impl AccessRecords {
         (PairingRequest::Code { code, expires, fresh: true }, Touched::Yes)
     }
 
-    /// The operator confirms a code.
     pub(super) fn approve(
         &mut self,
         typed: &str,
@@ -135,7 +134,6 @@ impl AccessRecords {
         (Approved::Let(member), Touched::Yes)
     }
 
-    /// The operator invites one person.
     pub(super) fn invite(&mut self, role: Role, by: &AuthorId, now: Timestamp, code: String) -> Invitation {
         self.invited.retain(|known| now < known.expires);
         if self.invited.len() >= INVITATIONS {
@@ -147,7 +145,7 @@ impl AccessRecords {
         invitation
     }
 
-    /// Somebody brings a code they were invited with.
+    /// A person redeems an invitation code.
     pub(super) fn redeem(&mut self, who: Author, typed: &str, now: Timestamp) -> (Option<Member>, Touched) {
         let wrong = self.wrong_invitations.filter(|wrong| now < wrong.until);
         if who.role == AuthorRole::Anonymous || wrong.is_some_and(|wrong| wrong.count >= WRONG_CODES) {
@@ -174,7 +172,6 @@ impl AccessRecords {
         self.people.push(member);
     }
 
-    /// Somebody who was let in may do other things from now on.
     pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Touched) {
         let Some(member) = self.people.iter_mut().find(|member| member.id == *who) else {
             return (None, Touched::No);
@@ -184,7 +181,7 @@ impl AccessRecords {
         (Some(member.clone()), touched)
     }
 
-    /// An owner spoke in a group. Says whether that is new.
+    /// Opens a group. Returns whether that is new.
     pub(super) fn open(&mut self, chat: ThreadId, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
         if self.is_open(&chat) {
             return (false, Touched::No);
@@ -193,8 +190,8 @@ impl AccessRecords {
         (true, Touched::Yes)
     }
 
-    /// Access is taken back; a question to be let in is forgotten with it. Says whether there was any of it. Whoever had
-    /// been let in stays out until they are let in again.
+    /// Revokes access, and removes an open pairing request. Returns whether there was either. A person who had access
+    /// stays out until let in again.
     pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
         let before = (self.people.len(), self.chats.len(), self.asking.len());
         match who {
@@ -337,7 +334,7 @@ mod tests {
         assert_eq!(guests.change_role(&ada, Role::Guest).1, Touched::No);
         let (changed, touched) = guests.change_role(&ada, Role::Owner);
         assert_eq!((changed.unwrap().role, touched), (Role::Owner, Touched::Yes));
-        // A book from before there were roles knows members only.
+        // Records from before roles existed contain members only.
         let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
         let old: AccessRecords = serde_json::from_str(old).unwrap();
         assert_eq!(old.role_of(&id("qq:user:1")), Some(Role::Member));

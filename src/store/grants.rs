@@ -1,4 +1,4 @@
-//! The grants: numbering, expiry and the audit trail, over the document that a store keeps.
+//! The grants over a stored document: numbering, expiry and the audit trail.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary
 use crate::policy::grants::{Calls, Grant, Proposal};
 use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
 
-/// A grant and where it comes from.
+/// A grant with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredGrant {
     #[serde(flatten)]
     grant: Grant,
-    /// Whose message led to the question.
+    /// The author of the message that led to the approval.
     requested_by: Option<AuthorId>,
     by: Option<AuthorId>,
     at: String,
-    /// What they were shown.
+    /// The summary that the approver was shown.
     summary: String,
 }
 
@@ -55,11 +55,11 @@ impl StoredGrant {
     }
 }
 
-/// Everything that is stored of grants; the content of `grants.json`.
+/// All stored grants; the content of `grants.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrantRecords {
-    /// The last number given out: none comes twice, also when its grant is gone.
+    /// The last assigned number: none is reused, also when its grant is gone.
     last: Option<GrantNumber>,
     grants: Vec<StoredGrant>,
 }
@@ -72,7 +72,7 @@ impl GrantRecords {
         next
     }
 
-    /// Clears away what is over, and gives it.
+    /// Removes and returns expired grants.
     fn prune(&mut self, now: Timestamp) -> Vec<StoredGrant> {
         self.grants.extract_if(.., |known| known.is_over(now)).collect()
     }
@@ -90,7 +90,7 @@ impl<D: Document<GrantRecords>> DocumentGrants<D> {
         Self { records, audit }
     }
 
-    /// Changes the records, and removes those whose time is over on the occasion.
+    /// Changes the records, and removes expired ones.
     async fn change<R: Send + 'static>(
         &self,
         now: Timestamp,
@@ -170,7 +170,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
             let revoked = self.change(now, move |content| {
                 let at = content.grants.iter().position(|known| known.grant.id == number);
                 let gone = at.map(|at| content.grants.remove(at));
-                // The number must stay used, also where the note of the last one is missing.
+                // The number must stay used, also where `last` is missing.
                 content.last = content.last.max(gone.as_ref().map(|gone| gone.grant.id));
                 let touched = if gone.is_some() { Touched::Yes } else { Touched::No };
                 (gone, touched)
@@ -201,7 +201,7 @@ mod tests {
     use crate::store::memory::InMemoryAudit;
     use crate::store::{FileGrants, replace_file};
 
-    /// What the audit trail says: the event, the grants, and who did it.
+    /// The audit lines: the event, the grants, and who did it.
     async fn told(audit: &InMemoryAudit) -> Vec<String> {
         let trail = audit.read(AuditQuery { limit: 100, ..AuditQuery::default() }).await.unwrap();
         let one = |line: &StoredAuditLine| {
@@ -243,7 +243,7 @@ mod tests {
         (FileGrants::new(dir, paper.clone()), paper)
     }
 
-    /// Grants what an answer of this scope does; nothing for a single call.
+    /// Adds the grant of an answer of this scope; none for a single call.
     async fn add(book: &FileGrants, scope: Scope, now: Timestamp) -> Result<Option<GrantNumber>, StoreError> {
         let approval = approval(scope);
         let (tool, risk) = (approval.tool.as_str(), approval.risk);
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(book.revoke(GrantNumber(3), bob(), at(2)).await.unwrap(), None);
         assert_eq!(numbers(&book, at(5)).await, ["G1"], "G2 is over");
         book.revoke(GrantNumber(1), bob(), at(6)).await.unwrap();
-        // Another process, a later day: only the file is left to know.
+        // Another process on a later day: only the file has the last number.
         let (later, _) = self::book(dir.path());
         add(&later, Scope::Thread, at(7)).await.unwrap();
         assert_eq!(numbers(&later, at(8)).await, ["G4"]);

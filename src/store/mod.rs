@@ -1,6 +1,6 @@
-//! What the daemon keeps: the implementations of the ports that outlive a restart, bundled as [`State`]. [`files`] is the
-//! one that runs: plain files under `.ship/`. [`memory`] is for tests. The rules that do not depend on where things are kept
-//! stand beside them: numbering and expiry of grants, pairing codes and roles.
+//! Persistent state: the implementations of the ports that outlive a restart, bundled as [`State`]. [`files`] is used
+//! by the daemon: plain files under `.ship/`. [`memory`] is for tests. Rules that do not depend on the storage are
+//! shared: numbering and expiry of grants, pairing codes and roles.
 //!
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms. No other module opens a
 //! file under `.ship/`; `tests/it/architecture.rs` checks that, and lists the exceptions.

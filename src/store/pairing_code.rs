@@ -1,12 +1,12 @@
-//! Pairing codes: short enough to be read out, too many to be guessed in their hour.
+//! Pairing codes: short enough to be read aloud, too many to be guessed within an hour.
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Letters and digits that nobody takes for one another. There are 32, so that five random bits choose one evenly.
+/// Letters and digits that are not easily confused. There are 32, so that five random bits choose one evenly.
 const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const LENGTH: usize = 8;
 
-/// The system gave no random bits.
+/// The system returned no random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gave no random numbers")]
 pub(super) struct NoChance;
@@ -17,7 +17,7 @@ pub(super) fn fresh() -> Result<String, NoChance> {
     Ok(bytes.iter().filter_map(|byte| LETTERS.get(usize::from(byte % 32))).copied().map(char::from).collect())
 }
 
-/// A code as somebody typed it: in small letters, with gaps or dashes.
+/// A typed code, normalized: upper case, without spaces or dashes.
 pub(super) fn normal(typed: &str) -> String {
     typed.chars().filter(|letter| letter.is_ascii_alphanumeric()).map(|l| l.to_ascii_uppercase()).collect()
 }

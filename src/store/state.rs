@@ -1,4 +1,4 @@
-//! Everything the daemon keeps, behind ports: the one thing that a second store has to make.
+//! The ports of all persistent state: what a second store has to implement.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ pub struct State {
     pub approvals: Arc<dyn ApprovalBook>,
     pub grants: Arc<dyn Grants>,
     pub access: Arc<dyn AccessBook>,
-    /// What is remembered, and the tasks.
+    /// Memory and tasks.
     pub memory: Arc<dyn Memory>,
     /// Finds messages, notes and core memory again.
     pub search: Arc<dyn Search>,
-    /// What adapters note; each has the shelf of its platform.
+    /// The key-value stores of adapters; each has the nested store of its platform.
     pub notes: Arc<dyn KeyValueStore>,
     /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub audit: Arc<dyn Audit>,
-    /// Everything commands said, for people.
+    /// The full output of commands, for people.
     pub outputs: Arc<dyn ToolOutputs>,
 }
 
 impl State {
-    /// The state in the files of this `.ship` directory, for the one daemon of the project: takes its lock, replays what a
-    /// crash left, and makes missing folders. Blocks for a few milliseconds.
+    /// The state in the files of this `.ship` directory, for the project's daemon: takes its lock, replays the journal,
+    /// and creates missing folders. Blocks for a few milliseconds.
     pub fn files(ship_dir: &Path) -> Result<Self, OpenError> {
         Ok(Self::over(ship_dir, Arc::new(ThreadFiles::open(ship_dir)?)))
     }
 
-    /// The state in the files of this `.ship` directory beside a daemon, or without one: threads can be read only. Touches
+    /// The state in the files of this `.ship` directory beside a daemon, or without one: threads are read-only. Opens
     /// nothing.
     pub fn files_beside_daemon(ship_dir: &Path) -> Self {
         Self::over(ship_dir, Arc::new(Reader::read_only(ship_dir)))

@@ -1,15 +1,15 @@
-//! Finds many patterns in one pass over a sequence of symbols (Aho–Corasick), and knows at every moment how much of the
-//! end may be the beginning of a pattern. Pure.
+//! Finds many patterns in one pass over a sequence of symbols (Aho–Corasick), and knows at any time how much of the end
+//! may be the beginning of a pattern. Pure.
 
-/// What a state looks like before anything is known of it.
+/// An unset state.
 const NONE: u32 = u32::MAX;
 const ROOT: u32 = 0;
 
-/// Sequences that are looked for.
+/// The patterns to search for.
 #[derive(Debug)]
 pub(super) struct Automaton {
     states: Vec<State>,
-    /// Where each symbol leads from the root.
+    /// The transitions from the root, by symbol.
     first: Vec<u32>,
 }
 
@@ -18,7 +18,7 @@ struct State {
     symbol: u8,
     child: u32,
     sibling: u32,
-    /// The state of the longest suffix that is the beginning of a pattern.
+    /// The state of the longest suffix that is a prefix of a pattern.
     fail: u32,
     depth: u32,
     /// The length of the longest pattern that ends here.
@@ -32,7 +32,7 @@ impl State {
 }
 
 impl Automaton {
-    /// One for these patterns, whose symbols are below `symbols`. Empty patterns are left out.
+    /// An automaton for these patterns, with symbols below `symbols`. Empty patterns are ignored.
     pub(super) fn new(patterns: &[Vec<u8>], symbols: usize) -> Self {
         let mut automaton = Self { states: vec![State::new(0, NONE, 0)], first: vec![ROOT; symbols] };
         for pattern in patterns {
@@ -50,12 +50,12 @@ impl Automaton {
         automaton
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there are no patterns.
     pub(super) fn is_empty(&self) -> bool {
         self.states.len() <= 1
     }
 
-    /// Where the search begins.
+    /// The initial state.
     pub(super) const fn start(&self) -> u32 {
         ROOT
     }
@@ -78,7 +78,7 @@ impl Automaton {
         self.state(state).depth as usize
     }
 
-    /// How many of the last symbols are a whole pattern; none where they are not.
+    /// The length of the longest pattern that ends here; 0 for none.
     #[inline]
     pub(super) fn matched(&self, state: u32) -> usize {
         self.state(state).matched as usize
@@ -125,7 +125,7 @@ impl Automaton {
         }
     }
 
-    /// Sets the fallbacks, level by level.
+    /// Sets the failure links, level by level.
     fn link(&mut self) {
         let mut queue = std::collections::VecDeque::from([ROOT]);
         while let Some(parent) = queue.pop_front() {

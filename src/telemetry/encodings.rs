@@ -1,16 +1,16 @@
-//! The forms in which a secret is looked for beside its own: as numbers, in base32 and base64, reversed, rotated. All of
-//! them are sequences of the symbols that [`super::views`] reads from a text. Pure.
+//! The encodings in which a secret is searched for: as numbers, in base32 and base64, reversed, rotated. All are
+//! sequences of the symbols that [`super::views`] reads from a text. Pure.
 
-/// Below so many letters and digits, forms that ignore what stands between them would be found in ordinary words.
+/// Fewest letters and digits of a form that ignores separators: shorter ones would match ordinary words.
 const LEAST_LETTERS: usize = 8;
-/// A number as long as this is no count or date.
+/// Fewest digits of a numeric form: shorter ones could be a count or a date.
 const LEAST_DIGITS: usize = 12;
-/// Shorter pieces of an encoding say too little.
+/// Shortest piece of an encoding.
 const LEAST_ENCODED: usize = 7;
-/// A longer secret is looked for in pieces, so that each is found by itself and the tables stay small.
+/// A longer secret is searched for in pieces, so that each is found by itself and the tables stay small.
 const PIECE_BYTES: usize = 64;
 
-/// The sequences of letters and digits, in lower case, that give a secret away with any separators between them.
+/// The sequences of letters and digits, in lower case, that reveal a secret with any separators between them.
 pub(super) fn alphanumeric_forms(secret: &str) -> Vec<Vec<u8>> {
     let mut forms = Vec::new();
     for piece in pieces(secret.as_bytes()) {
@@ -40,7 +40,7 @@ pub(super) fn alphanumeric_forms(secret: &str) -> Vec<Vec<u8>> {
     forms.into_iter().map(|form| form.into_iter().map(symbol_of).collect()).collect()
 }
 
-/// The sequences of base64 digits that depend on the secret alone, wherever it stands in what was encoded.
+/// The sequences of base64 digits that depend on the secret alone, at any position in the encoded text.
 pub(super) fn base64_forms(secret: &str) -> Vec<Vec<u8>> {
     let forms = pieces(secret.as_bytes()).flat_map(|piece| {
         [0, 4, 2].map(|first_bit| groups(piece, 6, first_bit).into_iter().map(|value| value as u8).collect())
@@ -50,7 +50,7 @@ pub(super) fn base64_forms(secret: &str) -> Vec<Vec<u8>> {
 
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// The number of a letter or digit: what [`super::views`] calls it.
+/// The symbol of a letter or digit, as in [`super::views`].
 pub(super) const fn symbol_of(letter: u8) -> u8 {
     match letter {
         b'0'..=b'9' => letter - b'0',
@@ -60,7 +60,7 @@ pub(super) const fn symbol_of(letter: u8) -> u8 {
     }
 }
 
-/// How many symbols there are of each kind.
+/// The number of symbols of each kind.
 pub(super) const ALPHANUMERIC: usize = 36;
 pub(super) const BASE64: usize = 64;
 
@@ -77,7 +77,7 @@ const fn rotated(letter: u8) -> u8 {
     }
 }
 
-/// The whole groups of `size` bits, from `first_bit` on.
+/// The complete groups of `size` bits, from `first_bit` on.
 fn groups(bytes: &[u8], size: usize, first_bit: usize) -> Vec<usize> {
     let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
     let mut groups = Vec::new();

@@ -1,18 +1,17 @@
-//! Which events are logged.
+//! The log filter.
 
 use tracing_subscriber::EnvFilter;
 
 use super::init::TelemetryError;
 
-/// Libraries that have much to say about nothing. Naming one in the filter overrules this.
+/// Libraries with verbose logs. Naming one in the filter overrides this.
 const QUIETER: &str = "hyper=warn,hyper_util=warn,h2=warn,reqwest=warn,rustls=warn,tower_http=warn,ignore=warn,\
                        globset=warn,rustyline=warn,mio=warn";
 
-/// Logs whole bodies, people's words included, whenever one cannot be read. Nothing overrules this.
+/// Logs complete bodies, including people's messages, when one cannot be parsed. Cannot be overridden.
 const NEVER: &str = "async_openai";
 
-/// The filter for what the operator asked for, such as `debug` or `info,shipagent::store=trace`; an empty
-/// text means `info`.
+/// The filter for the operator's setting, such as `debug` or `info,shipagent::store=trace`; an empty text means `info`.
 pub(super) fn filter(asked: &str) -> Result<EnvFilter, TelemetryError> {
     let asked: Vec<&str> =
         asked.split(',').map(str::trim).filter(|part| !part.is_empty() && !part.starts_with(NEVER)).collect();

@@ -1,4 +1,4 @@
-//! Sets up where logs go. Called once, by the composition root.
+//! Sets up the log outputs. Called once, by the composition root.
 
 use std::io::{self, IsTerminal};
 
@@ -18,31 +18,29 @@ use crate::domain::{CorrelationId, ThreadId};
 /// Lines that are buffered for a slow disk before logging calls block.
 const WAITING_LINES: usize = 8_192;
 
-/// How the standard error output looks.
+/// The format on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Console {
-    /// For people on a terminal, else one JSON object per line.
+    /// For people on a terminal, otherwise one JSON object per line.
     #[default]
     Auto,
     Human,
     /// One JSON object per line.
     Json,
-    /// Nothing: the terminal belongs to a conversation.
+    /// Nothing: the terminal is used by a conversation.
     Silent,
 }
 
-/// Where the lines of the log file go.
+/// The writer of the log file.
 pub type LogWriter = Box<dyn io::Write + Send>;
 
-/// What logs are wanted.
+/// The log settings.
 pub struct Options {
     /// What is logged: a level, or a list such as `info,shipagent::store=debug`; empty means `info`.
     pub filter: String,
-    /// What is shown on the standard error output.
     pub console: Console,
-    /// The log file; nothing means none.
+    /// The log file; `None` means no file.
     pub logs: Option<LogWriter>,
-    /// What may not appear in them.
     pub redactor: Redactor,
 }
 
@@ -52,25 +50,20 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// Why there are no logs.
+/// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The filter cannot be read.
+    /// The filter is invalid.
     #[error(
         "{asked:?} is not a log filter: use a level such as info, or a list such as info,shipagent=debug"
     )]
-    Filter {
-        /// What was asked for.
-        asked: String,
-        /// What is wrong with it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Logs were set up already.
+    Filter { asked: String, source: Box<dyn std::error::Error + Send + Sync> },
+    /// Logging was set up already.
     #[error("logs were set up twice")]
     Twice(#[from] TryInitError),
 }
 
-/// Keeps the log files being written. Dropping it writes what is left, so it must live until the end.
+/// Keeps the log file writer running. Dropping it flushes the rest, so it must live until the end.
 #[derive(Debug)]
 #[must_use = "logs are written as long as this lives"]
 pub struct Guard {
@@ -90,8 +83,8 @@ pub fn init(options: Options) -> Result<Guard, TelemetryError> {
     Ok(guard)
 }
 
-/// The span of one run, which puts its ids on every line logged inside. Its level is the highest, so that no
-/// filter takes the ids away.
+/// The span of one run, which adds its ids to every line logged inside. Its level is the highest, so that no filter
+/// removes the ids.
 pub fn turn_span(correlation: &CorrelationId, thread: &ThreadId) -> Span {
     tracing::error_span!("turn", correlationId = %correlation, thread = %thread)
 }
@@ -140,12 +133,12 @@ where
         .with_current_span(false)
         .with_span_list(true)
         .with_writer(writer)
-        // It would complain on the standard error output, and panic where that is closed.
+        // It would write to standard error, and panic where that is closed.
         .log_internal_errors(false)
         .boxed()
 }
 
-/// Writes through a thread of its own: a slow disk holds up whoever logs only when very many lines wait.
+/// Writes on a separate thread: a slow disk blocks logging calls only when very many lines are queued.
 fn in_background(log: LogWriter) -> (NonBlocking, WorkerGuard) {
     let builder = NonBlockingBuilder::default().lossy(false).buffered_lines_limit(WAITING_LINES);
     builder.thread_name("logs").finish(log)
@@ -161,7 +154,7 @@ mod tests {
 
     const SECRET: &str = "c4nary/\"secret\"+value";
 
-    /// A place that remembers what was written to it.
+    /// A writer that records its output.
     #[derive(Clone, Debug, Default)]
     struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -182,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Logs with `work` and gives what the console and the files then hold.
+    /// Logs with `work` and returns the output on the console and in the file.
     fn logged(console: Console, filter: &str, work: impl FnOnce()) -> (String, String) {
         let kept = SharedBuffer::default();
         let options = Options {

@@ -1,4 +1,4 @@
-//! Logs: to the terminal for people, to daily files for machines, with every secret taken out.
+//! Logs: to the terminal for people, to daily files for machines, with all secrets redacted.
 //!
 //! This module decides where log lines go and what they may not contain.
 

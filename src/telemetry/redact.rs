@@ -1,5 +1,5 @@
-//! Takes secrets out of text: those that are known by value, in every spelling they are likely to appear in,
-//! and those that give themselves away by their shape. Pure.
+//! Redacts secrets from text: those that are known by value, in every likely spelling, and those that are recognisable
+//! by their shape. Pure.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,58 +12,58 @@ use super::automaton::Automaton;
 use super::encodings::{ALPHANUMERIC, BASE64, alphanumeric_forms, base64_forms};
 use super::views::{Found, search_base64, search_letters, start_of_dump_line};
 
-/// What stands where a secret was.
+/// Replaces a secret.
 const MARK: &str = "[redacted]";
 
-/// Shorter values are not looked for: they would be found in innocent words.
+/// Shorter values are not searched for: they would match ordinary words.
 const SHORTEST: usize = 6;
 
-/// By how many letters the beginning of a secret is known.
+/// How many characters identify the beginning of a secret.
 const BEGINNING: usize = 4;
 
-/// How many bytes one letter of a secret may take, spelled out; more only in escaped escapes.
+/// Most bytes of one character of a secret in any spelling, except for escaped escapes.
 const LONGEST_SPELLING: usize = 14;
 
-/// Keys and tokens that are known by their shape are no longer than this.
+/// Longest key or token that is recognised by its shape.
 const LONGEST_SHAPE: usize = 4 * 1024;
 
-/// The most that is held back of a text that goes on.
+/// Most bytes of a growing text that are held back.
 const MOST_HELD: usize = 64 * 1024;
 
-/// What gives itself away: a bearer token, an API key, the token of a bot (in a URL it follows a letter, and
-/// its colon may be encoded). The first group stays.
+/// Recognisable secrets: a bearer token, an API key, a bot token (in a URL it follows a letter, and its colon may be
+/// encoded). The first group is kept.
 const SHAPES: &str = concat!(
     r"((?i:bearer)(?:[ \t+]|%20)+)[A-Za-z0-9._~+/=-]{16,}",
     r"|((?-u:\b)|\\[nrt])sk-[A-Za-z0-9_-]{20,}",
     r"|[0-9]{6,}(?::|%3[aA])[A-Za-z0-9_-]{30,}",
 );
 
-/// The secrets could not be made into something to look for.
+/// The secrets could not be compiled to a search expression.
 #[derive(Debug, thiserror::Error)]
 #[error("the secrets are too many or too long to be redacted from the logs")]
 pub struct RedactError;
 
-/// Takes secrets out of text. Cheap to clone; shows none of them when it is printed.
+/// Redacts secrets from text. Cheap to clone; its debug output shows none of them.
 #[derive(Clone)]
 pub struct Redactor {
-    // Shared, because an expression of one's own comes with a place to work in.
+    // Shared, because a cloned expression allocates its own cache.
     known: Option<Arc<Regex>>,
-    /// Encodings and spellings that a look at the letters alone finds.
+    /// Encodings and spellings that are found by their letters alone.
     forms: Arc<Forms>,
     shapes: Option<Arc<Regex>>,
-    /// How secrets begin that are more than one word, and how far the longest of them may reach.
+    /// The beginnings of secrets with more than one word, and the length of the longest.
     long: Option<(Arc<Regex>, usize)>,
 }
 
 impl Redactor {
-    /// One that knows these secrets. Values of fewer than 6 characters are not looked for.
+    /// A redactor of these secrets. Values of fewer than 6 characters are ignored.
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
         let mut secrets: Vec<String> = secrets
             .into_iter()
             .map(|secret| secret.as_ref().trim().to_owned())
             .filter(|secret| secret.chars().count() >= SHORTEST)
             .collect();
-        // The longest first: where one secret contains another, all of it goes.
+        // The longest first: where one secret contains another, all of it is redacted.
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         secrets.dedup();
         let spellings: Vec<String> = secrets.iter().map(|secret| spelled(secret)).collect();
@@ -72,15 +72,15 @@ impl Redactor {
         Ok(Self { known, forms: Arc::new(Forms::of(&secrets)), shapes, long: beginnings(&secrets)? })
     }
 
-    /// One that looks for known secrets alone: for texts that people and models wrote, where what only looks like
-    /// a secret may be meant.
+    /// A redactor of known secrets alone: for texts of people and models, where a text that only looks like a secret
+    /// may be intended.
     #[must_use]
     pub fn only_known(mut self) -> Self {
         self.shapes = None;
         self
     }
 
-    /// Up to where no secret of several words can have begun that goes on behind the end of this text.
+    /// The end of the part of a text in which no secret of several words can begin that continues after the text.
     pub(super) fn sure_of(&self, text: &str) -> usize {
         let Some((beginning, reach)) = &self.long else { return text.len() };
         let window = text.floor_char_boundary(text.len().saturating_sub(*reach));
@@ -88,14 +88,14 @@ impl Redactor {
         begun.min(text.floor_char_boundary(text.len().saturating_sub(BEGINNING * LONGEST_SPELLING)))
     }
 
-    /// The last place, at or before `at`, where the text can be cut so that no secret is cut, for every possible
+    /// The last position, at or before `at`, where the text can be cut without cutting a secret, for every possible
     /// continuation of the text.
     fn cut_before(&self, text: &str, at: usize) -> usize {
         let looked = self.look(text);
         looked.cut_before(text, at.min(looked.pending))
     }
 
-    /// What is in a part of a text whose secrets are known, without them.
+    /// A part of a searched text, redacted.
     pub(super) fn part(&self, text: &str, part: Range<usize>, looked: &Looked) -> String {
         let inside = |span: &Range<usize>| span.start.max(part.start)..span.end.min(part.end);
         let spans = looked.spans.iter().map(inside).filter(|span| span.start < span.end);
@@ -106,33 +106,33 @@ impl Redactor {
         }
     }
 
-    /// Cuts what may be shown now from a text that goes on: everything but the last `held` bytes and what could be the
-    /// beginning of a secret. Gives the first part without secrets, and how many bytes of the text that is.
+    /// The part of a growing text that can be shown now: everything except the last `held` bytes and a possible
+    /// beginning of a secret. Returns it redacted, with its length in the text.
     pub fn settled(&self, text: &str, held: usize) -> (String, usize) {
         let at = text.floor_char_boundary(text.len().saturating_sub(held));
-        // What gives itself away by its shape is one word.
+        // A secret that is recognised by its shape is one word.
         let word =
             text.get(..at).unwrap_or_default().trim_end_matches(|letter: char| letter.is_ascii_graphic());
         let at = if at - word.len() <= LONGEST_SHAPE { word.len() } else { at };
         let at = self.cut_before(text, at);
-        // Bounds the text that is held back.
+        // Limits the text that is held back.
         let at = at.max(text.floor_char_boundary(text.len().saturating_sub(MOST_HELD)));
         (self.apply(text.get(..at).unwrap_or_default()).into_owned(), at)
     }
 
-    /// The text without secrets; the same text where there are none.
+    /// The redacted text; the same text where there are no secrets.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let Looked { spans, .. } = self.look(text);
         let text = match spans.as_slice() {
             [] => Cow::Borrowed(text),
             spans => Cow::Owned(without(text, spans, 0..text.len())),
         };
-        // Most text has nothing to replace, and looking is much cheaper than replacing.
+        // Most texts have nothing to replace, and matching is much cheaper than replacing.
         let Some(shapes) = self.shapes.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
         Cow::Owned(shapes.replace_all(&text, replace_shape).into_owned())
     }
 
-    /// Looks for known secrets.
+    /// Searches for known secrets.
     pub(super) fn look(&self, text: &str) -> Looked {
         let mut spans: Vec<Range<usize>> = Vec::new();
         if let Some(known) = &self.known {
@@ -157,29 +157,29 @@ impl Redactor {
     }
 }
 
-/// Where the known secrets of a text are.
+/// The positions of known secrets in a text.
 #[derive(Debug)]
 pub(super) struct Looked {
-    /// In order and apart from each other.
+    /// In order, without overlaps.
     spans: Vec<Range<usize>>,
-    /// From where on the end of the text may be the beginning of a secret; the end where it is none.
+    /// Where a possible beginning of a secret at the end of the text starts; the text's length for none.
     pub(super) pending: usize,
-    /// The same, for beginnings that are no chance.
+    /// The same, for beginnings that are unlikely to be chance.
     pub(super) likely: usize,
 }
 
 impl Looked {
-    /// The last place, at or before `at`, that is inside of no secret and of no line of a dump.
+    /// The last position, at or before `at`, that is inside no secret and no line of a dump.
     pub(super) fn cut_before(&self, text: &str, at: usize) -> usize {
         let at = text.floor_char_boundary(at);
         let crossed = self.spans.iter().find(|span| (span.start + 1..span.end).contains(&at));
         let at = crossed.map_or(at, |span| span.start);
-        // Without its beginning a line of a dump reads differently.
+        // A line of a dump is not recognised without its beginning.
         start_of_dump_line(text, at).unwrap_or(at)
     }
 }
 
-/// A part of a text with a mark in place of each of these spans of it.
+/// A part of a text with these spans replaced by the mark.
 fn without(text: &str, spans: &[Range<usize>], part: Range<usize>) -> String {
     let (mut out, mut at) = (String::with_capacity(part.len()), part.start);
     for span in spans {
@@ -191,7 +191,7 @@ fn without(text: &str, spans: &[Range<usize>], part: Range<usize>) -> String {
     out
 }
 
-/// What is looked for in each view of a text.
+/// The automata for each view of a text.
 #[derive(Debug)]
 struct Forms {
     letters: Automaton,
@@ -210,7 +210,7 @@ fn expression(text: &str) -> Result<Arc<Regex>, RedactError> {
     Regex::new(text).map(Arc::new).map_err(|_| RedactError)
 }
 
-/// How the secrets begin that have anything but visible ASCII in them: no gap between words ends those.
+/// The beginnings of secrets with characters other than visible ASCII: they are not limited to one word.
 fn beginnings(secrets: &[String]) -> Result<Option<(Arc<Regex>, usize)>, RedactError> {
     let long = || secrets.iter().filter(|secret| !secret.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(longest) = long().map(|secret| secret.chars().count()).max() else { return Ok(None) };
@@ -225,7 +225,7 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Keys and tokens have digits; `sk-` and "bearer" before words only are words themselves.
+/// Keys and tokens contain digits; `sk-` and "bearer" before letters only are ordinary text.
 fn replace_shape(found: &Captures<'_>) -> String {
     let whole = found.get(0).map_or("", |whole| whole.as_str());
     let kept = found.get(1).or_else(|| found.get(2)).map_or("", |kept| kept.as_str());
@@ -352,7 +352,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case compiles an expression, which is slow without optimisation.
+        // Each case compiles an expression, which is slow in debug builds.
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]

@@ -1,4 +1,4 @@
-//! Every encoding of a secret that the redactor has to know, whole and in pieces; and texts that it must leave alone.
+//! Every encoding of a secret that the redactor must find, whole and in pieces; and texts that it must not change.
 
 use std::time::Instant;
 
@@ -137,7 +137,7 @@ fn redactor() -> Redactor {
     Redactor::new([SECRET, OTHER]).unwrap().only_known()
 }
 
-/// What is left beside the marks: a few signs that belong to no letter of the secret.
+/// The letters and digits beside the marks.
 fn rest(text: &str) -> String {
     text.replace("[redacted]", "").chars().filter(char::is_ascii_alphanumeric).collect()
 }
@@ -148,7 +148,7 @@ fn a_secret_is_found_in_every_encoding() {
         for (name, text) in encodings(secret) {
             let clean = redactor().apply(&text).into_owned();
             assert!(clean.contains("[redacted]"), "{name}: {text}");
-            // What base32 and base64 have beside the secret, the offset of a dump, and the digits at its edges.
+            // The base32 and base64 digits around the secret, the offset of a dump, and the digits at its edges.
             assert!(rest(&clean).len() <= 16, "{name}: {clean}");
             let around = format!("Before it {text} and after it.");
             let clean = redactor().apply(&around).into_owned();
@@ -172,7 +172,7 @@ fn of_an_encoding_in_pieces_no_more_than_the_first_letters_are_shown() {
             out.push_str(&stream.finish());
             let whole = redactor().apply(&text).into_owned();
             assert!(out.contains("[redacted]"), "{name} by {size}: {out}");
-            // A code point has five letters and digits, and one of the first four is a sign.
+            // A code point has five letters and digits, and one of the first four is a symbol.
             let first = if name == "code points" { 4 * 5 } else { 3 };
             assert!(rest(&out).len() <= rest(&whole).len() + first, "{name} by {size}: {out}\n{whole}");
         }
@@ -227,6 +227,6 @@ fn a_megabyte_of_text_is_read_at_a_bounded_cost() {
     assert_eq!(redactor.apply(&text), text);
     let took = began.elapsed();
     println!("{:.1} MB/s", text.len() as f64 / 1e6 / took.as_secs_f64());
-    // Without optimisation it takes a second or two.
+    // A debug build takes a second or two.
     assert!(took.as_secs() < 30, "{took:?}");
 }

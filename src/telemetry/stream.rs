@@ -1,17 +1,16 @@
-//! Takes secrets out of text that comes in pieces: what may be the beginning of one is held back until more is known.
-//! Pure.
+//! Redacts text that arrives in pieces: a possible beginning of a secret is held back until more is known. Pure.
 
 use super::redact::Redactor;
 
-/// A word that is longer than this is let go of bit by bit.
+/// A longer word is released piece by piece.
 const LONGEST_WORD: usize = 16 * 1024;
-/// More than this is never held back.
+/// Most bytes that are held back.
 const LONGEST_HELD: usize = 64 * 1024;
-/// What is held back of such a word; longer than any spelling of a secret without spaces.
+/// The part of such a word that is held back; longer than any spelling of a secret without spaces.
 const HELD_OF_WORD: usize = 4 * 1024;
 
-/// A text without secrets, as it grows. What was shown already stays known as long as it may be the beginning of a
-/// secret: of one that is spelled with spaces the first letters may have been shown, and nothing more will be.
+/// A growing text, redacted. Shown text is remembered while it may be the beginning of a secret: of a secret spelled
+/// with spaces the first letters may have been shown, but no more.
 #[derive(Clone, Debug)]
 pub struct RedactedStream {
     redactor: Redactor,
@@ -25,7 +24,7 @@ impl RedactedStream {
         Self { redactor, text: String::new(), shown: 0 }
     }
 
-    /// Takes more in and gives what nothing to come can change.
+    /// Adds text and returns what no continuation can change.
     pub fn push(&mut self, more: &str) -> String {
         self.text.push_str(more);
         let text = &self.text;
@@ -45,7 +44,7 @@ impl RedactedStream {
         clean
     }
 
-    /// The rest: nothing more comes.
+    /// Returns the rest at the end of the text.
     pub fn finish(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         let looked = self.redactor.look(&text);
@@ -53,7 +52,7 @@ impl RedactedStream {
     }
 }
 
-/// Where the word begins that a place is in, or at the end of. A secret without spaces is within one word.
+/// The start of the word at a position. A secret without spaces is within one word.
 fn word_before(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or(text);
     before.trim_end_matches(|letter: char| letter.is_ascii_graphic()).len()

@@ -1,36 +1,36 @@
-//! A text as a sequence of symbols, each with the place it was read from. Escapes are decoded and what stands between
-//! letters is left out, so that one search finds a secret however it was spelled. Pure.
+//! A text as a sequence of symbols with their positions. Escapes are decoded and separators skipped, so that one search
+//! finds a secret in any spelling. Pure.
 
 use std::ops::Range;
 
 use super::automaton::Automaton;
 use super::encodings::symbol_of;
 
-/// Letters further apart than this, in bytes, do not belong together.
+/// Largest gap between letters of one sequence, in bytes.
 const WIDEST_GAP: usize = 40;
 
-/// So many symbols of a pattern are no chance.
+/// How many matching symbols are unlikely to be chance.
 const LIKELY: usize = 4;
 
-/// Escapes are no longer than this, backslashes aside.
+/// Longest escape, without backslashes.
 const LONGEST_ESCAPE: usize = 48;
 
-/// Lines of dumps are no longer than this.
+/// Longest line of a dump.
 const LONGEST_DUMP_LINE: usize = 96;
 
-/// What a search in a text found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Where patterns stand, ordered by their ends.
+    /// The positions of patterns, ordered by their ends.
     pub(super) spans: Vec<Range<usize>>,
-    /// From where on the end of the text may be the beginning of a pattern; the end where it is none.
+    /// Where a possible beginning of a pattern at the end of the text starts; the text's length for none.
     pub(super) pending: usize,
-    /// The same, where the end has so much of a pattern that chance does not explain it.
+    /// The same, for beginnings that are unlikely to be chance.
     pub(super) likely: usize,
 }
 
 impl Found {
-    /// The last `depth` of the symbols that begin at these places may be the beginning of a pattern.
+    /// Records that the last `depth` of the symbols at these positions may be the beginning of a pattern.
     fn begun(&mut self, starts: &[usize], depth: usize) {
         let start = starts.len().checked_sub(depth).and_then(|at| starts.get(at)).filter(|_| depth > 0);
         if let Some(start) = start {
@@ -46,7 +46,7 @@ impl Found {
 pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
     let mut found = search(text, automaton, masked, WIDEST_GAP, letter_at);
     for span in &mut found.spans {
-        // Beside the numbers of a dump stands what they mean.
+        // The text column of a dump is redacted as well.
         if let Some(end) = text_of_dump(text.as_bytes(), span.end) {
             span.end = end;
         }
@@ -54,23 +54,23 @@ pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<
     found
 }
 
-/// Looks for sequences of base64 digits, in either alphabet, also where lines are broken.
+/// Searches for sequences of base64 digits, in either alphabet, also across line breaks.
 pub(super) fn search_base64(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
     search(text, automaton, masked, usize::MAX, base64_at)
 }
 
-/// What stands at a place of a text.
+/// What is at a position of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
-    /// A symbol, and how many bytes it takes.
+    /// A symbol, and its length in bytes.
     Symbol(u8, usize),
-    /// So many bytes that are skipped.
+    /// Bytes that are skipped.
     Skip(usize),
-    /// So many bytes that end every sequence.
+    /// Bytes that end every sequence.
     Stop(usize),
 }
 
-/// Reads a text symbol by symbol. What is masked, in order and apart, is passed over as if it were not there.
+/// Searches a text symbol by symbol. Masked spans, which are in order and do not overlap, are skipped.
 fn search(
     text: &str,
     automaton: &Automaton,
@@ -84,7 +84,7 @@ fn search(
         return found;
     }
     let mut state = automaton.start();
-    // Where the symbols begin that the state knows of.
+    // The positions of the symbols that the state covers.
     let mut starts: Vec<usize> = Vec::new();
     let (mut at, mut last_end) = (0, 0);
     let mut masked = masked.iter().peekable();
@@ -138,7 +138,7 @@ fn search(
     found
 }
 
-/// Whether an escape or the offset of a dump begins at a place and may go on behind the end of the text.
+/// Whether an escape or the offset of a dump begins here and may continue after the end of the text.
 fn is_unfinished(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     let all = |rest: &[u8], most: usize, is: fn(&u8) -> bool| rest.len() <= most && rest.iter().all(is);
@@ -181,7 +181,7 @@ fn is_unfinished(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The letter or digit at a place, escapes decoded; anything else stands between letters.
+/// The letter or digit at a position, with escapes decoded; anything else is a separator.
 fn letter_at(bytes: &[u8], at: usize) -> Item {
     let Some(byte) = bytes.get(at).copied() else { return Item::Skip(1) };
     let decoded = match byte {
@@ -211,18 +211,18 @@ fn letter_at(bytes: &[u8], at: usize) -> Item {
     }
 }
 
-/// Where the line of a place begins, where the place is among the numbers of a dump.
+/// The start of a dump's line, if the position is among its numbers.
 pub(super) fn start_of_dump_line(text: &str, at: usize) -> Option<usize> {
     offset_before(text.as_bytes(), at)
 }
 
-/// Whether two spaces stand behind a hexadecimal digit.
+/// Whether two spaces follow a hexadecimal digit.
 fn is_after_number(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     bytes.get(at + 1) == Some(&b' ') && before.is_some_and(u8::is_ascii_hexdigit)
 }
 
-/// How long the number is that a line of a dump begins with: `00000010:` or `0000020 `. None where there is no such.
+/// The length of the offset at the start of a dump's line: `00000010:` or `0000020 `. 0 for none.
 fn offset(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_hexdigit()).count();
@@ -234,12 +234,12 @@ fn offset(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether a line can begin at a place: no letter or digit stands before it, or an escaped line break does.
+/// Whether a line can begin here: no letter or digit before it, or an escaped line break.
 fn begins_line(bytes: &[u8], at: usize) -> bool {
     alone(bytes, at) || at.checked_sub(2).and_then(|before| bytes.get(before..at)) == Some(b"\\n")
 }
 
-/// Where the offset stands that the numbers before a place belong to.
+/// The position of the offset that the numbers before a position belong to.
 fn offset_before(bytes: &[u8], at: usize) -> Option<usize> {
     let is_number = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b' ');
     let from = at.saturating_sub(LONGEST_DUMP_LINE);
@@ -248,7 +248,7 @@ fn offset_before(bytes: &[u8], at: usize) -> Option<usize> {
     (start..at).rev().find(|place| offset(bytes, *place) > 0)
 }
 
-/// The end of a line of a dump, from a place on where its numbers are over.
+/// The end of a dump's line, from the end of its numbers on.
 fn text_of_dump(bytes: &[u8], at: usize) -> Option<usize> {
     let line = offset_before(bytes, at)?;
     let numbers = bytes.get(line + offset(bytes, line)..at)?;
@@ -257,7 +257,7 @@ fn text_of_dump(bytes: &[u8], at: usize) -> Option<usize> {
     numbers.iter().any(u8::is_ascii_hexdigit).then_some(at + text)
 }
 
-/// Whether no letter or digit stands before a place.
+/// Whether no letter or digit precedes a position.
 fn alone(bytes: &[u8], at: usize) -> bool {
     at.checked_sub(1)
         .and_then(|before| bytes.get(before))
@@ -301,7 +301,7 @@ fn backslash(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// `&#115;`, `&#x73;`, `&amp;#115;` and names, which all stand for signs.
+/// `&#115;`, `&#x73;`, `&amp;#115;` and names, which all stand for symbols.
 fn entity(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let mut name = at + 1;
     while bytes.get(name..name + 4) == Some(b"amp;") && bytes.get(name + 4) == Some(&b'#') {
@@ -319,7 +319,7 @@ fn entity(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
         .then_some((0, name + letters + 1))
 }
 
-/// A number of so many digits and where it ends.
+/// A number of this many digits and its end.
 fn number(
     bytes: &[u8],
     at: usize,
@@ -337,7 +337,7 @@ fn number(
     digits.contains(&count).then_some((code, at + count))
 }
 
-/// Letters as wide as Chinese ones.
+/// Full-width letters.
 fn full_width(bytes: &[u8], at: usize) -> Item {
     let code = match (bytes.get(at + 1), bytes.get(at + 2)) {
         (Some(high @ (0xBC | 0xBD)), Some(low)) => (u32::from(*high) - 0xBC) << 6 | u32::from(*low & 0x3F),
@@ -350,7 +350,7 @@ fn full_width(bytes: &[u8], at: usize) -> Item {
     }
 }
 
-/// The base64 digit at a place. White space and escapes of it stand between digits; anything else ends them.
+/// The base64 digit at a position. White space and its escapes are skipped; anything else ends the sequence.
 fn base64_at(bytes: &[u8], at: usize) -> Item {
     let Some(byte) = bytes.get(at).copied() else { return Item::Stop(1) };
     match byte {
@@ -370,7 +370,7 @@ fn base64_at(bytes: &[u8], at: usize) -> Item {
             Some((0x0A | 0x0D | 0x20, end)) => Item::Skip(end - at),
             _ => Item::Stop(1),
         },
-        // Zero-width spaces and joiners, and the mark of the byte order.
+        // Zero-width spaces and joiners, and the byte order mark.
         0xE2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x8B..=0x8F] | [0x81, 0xA0])) => {
             Item::Skip(3)
         }

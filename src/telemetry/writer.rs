@@ -1,4 +1,4 @@
-//! Where log lines pass on their way out: each is gathered whole, cleaned, and handed on.
+//! The writer of log lines: each is collected completely, redacted, and written.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::redact::Redactor;
 
-/// Writes to `inner` what is left after redaction.
+/// Writes redacted lines to `inner`.
 #[derive(Debug)]
 pub(super) struct Redacting<M> {
     inner: M,
@@ -32,7 +32,7 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacting<M> {
     }
 }
 
-/// One line. It is written when it is whole, so that a secret cannot slip through in two halves.
+/// One line. It is written when it is complete, so that a secret cannot pass in two halves.
 #[derive(Debug)]
 pub(super) struct Line<'a, W: Write> {
     inner: W,
@@ -54,7 +54,7 @@ impl<W: Write> Write for Line<'_, W> {
 impl<W: Write> Drop for Line<'_, W> {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.text);
-        // A log that cannot be written has nowhere to complain.
+        // A log that cannot be written has no place to report that.
         self.inner.write_all(self.redactor.apply(&text).as_bytes()).unwrap_or_default();
     }
 }

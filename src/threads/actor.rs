@@ -118,7 +118,7 @@ impl Actor {
             runtime.effects_of(&id),
             ThreadRecord::default(),
         );
-        let (stage, view) = Publisher::new();
+        let (stage, view) = Publisher::new(id.clone(), runtime.changes.clone());
         let actor = Self {
             id,
             runtime,

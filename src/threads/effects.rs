@@ -15,8 +15,8 @@ use crate::domain::{
     OutboundIntent, Permit, StoredFile, ToolCallId,
 };
 use crate::ports::{
-    AuditEvent, AuditLine, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError, ToolContext,
-    ToolFailure, Work,
+    AuditEvent, AuditLine, Change, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError,
+    ToolContext, ToolFailure, Work,
 };
 use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
@@ -190,6 +190,7 @@ impl Actor {
         let memory = self.remembered().await;
         let instructions = runtime.agent.instructions.current().await;
         if instructions.changed {
+            runtime.changes.announce(Change::Instructions);
             let text = Phrase::InstructionsChanged.say(self.conversation.language());
             self.notice(Intent::Progress { text, call_id: None });
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, watch};
 
-use crate::domain::Intent;
-use crate::ports::{Subscription, ThreadView};
+use crate::domain::{Intent, ThreadId};
+use crate::ports::{Change, Changes, Subscription, ThreadView};
 use crate::uimessage::UiMessage;
 
 /// Most messages that a slow subscriber may lag behind before it has to read the thread again.
@@ -19,6 +19,9 @@ pub(super) struct Publisher {
     view: watch::Sender<ThreadView>,
     /// The replay buffer for subscribers; exists only while there are some.
     rows: Option<Subscribers>,
+    thread: ThreadId,
+    /// Where clients that show all threads hear of this one.
+    changes: Changes,
 }
 
 /// The channels of the subscribers.
@@ -30,9 +33,9 @@ struct Subscribers {
 
 impl Publisher {
     /// Without subscribers; the router watches by the returned receiver.
-    pub(super) fn new() -> (Self, watch::Receiver<ThreadView>) {
+    pub(super) fn new(thread: ThreadId, changes: Changes) -> (Self, watch::Receiver<ThreadView>) {
         let (view, routers) = watch::channel(ThreadView::default());
-        (Self { view, rows: None }, routers)
+        (Self { view, rows: None, thread, changes }, routers)
     }
 
     /// Whether there are subscribers besides the router.
@@ -55,11 +58,27 @@ impl Publisher {
 
     /// Publishes a view.
     pub(super) fn show(&self, view: ThreadView) {
-        self.view.send_replace(view);
+        let before = self.view.send_replace(view);
+        let now = self.view.borrow();
+        if (before.state, before.pending_approvals) != (now.state, now.pending_approvals) {
+            drop(now);
+            self.announce();
+        }
+    }
+
+    fn announce(&self) {
+        let (state, pending_approvals) = {
+            let view = self.view.borrow();
+            (view.state, view.pending_approvals)
+        };
+        self.changes.announce(Change::Thread { thread: self.thread.clone(), state, pending_approvals });
     }
 
     /// Publishes stored messages.
     pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
+        if !messages.is_empty() {
+            self.announce();
+        }
         let Some(rows) = &self.rows else { return };
         if rows.messages.receiver_count() == 0 && rows.notices.receiver_count() == 0 {
             self.rows = None;
@@ -89,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn room_for_what_is_missed_is_there_only_while_somebody_watches() {
-        let (mut stage, _router) = Publisher::new();
+        let (mut stage, _router) = Publisher::new("web:chat:1".parse().unwrap(), Changes::default());
         stage.mention(said("to nobody"));
         stage.tell(Vec::new());
         assert!(!stage.is_watched() && stage.rows.is_none());

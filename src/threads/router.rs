@@ -94,6 +94,9 @@ impl Router {
             self.wake(&thread, Woken::ByTheDisk);
         }
         recovered.send_replace(true);
+        let store = self.runtime.store.clone();
+        let mut scan = std::pin::pin!(async move { store.found_unfinished().await });
+        let mut scanning = true;
         let mut stopping = false;
         loop {
             tokio::select! {
@@ -101,6 +104,12 @@ impl Router {
                 Some(ended) = self.actors.join_next_with_id() => self.ended(ended, stopping),
                 () = self.stop.cancelled(), if !stopping => stopping = true,
                 Some(note) = self.notes.recv() => self.hear(note),
+                found = &mut scan, if scanning && !stopping => {
+                    scanning = false;
+                    for thread in found {
+                        self.wake(&thread, Woken::ByTheDisk);
+                    }
+                }
                 () = sleep_until(self.release_at.unwrap_or_else(Instant::now)), if self.release_at.is_some() => {
                     (self.freed, self.release_at) = (0, None);
                     self.actors.spawn_blocking(release_free_memory);

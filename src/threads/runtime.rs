@@ -12,8 +12,8 @@ use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, Whi
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Clock, FileStore, Grants, Ids, Instructions, Judge, Memory,
-    Model, ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, FileStore, Grants, Ids, Instructions, Judge,
+    Memory, Model, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{EffectsOf, Rules};
@@ -96,6 +96,8 @@ pub struct Runtime {
     /// Permits for concurrent runs. Waiting is first come, first served, so no thread can starve another.
     pub slots: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
+    /// Announces changes to clients that show all threads.
+    pub changes: Changes,
     /// Redacts secrets from what is shown.
     pub redactor: Redactor,
 }

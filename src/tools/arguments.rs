@@ -1,5 +1,5 @@
-//! From what a model wrote to what a tool takes: forgiving where the meaning is clear, and otherwise saying
-//! how to mend it.
+//! Parses the arguments of a call: tolerant where the meaning is clear, otherwise with an error that says how to
+//! correct them.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::schema::schema_of;
 use crate::ports::ToolFailure;
 
-/// Reads a call's arguments by the schema of `T`: unknown ones are ignored, `snake_case` names, numbers in
-/// quotes and nulls for absent ones are understood.
+/// Parses a call's arguments by the schema of `T`: unknown ones are ignored; `snake_case` names, quoted numbers and
+/// nulls for absent ones are accepted.
 pub(super) fn read<T: JsonSchema + DeserializeOwned>(arguments: Value) -> Result<T, ToolFailure> {
     let schema = schema_of::<T>();
     let mut given = object(arguments)?;

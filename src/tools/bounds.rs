@@ -1,21 +1,21 @@
-//! How much a tool may say. Counted as JSON, because that is what the model is sent.
+//! The size limit of a tool's output, counted as JSON, because that is what the model gets.
 
-/// Most that one output may weigh, its small fields aside.
+/// Largest output, without its small fields.
 pub(super) const OUTPUT_BYTES: usize = 48 * 1024;
 
-/// What is left of an output's room.
+/// The remaining size of an output.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
 }
 
 impl Budget {
-    /// A fresh one of so many bytes.
+    /// A budget of this many bytes.
     pub(super) const fn new(bytes: usize) -> Self {
         Self { left: bytes }
     }
 
-    /// Takes the room that a text needs; where it does not fit nothing is taken.
+    /// Reserves the size of a text; reserves nothing where it does not fit.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let needed = weight(text);
         let fits = needed <= self.left;
@@ -25,7 +25,7 @@ impl Budget {
         fits
     }
 
-    /// The beginning of a text that fits, whole characters only.
+    /// The beginning of a text that fits, in whole characters.
     pub(super) fn clip<'a>(&self, text: &'a str) -> &'a str {
         let mut used = 0;
         let end = text.char_indices().find(|(_, letter)| {
@@ -36,7 +36,7 @@ impl Budget {
     }
 }
 
-/// The bytes of a text inside a JSON string.
+/// The size of a text inside a JSON string.
 pub(super) fn weight(text: &str) -> usize {
     text.chars().map(letter_weight).sum()
 }

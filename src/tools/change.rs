@@ -1,4 +1,4 @@
-//! A change that is worked out but not made: for showing it, and for making it where it is one of a file.
+//! A proposed change of a file: for previewing and for applying it.
 
 use std::io::Read;
 
@@ -11,16 +11,16 @@ use super::sniff::binary_kind;
 use super::version::version_of;
 use crate::ports::{TextChange, ToolFailure, ToolOutcome};
 
-/// The most that is written, and that is read to be changed.
+/// Largest file that is written or edited.
 pub(super) const FILE_BYTES: usize = 4 * 1024 * 1024;
 
-/// A change of one file.
+/// A proposed change of one file.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) inside: Inside,
-    /// What is there now.
+    /// The current text.
     pub(super) before: Option<String>,
-    /// What is to be there.
+    /// The new text.
     pub(super) after: String,
 }
 
@@ -44,14 +44,14 @@ impl From<Change> for TextChange {
     }
 }
 
-/// A change as a unified diff without secrets.
+/// A change as a redacted unified diff.
 pub fn redacted_diff(change: &TextChange, redact: &Redact) -> String {
-    // Before they are compared: the marks of a diff would stand between the lines of a secret.
+    // Redacted before the comparison: the marks of a diff would split a secret of several lines.
     let before = change.before.as_deref().map(|text| redact.apply(text));
     diff(&change.path, before.as_deref(), &redact.apply(&change.after))
 }
 
-/// The text of a file that is to be changed; nothing where there is none.
+/// The current text of a file to change; `None` where there is none.
 pub(super) fn current_text(
     confinement: &Confinement,
     inside: &Inside,
@@ -72,7 +72,7 @@ pub(super) fn current_text(
         .ok_or_else(|| ToolFailure::Refused(format!("{shown} is not a text in UTF-8; it is left as it is")))
 }
 
-/// Refuses what is too much for one file.
+/// Refuses content that is too large for one file.
 pub(super) fn check_size(bytes: usize) -> Result<(), ToolFailure> {
     if bytes <= FILE_BYTES {
         return Ok(());

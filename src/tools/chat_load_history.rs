@@ -1,4 +1,4 @@
-//! `chat_load_history`: what was said in this thread before the model can see.
+//! `chat_load_history`: messages of this thread from before the model's context.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,10 +14,10 @@ use crate::uimessage::{Part, Role, UiMessage};
 const DEFAULT_MESSAGES: usize = 20;
 const MOST_MESSAGES: usize = 100;
 
-/// How much of one message is given.
+/// Longest text of one message, in characters.
 const MESSAGE_CHARS: usize = 4_000;
 
-/// How many messages one call looks through for a keyword; the next call goes on from there.
+/// How many messages one call searches for a keyword; the next call continues from there.
 const PAGE: usize = 200;
 const PAGES: usize = 25;
 
@@ -92,7 +92,7 @@ fn id(text: &str) -> Result<MessageId, ToolFailure> {
         .map_err(|_| ToolFailure::BadArguments(format!("`before` {text:?} is not the id of a message")))
 }
 
-/// Messages, newest first, as long as there is room.
+/// Messages, newest first, up to the limits.
 #[derive(Debug)]
 struct Gathered {
     messages: Vec<Value>,
@@ -105,12 +105,12 @@ impl Gathered {
         Self { messages: Vec::new(), most, room: Budget::new(OUTPUT_BYTES) }
     }
 
-    /// Takes a message where it is wanted; `false` where it is, but there is no room for it.
+    /// Adds a message that matches; `false` where a limit is reached.
     fn take(&mut self, message: &UiMessage, keyword: Option<&str>) -> bool {
         let text = message.text();
         let wanted = keyword.is_none_or(|keyword| text.to_lowercase().contains(keyword));
         let Some(shown) = shown(message, &text).filter(|_| wanted) else { return true };
-        // Not the text's weight alone: names, ids and times take room as well.
+        // The whole JSON is counted: names, ids and times take space as well.
         let fits = self.messages.len() < self.most && self.room.take(&shown.to_string());
         if fits {
             self.messages.push(shown);
@@ -130,7 +130,7 @@ impl Gathered {
     }
 }
 
-/// A message as the model is given it; nothing where it says nothing.
+/// A message for the model; `None` where it has no content.
 fn shown(message: &UiMessage, text: &str) -> Option<Value> {
     let tools: Vec<&str> = message
         .parts

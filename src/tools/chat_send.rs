@@ -1,5 +1,5 @@
-//! `chat_send`: says something at once, here or in another conversation. What ends a turn needs no tool: the answer
-//! is delivered by itself.
+//! `chat_send`: posts a message at once, here or in another conversation. The final answer of a turn needs no tool: it
+//! is delivered automatically.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::ports::{Acceptance, BoxFuture, Saying, Tool, ToolContext, ToolFailure
 /// Longest message.
 const MAX_CHARS: usize = 16_000;
 
-/// Says something in a conversation.
+/// Posts a message to a conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct ChatSend;
 
@@ -67,7 +67,7 @@ fn target(given: Option<&str>, context: &ToolContext) -> Result<ThreadId, ToolFa
     }
 }
 
-/// Says something, and waits until it is sure to be delivered.
+/// Posts a message, and waits until its delivery is stored.
 pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent) -> Result<(), ToolFailure> {
     let saying = Saying {
         from: context.thread.clone(),

@@ -1,4 +1,4 @@
-//! From a path that a model wrote to a file inside the project that the call may use, or a refusal.
+//! Resolves a model's path to a file inside the project that the call may use, or refuses it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,19 +9,19 @@ use crate::files::{self, ProjectDir, SpecialFiles};
 use crate::policy::paths::{PathClass, ResolvedPath, classify};
 use crate::ports::{ToolContext, ToolFailure};
 
-/// The part of the project that a call's tools may use.
+/// The part of the project that a call may use.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     project: PathBuf,
     own_files: PathBuf,
-    /// Whether the call runs without a person's or the operator's consent.
+    /// Whether the call runs without approval.
     unasked: bool,
-    /// Found once per call, and only when a file with several names is opened.
+    /// Computed once per call, and only when a file with several names is opened.
     special: Arc<OnceLock<SpecialFiles>>,
 }
 
-/// A path inside the project that tools may use: links resolved, nothing of it reserved. It need not exist, and what
-/// stands there may have changed since: opening it checks again.
+/// A path inside the project that tools may use: links resolved, not reserved. It may not exist, and may have changed
+/// since: opening it checks again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inside {
     relative: PathBuf,
@@ -29,30 +29,29 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// The path from the project down; empty for the project itself.
+    /// The path relative to the project; empty for the project itself.
     pub fn relative(&self) -> &Path {
         &self.relative
     }
 
-    /// What may happen to it.
     pub fn class(&self) -> PathClass {
         self.class
     }
 
-    /// The path as people and models are shown it.
+    /// The path for people and models.
     pub fn shown(&self) -> String {
         if self.relative.as_os_str().is_empty() { ".".into() } else { self.relative.to_string_lossy().into() }
     }
 }
 
 impl Confinement {
-    /// What one call may use.
+    /// For one call.
     pub fn new(context: &ToolContext) -> Self {
         let unasked = context.permit.class == Class::ReadOnly;
         Self { unasked, ..Self::of(&context.project, &context.thread) }
     }
 
-    /// What a thread's calls may use once they are allowed.
+    /// For an approved call of a thread.
     pub fn of(project: &Path, thread: &ThreadId) -> Self {
         let own_files = PathBuf::from(files::own_files_of(thread));
         Self { project: project.to_owned(), own_files, unasked: false, special: Arc::default() }
@@ -62,20 +61,20 @@ impl Confinement {
         &self.project
     }
 
-    /// Where a place is on the disk.
+    /// The absolute path.
     pub fn absolute(&self, inside: &Inside) -> PathBuf {
         self.project.join(&inside.relative)
     }
 
-    /// Takes a path as the model gave it: relative to the project, or absolute and inside it. It is resolved and
-    /// classified by the function that judged the call. Touches the disk.
+    /// Resolves a model's path: relative to the project, or absolute and inside it. It is resolved and classified by
+    /// the same function as in the judge. Accesses the disk.
     pub fn resolve(&self, given: &str) -> Result<Inside, ToolFailure> {
         let ResolvedPath { relative, class, unchecked, .. } =
             files::resolve(&self.project, &self.own_files.to_string_lossy(), given);
         match class {
             PathClass::Outside => return Err(outside(given)),
             PathClass::Reserved => return Err(reserved()),
-            // The judge asks about these; a call that was not asked about was judged by another file.
+            // The judge asks about these; a call without approval was judged by another file.
             PathClass::Secret if self.unasked => {
                 return Err(ToolFailure::Refused("the file may hold secrets, and nobody was asked".into()));
             }
@@ -89,7 +88,7 @@ impl Confinement {
         }
     }
 
-    /// Takes a path that a walk found, relative to the project and free of links.
+    /// A path that a walk found, relative to the project and without links.
     pub(super) fn within_reach(&self, relative: &Path) -> Result<Inside, ToolFailure> {
         if is_reserved(relative, &self.own_files) {
             return Err(reserved());
@@ -103,7 +102,7 @@ impl Confinement {
         self.special.get_or_init(|| SpecialFiles::find(dir, &self.own_files.to_string_lossy()))
     }
 
-    /// Whether the call runs without a person's or the operator's consent.
+    /// Whether the call runs without approval.
     pub(super) fn is_unasked(&self) -> bool {
         self.unasked
     }

@@ -1,4 +1,4 @@
-//! `current_time`: what time it is, here or elsewhere.
+//! `current_time`: the time in a time zone.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,7 +11,6 @@ use super::schema::schema_of;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Tells the time.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentTime;
 

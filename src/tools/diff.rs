@@ -1,14 +1,13 @@
-//! What a change changes, for a person who is to decide about it. Pure.
+//! The diff of a change, for the approval question. Pure.
 
 use std::time::Duration;
 
 use similar::{Algorithm, TextDiff};
 
-/// Beyond this the smallest difference is not looked for any longer.
+/// Time limit for finding the smallest diff.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The whole difference between two texts of a file as a unified diff, empty where there is none. `old` is nothing for
-/// a file that is made anew.
+/// The complete unified diff between two texts of a file, empty where they are equal. `old` is `None` for a new file.
 pub fn diff(path: &str, old: Option<&str>, new: &str) -> String {
     let before = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
     let compared = TextDiff::configure()

@@ -1,4 +1,4 @@
-//! `edit_file`: replaces an exact piece of a file.
+//! `edit_file`: replaces an exact text in a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,6 @@ use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Changes a part of a text file of the project.
 #[derive(Clone, Copy, Debug)]
 pub struct EditFile;
 
@@ -60,8 +59,8 @@ impl Tool for EditFile {
     }
 }
 
-/// Works out what a call would change, and how often. That the old text is there is what shows that the file is
-/// as it was when it was read.
+/// Computes the change of a call, and the number of replacements. Requiring the old text ensures that the file is as
+/// the model has read it.
 fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
     let Arguments { path, old, new, replace_all } = arguments::read(arguments)?;
     if old.is_empty() {
@@ -97,7 +96,7 @@ fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usi
         }
         _ => {}
     }
-    // Before it is made: many replacements can make a small file a huge one.
+    // Checked before replacing: many replacements can turn a small file into a huge one.
     let grown = found.saturating_mul(new.len()).saturating_add(text.len() - found * old.len());
     check_size(grown)?;
     let after = text.replace(&old, &new);

@@ -1,4 +1,4 @@
-//! A pattern of file names, read as a line of a `.gitignore` would be: `*.rs` anywhere, `src/*.rs` there.
+//! A pattern of file names, as in a line of `.gitignore`: `*.rs` anywhere, `src/*.rs` there.
 
 use std::path::Path;
 
@@ -6,12 +6,11 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::ports::ToolFailure;
 
-/// Which paths are meant.
 #[derive(Debug)]
 pub(super) struct Glob(Option<Gitignore>);
 
 impl Glob {
-    /// Reads a pattern; none, or an empty one, means every path.
+    /// Parses a pattern; none, or an empty one, matches every path.
     pub(super) fn read(pattern: Option<&str>) -> Result<Self, ToolFailure> {
         let pattern = pattern.unwrap_or_default().trim();
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
@@ -27,14 +26,14 @@ impl Glob {
         Ok(Self(Some(glob)))
     }
 
-    /// Whether a path, relative to the project, or a folder it lies in is meant.
+    /// Whether a path, relative to the project, or a folder above it matches.
     pub(super) fn matches(&self, relative: &Path, is_directory: bool) -> bool {
         self.0
             .as_ref()
             .is_none_or(|glob| glob.matched_path_or_any_parents(relative, is_directory).is_ignore())
     }
 
-    /// Whether every path is meant.
+    /// Whether every path matches.
     pub(super) const fn is_everything(&self) -> bool {
         self.0.is_none()
     }

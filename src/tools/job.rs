@@ -1,4 +1,4 @@
-//! Runs file work on the blocking pool and cancels it when its caller is gone.
+//! Runs file operations on the blocking pool and cancels them when the caller is gone.
 
 use std::sync::LazyLock;
 
@@ -12,11 +12,11 @@ use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::ThreadId;
 use crate::ports::{BoxFuture, ToolContext, ToolFailure, ToolOutcome};
 
-/// Jobs of all tools at once, and of one conversation. With those of the judge they leave a quarter of the daemon's
-/// blocking threads to the store. The pool belongs to the process, and so does the bound.
+/// Most concurrent jobs of all tools, and of one conversation. With those of the judge they leave a quarter of the
+/// daemon's blocking threads to the store. The pool is per process, and so is the limit.
 static JOBS: LazyLock<BlockingJobs> = LazyLock::new(|| BlockingJobs::new(6, 2));
 
-/// Reads the arguments of a call and does its work as a blocking job.
+/// Parses the arguments of a call and runs it as a blocking job.
 pub(super) fn call<A, W>(arguments: Value, context: ToolContext, work: W) -> BoxFuture<'static, ToolOutcome>
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
@@ -28,7 +28,7 @@ where
     })
 }
 
-/// Runs a blocking job. Its token is cancelled when the call is, and when the returned future is dropped.
+/// Runs a blocking job. Its token is cancelled with the call, and when the returned future is dropped.
 pub(super) async fn run<J>(context: ToolContext, job: J) -> ToolOutcome
 where
     J: FnOnce(&ToolContext, &CancellationToken) -> ToolOutcome + Send + 'static,
@@ -45,7 +45,7 @@ where
     }
 }
 
-/// Runs a job of a tool on a blocking thread, within the share of its conversation.
+/// Runs a job of a tool on a blocking thread, within the limit of its conversation.
 pub(super) async fn on_blocking_thread<T: Send + 'static>(
     thread: &ThreadId,
     job: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
@@ -54,7 +54,7 @@ pub(super) async fn on_blocking_thread<T: Send + 'static>(
     done.unwrap_or_else(|Panicked| Err(ToolFailure::Failed("the tool broke down".into())))
 }
 
-/// What a cancelled call says.
+/// The failure of a cancelled call.
 pub(super) fn stopped() -> ToolFailure {
     ToolFailure::Failed("stopped before it was done".into())
 }

@@ -1,4 +1,4 @@
-//! LineReader of a file of any size, in bounded memory.
+//! Reads lines of a file of any size, in bounded memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
@@ -8,16 +8,16 @@ use tokio_util::sync::CancellationToken;
 use super::open::Opened;
 use super::sniff::{SAMPLE_BYTES, binary_kind};
 
-/// A file as text that is read line by line, or what it is instead.
+/// The content of a file: lines of text, or a binary kind.
 #[derive(Debug)]
 pub(super) enum Content {
     Text(LineReader<Chain<Cursor<Vec<u8>>, File>>),
-    /// Something else, by its name.
+    /// A binary file, with the name of its kind.
     Binary(&'static str),
 }
 
 impl Content {
-    /// Looks at the beginning of a file.
+    /// Detects the content from the beginning of a file.
     pub(super) fn of(opened: Opened, cancel: CancellationToken) -> io::Result<Self> {
         let mut file = opened.file;
         let mut sample = Vec::with_capacity(SAMPLE_BYTES);
@@ -31,15 +31,15 @@ impl Content {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// Its number, from 1.
+    /// From 1.
     pub(super) number: u64,
-    /// Its bytes, the line feed included where there is one, as far as they were wanted.
+    /// Its bytes with the line feed, up to the wanted length.
     pub(super) bytes: &'a [u8],
-    /// Whether there was more of it than was wanted.
+    /// Whether the line is longer than wanted.
     pub(super) cut: bool,
 }
 
-/// Reads lines, keeping no more of each than is wanted.
+/// Reads lines, keeping at most the wanted length of each.
 #[derive(Debug)]
 pub(super) struct LineReader<R> {
     reader: BufReader<R>,

@@ -1,4 +1,4 @@
-//! `list_files`: what is in a directory.
+//! `list_files`: the entries of a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,16 +15,15 @@ use super::walk::walk;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolOutcome};
 
-/// Levels shown where the model does not say how many; with a pattern, all of them.
+/// The default depth; with a pattern, all levels.
 const DEFAULT_DEPTH: u64 = 2;
 
-/// Most levels ever shown.
+/// The largest depth.
 const MAX_DEPTH: u64 = 32;
 
-/// Most entries ever shown.
+/// Most entries in an output.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Lists a directory of the project.
 #[derive(Clone, Copy, Debug)]
 pub struct ListFiles;
 

@@ -1,4 +1,4 @@
-//! `memory_upsert`: remembers something for later conversations, about the project or about the person it speaks with.
+//! `memory_upsert`: stores a memory for later conversations, about the project or about the person.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,11 +9,10 @@ use super::schema::schema_of;
 use crate::domain::{Effects, MemoryScope, ToolSpec};
 use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// The most that is remembered at a time, and altogether.
+/// Largest text of one call, and largest memory.
 const TEXT_BYTES: usize = 4 * 1024;
 const MEMORY_BYTES: usize = 12 * 1024;
 
-/// Remembers something for later conversations.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUpsert;
 
@@ -30,7 +29,7 @@ struct Arguments {
     section: Option<String>,
 }
 
-/// A change of what is remembered that is worked out but not made.
+/// A proposed change of a memory.
 #[derive(Debug)]
 struct Change {
     scope: MemoryScope,
@@ -39,7 +38,7 @@ struct Change {
 }
 
 impl Change {
-    /// The file it changes.
+    /// The file to change.
     fn path(&self) -> String {
         format!(".ship/{}", self.scope.file())
     }
@@ -58,7 +57,7 @@ impl Tool for MemoryUpsert {
     }
 
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
-        // A preview runs on a blocking thread, which may wait.
+        // A preview runs on a blocking thread, which may block.
         let planned = tokio::runtime::Handle::current().block_on(plan(arguments.clone(), site));
         Some(planned.map(|change| TextChange {
             path: change.path(),
@@ -129,7 +128,7 @@ async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailur
     Ok(Change { scope, before, after })
 }
 
-/// The memory with a text at its end, or at the end of a section.
+/// The memory with a text appended to it, or to a section.
 fn with_added(old: &str, section: Option<&str>, text: &str) -> String {
     let Some(section) = section else { return joined(&[old, text]) };
     match parts(old, section) {
@@ -138,7 +137,7 @@ fn with_added(old: &str, section: Option<&str>, text: &str) -> String {
     }
 }
 
-/// The memory with another text in a section; with none, without the section.
+/// The memory with a section replaced; with an empty text, without the section.
 fn with_section(old: &str, section: &str, text: &str) -> String {
     let new = if text.is_empty() { String::new() } else { format!("## {section}\n\n{text}") };
     match parts(old, section) {
@@ -147,7 +146,7 @@ fn with_section(old: &str, section: &str, text: &str) -> String {
     }
 }
 
-/// What stands before a section, the section with its heading, and what stands behind.
+/// The text before a section, the section with its heading, and the text after it.
 fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let mut at = 0;
     let mut begin: Option<(usize, usize)> = None;
@@ -167,7 +166,7 @@ fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)
     Some((text.get(..from)?, text.get(from..)?, ""))
 }
 
-/// The level and the words of a heading. `#todo` is none, and the sign at the end of `C#` belongs to it.
+/// The level and the text of a heading. `#todo` is none, and the sign at the end of `C#` belongs to it.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let words = line.get(level..).filter(|words| level > 0 && words.starts_with(char::is_whitespace))?.trim();
@@ -176,7 +175,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, if ends_apart { closed.trim_end() } else { words }))
 }
 
-/// Parts with an empty line between them; those that are empty are left out.
+/// Non-empty parts with an empty line between them.
 fn joined(parts: &[&str]) -> String {
     let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }

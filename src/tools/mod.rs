@@ -1,8 +1,7 @@
-//! What the agent can do. A new tool is one file here and one line in `registry.rs`.
+//! The agent's tools. A new tool is one file here and one line in `registry.rs`.
 //!
-//! A tool knows its arguments, the project directory, the thread that asked and what the call was given leave to
-//! do; it knows no model and no platform, and it asks for no approval. All disk access goes through `confine`
-//! or through the sandbox.
+//! A tool gets its arguments, the project directory, the thread of the call and its permit; it knows no model and no
+//! platform, and it asks for no approval. All disk access goes through `confine` or through the sandbox.
 
 mod arguments;
 mod bounds;

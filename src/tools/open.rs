@@ -1,4 +1,4 @@
-//! Opens the file that was resolved, and makes sure that what was opened is that file.
+//! Opens a resolved file, and checks that the opened file is the resolved one.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,13 +15,13 @@ use crate::ports::ToolFailure;
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) file: File,
-    /// Its length when it was opened.
+    /// Its length at that time.
     pub(super) size: u64,
 }
 
 impl Confinement {
-    /// Opens a regular file for reading. Folders, pipes, sockets and devices are refused without being
-    /// opened; a file that was exchanged for a link since it was resolved is refused as well.
+    /// Opens a regular file for reading. Folders, pipes, sockets and devices are refused without being opened; a file
+    /// that was replaced by a link since it was resolved is refused as well.
     pub(super) fn open(&self, inside: &Inside) -> Result<Opened, ToolFailure> {
         let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
         let opened = dir.open_file(inside.relative()).map_err(|error| not_opened(inside, error))?;
@@ -34,7 +34,7 @@ impl Confinement {
         Ok(Opened { size: opened.size(), file: opened.file })
     }
 
-    /// Opens a regular file for reading; gives nothing where there is none.
+    /// Opens a regular file for reading; `None` where there is none.
     pub(super) fn open_if_there(&self, inside: &Inside) -> Result<Option<Opened>, ToolFailure> {
         let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
         match dir.stat(inside.relative()) {
@@ -43,7 +43,7 @@ impl Confinement {
         }
     }
 
-    /// A file whose other name is stricter than the one it was judged by is refused.
+    /// Refuses a file that has another name with a stricter class than the one it was judged by.
     fn check_other_names(
         &self,
         dir: &ProjectDir,
@@ -82,7 +82,7 @@ fn not_opened(inside: &Inside, error: OpenError) -> ToolFailure {
     }
 }
 
-/// Files of `/proc` and its like can block, change something, or show another process.
+/// Files of `/proc` and the like can block, change something, or show another process.
 #[cfg(target_os = "linux")]
 fn is_on_a_kernel_file_system(file: &File) -> bool {
     const PROC: i64 = 0x9fa0;
@@ -118,7 +118,7 @@ fn special(inside: &Inside, kind: &str) -> ToolFailure {
     ToolFailure::Refused(format!("{} is {kind}, not a regular file", inside.shown()))
 }
 
-/// Where a folder is expected: that it is one, or why not.
+/// Checks that a path is a folder.
 pub(super) fn must_be_directory(inside: &Inside, path: &Path) -> Result<(), ToolFailure> {
     let metadata = fs::symlink_metadata(path).map_err(|error| failed(inside, &error))?;
     if metadata.is_dir() {

@@ -20,7 +20,7 @@ use crate::store::memory::{InMemoryAudit, InMemoryGrants};
 
 const CORPUS: &str = include_str!("../../tests/fixtures/path_corpus.tsv");
 
-/// Stands in every file that must not be read unasked.
+/// Contained in every file that must not be read without approval.
 const CANARY: &str = "canary-7f3a";
 
 /// Files with a canary, then files without.
@@ -225,7 +225,8 @@ async fn every_spelling_of_the_corpus_gets_its_verdict_from_the_judge_and_the_to
                 wrong.push(format!("{spelling}: {tool} must {want}, got {got}"));
             }
         }
-        // The tools, unasked: what the judge holds back is not read, and what they take is the same file.
+        // The tools, without approval: files that the judge withholds are not read, and the tools resolve to the same
+        // file.
         let outcome = ReadFile.call(json!({ "path": path }), scene.project.context()).await;
         let shown = outcome.as_ref().map(Value::to_string).unwrap_or_default();
         if (read != "look" && outcome.is_ok()) || shown.contains(CANARY) {
@@ -281,7 +282,7 @@ async fn the_question_names_the_file_that_a_link_leads_to() {
     assert_eq!(judgement.summary, "write_file link-hooks/pre-commit → .git/hooks/pre-commit");
 }
 
-/// Changes the spelling of a path so that a tool takes it for the same file, or for a stricter one.
+/// Changes the spelling of a path so that a tool resolves it to the same file, or to a stricter one.
 fn spelled_with_noise(root: Option<&str>, path: &str, steps: &[(usize, usize)]) -> String {
     let mut path = path.to_owned();
     for (step, at) in steps {
@@ -302,7 +303,7 @@ fn spelled_with_noise(root: Option<&str>, path: &str, steps: &[(usize, usize)]) 
         };
     }
     path = root.map_or_else(|| path.clone(), |root| format!("{root}/{path}"));
-    // White space around a path is no part of it; inside, it is.
+    // White space around a path is ignored; inside, it is part of it.
     for (step, _) in steps {
         path = match step {
             8 => format!("\u{a0}{path}"),
@@ -340,7 +341,7 @@ fn any_spelling_of_a_path_is_at_least_as_strict_as_its_file() {
         // The verdict of the file that a tool would open, or a stricter one.
         let end = scene.resolve(&format!("./{}", resolved.relative.to_string_lossy()));
         prop_assert!(resolved.class >= end.class, "{:?}: {:?}", spelled, resolved);
-        // Names that only their letters' form hides are as strict as the plain name.
+        // Names with unusual Unicode forms are as strict as the plain name.
         let by_name = crate::policy::paths::classify(plain, &files::own_files_of(&scene.project.thread()));
         prop_assert!(own_folder || resolved.class >= by_name, "{:?}: {:?}", spelled, resolved);
         Ok(())

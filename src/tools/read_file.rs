@@ -16,13 +16,12 @@ use super::version::VersionOf;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// LineReader given where the model does not say how many.
+/// The default number of lines.
 const DEFAULT_LINES: u64 = 2_000;
 
-/// Files up to this size are read to their end, so that the number of lines can be told.
+/// Files up to this size are read to their end, so that their lines can be counted.
 const COUNTED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Reads a text file of the project.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadFile;
 
@@ -84,7 +83,7 @@ fn read(arguments: &Arguments, context: &ToolContext, cancel: &CancellationToken
     Ok(Value::Object(output))
 }
 
-/// The version of the content, by which `write_file` knows that it was seen; large files have none.
+/// The version of the content, with which `write_file` checks that it was seen; `None` for large files.
 fn version(confinement: &Confinement, inside: &Inside, size: u64) -> io::Result<Option<String>> {
     if size > COUNTED_BYTES {
         return Ok(None);
@@ -102,18 +101,18 @@ fn version(confinement: &Confinement, inside: &Inside, size: u64) -> io::Result<
     }
 }
 
-/// What was read.
+/// The part that was read.
 #[derive(Debug, Default)]
 struct Part {
     content: String,
     lines: u64,
-    /// How many lines the file has, where it was read to its end.
+    /// The number of lines of the file, where it was read to its end.
     total: Option<u64>,
     /// Whether there is more after this part.
     more: bool,
     /// Whether the part ends inside a line that is too long to be shown.
     cut_line: bool,
-    /// Whether bytes that are no UTF-8 were replaced.
+    /// Whether invalid UTF-8 was replaced.
     lossy: bool,
 }
 
@@ -139,14 +138,14 @@ impl Part {
         Ok(part)
     }
 
-    /// Adds a line; `false` when the part is full, be it with the line's beginning in it.
+    /// Adds a line; `false` when the part is full, possibly with only the line's beginning.
     fn add(&mut self, line: &Line<'_>, budget: &mut Budget) -> bool {
         let text = String::from_utf8_lossy(line.bytes);
         let fits = !line.cut && budget.take(&text);
         if !fits && self.lines > 0 {
             return false;
         }
-        // A cut may have gone through a character; that is no fault of the file's.
+        // A cut inside a character does not make the file invalid.
         let broken_by_us =
             line.cut && std::str::from_utf8(line.bytes).is_err_and(|e| e.error_len().is_none());
         self.lossy |= matches!(text, std::borrow::Cow::Owned(_)) && !broken_by_us;
@@ -244,7 +243,7 @@ mod tests {
         let project = Project::new();
         project.file("huge.log", "first\n".repeat(100));
         let file = std::fs::OpenOptions::new().append(true).open(project.path("huge.log")).unwrap();
-        // Sparse: it has the length of a huge file without taking the room of one.
+        // Sparse: the length of a huge file without its disk space.
         file.set_len(3_000_000_000).unwrap();
         let part = call(&project, json!({"path": "huge.log", "maxLines": 10})).await;
         assert_eq!(part.unwrap()["type"], "application/octet-stream");

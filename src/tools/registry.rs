@@ -1,4 +1,4 @@
-//! The tools there are.
+//! The table of all tools.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ports::{Tool, ToolBox};
 
-/// Makes a tool, given what takes secrets out of texts.
+/// Makes a tool, given the redaction.
 pub type MakeTool = fn(&Redact) -> Arc<dyn Tool>;
 
 /// Every tool this binary has. A new one is one file and one line here.
@@ -25,7 +25,7 @@ pub const TOOLS: &[MakeTool] = &[
     |redact| Arc::new(SendFile::new(redact.clone())),
 ];
 
-/// A box with every tool there is; the shell is the one that needs settings.
+/// All tools; the shell is the one that needs settings.
 pub fn all_tools(exec: ExecSettings) -> ToolBox {
     let redact = exec.redact.clone();
     let shell: Arc<dyn Tool> = Arc::new(ExecShell::new(exec));

@@ -1,4 +1,4 @@
-//! Puts a new content in the place of a file: whole or not at all, and nowhere else.
+//! Replaces the content of a file atomically, without following links.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,8 +16,8 @@ const NEW_FILE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Confinement {
-    /// Replaces a regular file, keeping its mode and owner, or makes a new one and the folders it needs. The way
-    /// from the project down is walked folder by folder, and no link on it is followed.
+    /// Replaces a regular file, keeping its mode and owner, or creates a new one with its folders. The path from the
+    /// project down is opened folder by folder, and no link on it is followed.
     pub(super) fn replace(&self, inside: &Inside, content: &[u8]) -> Result<(), ToolFailure> {
         self.try_replace(inside.relative(), content).map_err(|error| {
             let shown = inside.shown();
@@ -55,7 +55,7 @@ impl Confinement {
     }
 }
 
-/// Opens a folder inside of another, making it where it is missing.
+/// Opens a folder inside another, creating it where it is missing.
 fn enter(folder: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
     match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => {

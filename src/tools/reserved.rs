@@ -1,18 +1,18 @@
-//! Which files of the project no tool may reach: the daemon's own state, its settings, and secrets. Pure.
+//! The files of the project that no tool may access: the daemon's own state, its settings, and secrets. Pure.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::policy::paths;
 
-/// Whether a path, relative to the project, is out of reach. `own_files` is the one folder of the daemon's
-/// state that the asking thread may use.
+/// Whether a path, relative to the project, is reserved. `own_files` is the one folder of the daemon's state that the
+/// thread of the call may use.
 pub(super) fn is_reserved(relative: &Path, own_files: &Path) -> bool {
     let rest = relative.strip_prefix(own_files).unwrap_or(relative);
     rest.iter().any(is_reserved_name)
 }
 
-/// Whether a file or folder of this name is out of reach wherever it stands.
+/// Whether a file or folder of this name is reserved at any place.
 pub(super) fn is_reserved_name(name: &OsStr) -> bool {
     paths::is_reserved_name(&name.to_string_lossy())
 }

@@ -18,7 +18,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 fn plain(node: &mut Value) {
     match node {
         Value::Object(fields) => {
-            // A property may be called `title` or `format`; only the keywords, which are texts, go.
+            // A property may be called `title` or `format`; only the keywords, which are texts, are removed.
             fields.retain(|key, value| !matches!(key.as_str(), "title" | "format") || !value.is_string());
             fields.retain(|key, value| key != "default" || !value.is_null());
             if let Some(types) = fields.get_mut("type") {
@@ -31,7 +31,7 @@ fn plain(node: &mut Value) {
     }
 }
 
-/// An optional argument is one that may be left out; `["integer", "null"]` says it in a way few servers read.
+/// Removes null types: an optional argument may be left out, and few servers support `["integer", "null"]`.
 fn without_null(types: &mut Value) {
     if let Value::Array(names) = types {
         names.retain(|name| name != "null");

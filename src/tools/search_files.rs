@@ -1,4 +1,4 @@
-//! `search_files`: lines of the project's files that contain something.
+//! `search_files`: the lines of the project's files that match.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -24,24 +24,23 @@ use super::walk::walk;
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Matches given where the model does not say how many, and at most.
+/// The default and the largest number of matches.
 const DEFAULT_RESULTS: u64 = 100;
 const MAX_RESULTS: u64 = 500;
 
-/// How far into one line is looked.
+/// How many bytes of one line are searched.
 const LINE_BYTES: usize = 1024 * 1024;
 
-/// Letters shown before and after the beginning of a match.
+/// Characters shown before and after the start of a match.
 const BEFORE: usize = 80;
 const AFTER: usize = 200;
 
-/// How long one search may take.
+/// Time limit of one search.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Most memory a compiled expression may take.
+/// Largest compiled expression in memory.
 const EXPRESSION_BYTES: usize = 1024 * 1024;
 
-/// Searches the project's text files.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchFiles;
 
@@ -145,14 +144,14 @@ fn pattern(query: &str, is_regex: bool) -> Result<Regex, ToolFailure> {
     )
 }
 
-/// Where a search ended.
+/// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Everything was looked at.
+    /// All files were searched.
     Everywhere,
     /// There may be more matches.
     Full,
-    /// The time was up.
+    /// The time limit was reached.
     Late,
 }
 
@@ -164,12 +163,12 @@ struct Search {
     deadline: Instant,
     matches: Vec<Value>,
     files: u64,
-    /// Secret files that may have other names; nothing inside where that is not known.
+    /// Secret files that may have other names; `None` inside where that is unknown.
     shared_secrets: OnceCell<Option<HashSet<FileId>>>,
 }
 
 impl Search {
-    /// Searches one file. One that cannot be read is passed over: it may have gone since it was found.
+    /// Searches one file. One that cannot be read is skipped: it may have been removed meanwhile.
     fn file(&mut self, confinement: &Confinement, inside: &Inside, cancel: &CancellationToken) -> End {
         if Instant::now() >= self.deadline {
             return End::Late;
@@ -192,7 +191,7 @@ impl Search {
                 }
                 self.matches.push(entry);
             }
-            // The clock is dearer than a line.
+            // Reading the clock is more expensive than a line.
             if line.number.is_multiple_of(4096) && Instant::now() >= self.deadline {
                 return End::Late;
             }
@@ -225,7 +224,7 @@ impl Search {
     }
 }
 
-/// The line around a match, clipped where it is long.
+/// The line around a match, shortened where it is long.
 fn excerpt(line: &[u8], hit: Range<usize>) -> String {
     let (before, rest) = line.split_at_checked(hit.start).unwrap_or((line, &[]));
     let near = before.get(before.len().saturating_sub(4 * (BEFORE + 1))..).unwrap_or_default();
@@ -246,7 +245,7 @@ fn excerpt(line: &[u8], hit: Range<usize>) -> String {
     text
 }
 
-/// Drops the rest of a character that was cut in two at the left end.
+/// Drops the rest of a character that was cut at the left end.
 fn before_clean(near: &[u8], whole: usize) -> &[u8] {
     if near.len() == whole {
         return near;

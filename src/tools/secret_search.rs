@@ -1,5 +1,5 @@
-//! Finds what may hold secrets below directories of a project: by name, and by another name of the same file. Never
-//! follows a link, opens no file, and says when it could not look at everything.
+//! Finds files that may contain secrets below directories of a project: by name, and by another name of the same file.
+//! Never follows a link, opens no file, and reports when the search was incomplete.
 
 use std::collections::HashSet;
 use std::fs::{self, FileType, Metadata};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::policy::paths::{self, PathLocation};
 
-/// How much is looked at.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) entries: usize,
@@ -19,34 +19,34 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// For directories that must be known completely.
+    /// For directories that must be searched completely.
     pub(super) const COMPLETE: Self =
         Self { entries: 200_000, secrets: 1_000, time: Duration::from_millis(2_000) };
-    /// For what else there is in the project.
+    /// For the rest of the project.
     pub(super) const QUICK: Self = Self { entries: 20_000, secrets: 256, time: Duration::from_millis(500) };
 }
 
 /// Identifies a file independently of its name.
 pub(super) type FileId = (u64, u64);
 
-/// What a search found. All paths are relative to the project.
+/// The result of a search. All paths are relative to the project.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Files, directories and links that may hold secrets. What is in such a directory is not listed.
+    /// Files, directories and links that may contain secrets. The content of such a directory is not listed.
     pub(super) secrets: Vec<PathBuf>,
     pub(super) links: Vec<PathBuf>,
     /// Other files that have more than one name.
     pub(super) shared: Vec<(PathBuf, FileId)>,
-    /// Whether everything was looked at.
+    /// Whether everything was searched.
     pub(super) complete: bool,
 }
 
-/// Whether a path relative to the project may hold secrets.
+/// Whether a path relative to the project may contain secrets.
 pub(super) fn is_secret(relative: &Path) -> bool {
     paths::locate("", "", &relative.to_string_lossy()) == PathLocation::Secret
 }
 
-/// Looks at everything at and below the `trees`, which are relative to the project.
+/// Searches the `trees`, which are relative to the project.
 pub(super) fn search(project: &Path, trees: &[PathBuf], limits: Limits) -> Found {
     let mut search = Search {
         project,
@@ -55,7 +55,7 @@ pub(super) fn search(project: &Path, trees: &[PathBuf], limits: Limits) -> Found
         deadline: Instant::now() + limits.time,
         found: Found { complete: true, ..Found::default() },
     };
-    // Level by level: in a project that is too large, what is near the top is found.
+    // Level by level: in a project that is too large, files near the top are found.
     let mut level: Vec<PathBuf> = trees.to_vec();
     while !level.is_empty() && search.found.complete {
         let mut next = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn search(project: &Path, trees: &[PathBuf], limits: Limits) -> Found
     search.found
 }
 
-/// Files with an ordinary name that are also a secret file under another one; nothing where the project is too large to
+/// Files with an ordinary name that are also a secret file under another one; `None` where the project is too large to
 /// know.
 pub(super) fn other_names_of_secrets(project: &Path, shared: &[(PathBuf, FileId)]) -> Option<Vec<PathBuf>> {
     if shared.is_empty() {
@@ -78,20 +78,20 @@ pub(super) fn other_names_of_secrets(project: &Path, shared: &[(PathBuf, FileId)
     Some(shared.iter().filter_map(other).collect())
 }
 
-/// Every secret file of the project that may have another name; nothing where the project is too large to know.
+/// Every secret file of the project that may have another name; `None` where the project is too large to know.
 pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<FileId>> {
     let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
     if all.complete { ids_of(project, &all.secrets) } else { None }
 }
 
-/// The same among what a search found, as far as it got.
+/// The same among the results of a search, as far as it got.
 pub(super) fn other_names_in(project: &Path, found: &Found) -> Vec<PathBuf> {
     let ids = if found.shared.is_empty() { None } else { ids_of(project, &found.secrets) };
     let known = |id| ids.as_ref().is_some_and(|ids| ids.contains(id));
     found.shared.iter().filter(|(_, id)| known(id)).map(|(path, _)| path.clone()).collect()
 }
 
-/// The other names, anywhere in the project, of secrets that have some; nothing where the project is too large to know.
+/// The other names, anywhere in the project, of secrets; `None` where the project is too large to know.
 pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<PathBuf>> {
     let ids = ids_of(project, secrets)?;
     if ids.is_empty() {
@@ -102,7 +102,7 @@ pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<
     all.complete.then(|| names.collect())
 }
 
-/// The files at and below secret paths that have more than one name; nothing where there are too many.
+/// The files at and below secret paths that have more than one name; `None` where there are too many.
 fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
     let mut ids = HashSet::new();
     let mut left = Limits::COMPLETE.entries;
@@ -113,7 +113,7 @@ fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
         if facts.is_dir() {
             todo.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
         } else if facts.is_symlink() {
-            // The secret is where the link leads to.
+            // The secret is the link's target.
             ids.extend(fs::metadata(&path).ok().as_ref().map(id_of));
         } else if facts.nlink() > 1 {
             ids.insert(id_of(&facts));
@@ -132,19 +132,19 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks through one directory, and puts those in it on the list of what is looked into next. What is no directory
-    /// is looked at itself.
+    /// Searches one directory, and adds its subdirectories to the list of the next level. A path that is no directory
+    /// is checked itself.
     fn look_into(&mut self, folder: &Path, next: &mut Vec<PathBuf>) {
         let entries = match fs::read_dir(self.project.join(folder)) {
             Ok(entries) => entries,
             Err(error) => match error.kind() {
                 ErrorKind::NotADirectory => return self.look_at(folder, None, next),
-                // What is gone, or cannot be read by us, cannot be read by a command of ours either.
+                // A path that is gone, or unreadable for us, is unreadable for our commands too.
                 ErrorKind::NotFound | ErrorKind::PermissionDenied => return,
                 _ => return self.found.complete = false,
             },
         };
-        // The top of the project is always looked at as a whole: what is reserved stands there.
+        // The top of the project is always searched completely, because reserved files are there.
         let at_top = folder.as_os_str().is_empty();
         for entry in entries {
             let late = self.left.is_multiple_of(256) && Instant::now() >= self.deadline;
@@ -183,19 +183,18 @@ impl Search<'_> {
     }
 }
 
-/// The file, identified independently of its name.
 pub(super) fn id_of(facts: &Metadata) -> FileId {
     (facts.dev(), facts.ino())
 }
 
-/// Whether something that was found may hold secrets. The names above it are known not to be secret.
+/// Whether an entry may contain secrets. The names above it are known not to be secret.
 fn is_secret_entry(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let in_git = || path.iter().any(|name| name.to_string_lossy().to_lowercase().ends_with(".git"));
     paths::is_secret_name(&name) || (in_git() && is_secret(path))
 }
 
-/// What git names itself: hashes, and branches, which may be called anything.
+/// Names chosen by git: hashes, and branches, which may have any name.
 fn is_object_store(path: &Path) -> bool {
     let in_git = path.iter().rev().skip(1).any(|name| name == ".git");
     in_git && path.file_name().is_some_and(|name| ["objects", "refs", "logs"].iter().any(|own| name == *own))

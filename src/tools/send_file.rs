@@ -16,17 +16,16 @@ use super::{arguments, job};
 use crate::domain::{AttachmentKind, Capabilities, Effects, Intent, StoredFile, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Longest file; what the platforms take without trouble.
+/// Largest file that all platforms accept.
 const MAX_BYTES: u64 = 30 << 20;
 
-/// Sends a file of the project.
 #[derive(Clone, Debug)]
 pub struct SendFile {
     redact: Redact,
 }
 
 impl SendFile {
-    /// One that takes these secrets out of texts before they are stored and sent.
+    /// With this redaction of texts before they are stored and sent.
     pub fn new(redact: Redact) -> Self {
         Self { redact }
     }
@@ -84,14 +83,14 @@ impl Tool for SendFile {
 /// A file to be stored and sent.
 struct FileCopy {
     stored: StoredFile,
-    /// What people call it.
+    /// The file name for people.
     name: String,
     media_type: &'static str,
     content: Vec<u8>,
 }
 
-/// Reads the file, so that what is sent is what was there when it was asked for. The call's id is part of the name: the
-/// same call makes the same copy.
+/// Reads the file, so that the content at the time of the call is sent. The call's id is part of the name: the same
+/// call makes the same copy.
 fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<FileCopy, ToolFailure> {
     let confinement = Confinement::new(context);
     let inside = confinement.resolve(path)?;
@@ -112,13 +111,13 @@ fn read(path: &str, redact: &Redact, context: &ToolContext) -> Result<FileCopy, 
     Ok(FileCopy { stored, name, media_type, content })
 }
 
-/// Pictures, sound and film hold no text.
+/// Images, audio and video contain no text.
 fn is_media(media_type: &str) -> bool {
     ["image/", "audio/", "video/"].iter().any(|kind| media_type.starts_with(kind))
 }
 
-/// A text without secrets. What is no text is sent as it is, or not at all where a secret can be read in it: a part of
-/// it cannot be replaced.
+/// A text, redacted. A binary file is sent unchanged, or refused where a secret is found in it: a part of it cannot be
+/// replaced.
 fn without_secrets(content: Vec<u8>, path: &str, redact: &Redact) -> Result<Vec<u8>, ToolFailure> {
     match String::from_utf8(content) {
         Ok(text) => Ok(redact.apply(&text).into_bytes()),

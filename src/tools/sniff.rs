@@ -1,9 +1,9 @@
-//! Whether bytes are text, and what they are if not. Pure.
+//! Detects whether bytes are text, and their kind otherwise. Pure.
 
-/// How much of a file's beginning is looked at.
+/// How much of a file's beginning is examined.
 pub(super) const SAMPLE_BYTES: usize = 8 * 1024;
 
-/// What kind of bytes a file begins with; nothing means text.
+/// The binary kind of a file's beginning; `None` means text.
 pub(super) fn binary_kind(sample: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"\x89PNG\r\n\x1a\n", "image/png"),

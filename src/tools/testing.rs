@@ -14,7 +14,7 @@ use crate::store::memory::InMemoryThreads;
 use crate::store::{AttachmentFiles, FileMemory};
 use crate::uimessage::UiMessage;
 
-/// A project directory that goes away with its value.
+/// A temporary project directory, removed on drop.
 #[derive(Debug)]
 pub(super) struct Project {
     root: PathBuf,
@@ -62,12 +62,12 @@ impl Project {
         "web:chat:t1".parse().unwrap()
     }
 
-    /// Says something in the thread.
+    /// Adds a message to the thread.
     pub(super) fn said(&self, message: UiMessage) {
         self.history.put(message);
     }
 
-    /// What a tool says next, and to whom; it is told that it was taken.
+    /// The next message of a tool, with its target; the tool is told that it was accepted.
     pub(super) async fn hear(&mut self) -> Option<(ThreadId, Saying)> {
         let Some(Request::Say { thread, saying, reply }) = self.heard.recv().await else { return None };
         reply.send(Acceptance::Duplicate { message: "m".parse().unwrap() }).unwrap();

@@ -2,7 +2,7 @@
 
 use ring::digest::{Context, SHA256};
 
-/// Reckons the version of a file from its content, piece by piece.
+/// Computes the version of a file from its content, piece by piece.
 pub(super) struct VersionOf(Context);
 
 impl VersionOf {
@@ -14,7 +14,7 @@ impl VersionOf {
         self.0.update(bytes);
     }
 
-    /// Sixteen hexadecimal digits: enough to tell contents apart, short enough for a model to repeat.
+    /// Sixteen hexadecimal digits: enough to distinguish contents, short enough for a model to repeat.
     pub(super) fn finish(self) -> String {
         self.0.finish().as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,4 +1,4 @@
-//! What lies below a place: sorted, without links followed, ignored files, and what is out of reach.
+//! Lists the files below a path: sorted, without following links, without ignored and reserved files.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::confine::{Confinement, Inside};
 
-/// Folders of other people's or generated files.
+/// Folders of third-party or generated files.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 
-/// Everything at and below `root`, down to `depth` levels, a folder before what is in it. What cannot be
-/// read is left out. A root that is itself ignored is shown with all that it holds.
+/// Everything at and below `root`, down to `depth` levels, a folder before its content. Unreadable entries are left
+/// out. A root that is itself ignored is listed completely.
 pub(super) fn walk(
     confinement: &Confinement,
     root: &Inside,
     depth: usize,
 ) -> Box<dyn Iterator<Item = DirEntry>> {
     let start = confinement.absolute(root);
-    // The walk begins at the project, on the straight way to the root: so every .gitignore between them is
-    // heard, and none above the project.
+    // The walk begins at the project, on the direct path to the root: so every .gitignore between them applies, and
+    // none above the project.
     let levels = root.relative().components().count();
     let from_project =
         builder(confinement, &start, confinement.project(), levels.saturating_add(depth)).build();

@@ -1,4 +1,4 @@
-//! `write_file`: makes a file, or replaces one that was read before.
+//! `write_file`: creates a file, or replaces one that was read before.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,6 @@ use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Writes a text file of the project.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteFile;
 

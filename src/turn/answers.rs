@@ -216,7 +216,7 @@ impl Conversation {
             ApprovalState::Approved { decided, .. }
             | ApprovalState::Spent { decided, .. }
             | ApprovalState::Denied { decided } => Some(self.name_of(&decided.by)),
-            // It waits by its record, and no run waits for it: whatever asked is gone.
+            // Pending in the record, but no run waits for it: the run that asked is gone.
             ApprovalState::Pending => return Phrase::NotOpen.say(self.language()),
             ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => None,
         };

@@ -1,4 +1,4 @@
-//! The events of the UI message stream, as they stand on the wire.
+//! The events of the UI message stream, in their wire format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,16 +7,16 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
-    /// The answer is whole.
+    /// The answer is complete.
     Stop,
-    /// A call waits for somebody.
+    /// A call waits for an approval.
     ToolCalls,
     Error,
-    /// Anything else, a stop by a person for one.
+    /// Any other reason, such as a stop by a person.
     Other,
 }
 
-/// One event of the stream. Every key is one the format knows; an absent option is left out.
+/// One event of the stream. Only keys of the format are used; an absent option is omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the names are the format's own")]

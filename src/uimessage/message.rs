@@ -1,4 +1,4 @@
-//! One message: who, when, and its parts.
+//! One message: metadata and parts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,62 +11,59 @@ use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
 pub enum Role {
     System,
     User,
-    /// The agent, or the daemon in its name.
+    /// The agent, or the daemon.
     Assistant,
 }
 
-/// How far an assistant message's run has come.
+/// The status of an assistant message's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStatus {
-    /// Not at its end: after a crash it goes on.
+    /// Not ended: resumed after a crash.
     Running,
-    /// This message is full; the run goes on in a further one.
+    /// This message is full; the run continues in a further one.
     Continued,
-    /// Ended as it should.
+    /// Ended normally.
     Done,
-    /// Ended by a person.
+    /// Stopped by a person.
     Stopped,
-    /// Ended by trouble, which the message tells.
+    /// Ended with an error, which the message contains.
     Failed,
 }
 
 impl RunStatus {
-    /// Whether the run is at its end.
+    /// Whether the run has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Stopped | Self::Failed)
     }
 }
 
-/// What we know about a message beside its content. The model never sees it.
+/// Facts about a message beside its content. The model never sees them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub platform: String,
-    /// The thread it is in.
     pub thread_id: ThreadId,
-    /// Who said it; absent for the agent.
+    /// Absent for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_id: Option<AuthorId>,
-    /// What people call them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_name: Option<String>,
     /// The platform's own id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// When, in milliseconds since the epoch.
+    /// In milliseconds since the epoch.
     pub timestamp: Timestamp,
-    /// The run it belongs to.
     pub correlation_id: CorrelationId,
-    /// How far the run has come; on assistant messages only.
+    /// The status of the run; on assistant messages only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
-    /// A word for the daemon or the daemon's reply to one: people see it, no model does.
+    /// A command or the daemon's reply to one: shown to people, never to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub command: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub context: bool,
-    /// Whatever else stood there; it survives a rewrite.
+    /// Unknown keys; preserved when the message is rewritten.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -77,14 +74,12 @@ pub struct UiMessage {
     /// Unique in its thread.
     pub id: MessageId,
     pub role: Role,
-    /// What we know about it.
     pub metadata: Metadata,
-    /// What it says and does.
     pub parts: Vec<Part>,
 }
 
 impl UiMessage {
-    /// All text of the message, steps apart by a blank line.
+    /// All text of the message; steps are separated by a blank line.
     pub fn text(&self) -> String {
         let mut steps: Vec<String> = vec![String::new()];
         for part in &self.parts {
@@ -98,18 +93,18 @@ impl UiMessage {
         steps.join("\n\n")
     }
 
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub fn size(&self) -> usize {
         self.parts.iter().map(Part::size).sum::<usize>() + 400
     }
 
-    /// How many steps it tells of.
+    /// The number of steps in it.
     pub fn steps(&self) -> u32 {
         let steps = self.parts.iter().filter(|part| matches!(part, Part::StepStart));
         u32::try_from(steps.count()).unwrap_or(u32::MAX)
     }
 
-    /// The text after the last tool call: the answer proper.
+    /// The text after the last tool call: the final answer.
     pub fn final_text(&self) -> String {
         let start = self.parts.iter().rposition(|part| matches!(part, Part::Tool(_))).map_or(0, |at| at + 1);
         let tail = self.parts.iter().skip(start).filter_map(|part| match part {

@@ -1,4 +1,4 @@
-//! The format of the thread files, the stream to web clients, and the conversion to what models read.
+//! The format of the thread files, the stream to web clients, and the conversion to model prompts.
 //!
 //! The format is the AI SDK's UIMessage, version 6. Pure: no files, no sockets, no clock.
 

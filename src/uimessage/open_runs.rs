@@ -1,12 +1,12 @@
-//! Which runs of a history are not at their end, and whether a part of a history is enough to tell.
+//! Which runs of a history are unfinished, and whether a part of a history is enough to tell.
 
 use std::collections::HashSet;
 
 use super::{Role, RunStatus, UiMessage};
 use crate::domain::CorrelationId;
 
-/// The runs that are not at their end, oldest first. One final message ends a run, wherever it stands: what
-/// was handed to a run that a person then stopped is stopped with it.
+/// The unfinished runs, oldest first. One final message ends a run, at any position: a message that joined a run which
+/// a person then stopped is stopped with it.
 pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     let ended = ended_runs(history);
     let mut open: Vec<CorrelationId> = Vec::new();
@@ -21,8 +21,8 @@ pub fn unfinished_runs(history: &[UiMessage]) -> Vec<CorrelationId> {
     open
 }
 
-/// Whether a tail reaches back to the first message of every unfinished run. Runs are begun in the order they
-/// were asked for and end in that order: behind a question that has its answer begins whatever has none.
+/// Whether a tail reaches back to the first message of every unfinished run. Runs start and end in the order of their
+/// questions: all unanswered messages are after an answered one.
 pub fn holds_all_unfinished(tail: &[UiMessage]) -> bool {
     let ended = ended_runs(tail);
     let is_ended = |message: &UiMessage| ended.contains(&message.metadata.correlation_id);
@@ -32,7 +32,7 @@ pub fn holds_all_unfinished(tail: &[UiMessage]) -> bool {
 }
 
 fn ended_runs(history: &[UiMessage]) -> HashSet<&CorrelationId> {
-    // A message without a status was written by somebody else; we were not in the middle of it.
+    // A message without a status was written by another program; it was not interrupted.
     let is_final =
         |m: &&UiMessage| m.role == Role::Assistant && m.metadata.status.is_none_or(RunStatus::is_final);
     history.iter().filter(is_final).map(|m| &m.metadata.correlation_id).collect()

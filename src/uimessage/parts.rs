@@ -1,4 +1,4 @@
-//! The parts of a message. Tool parts have a file of their own.
+//! The parts of a message. Tool parts are in `tool_part`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ToolPart;
 use crate::domain::{AuthorId, ErrorKind};
 
-/// Whether a text is still growing.
+/// Whether a text is still streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TextState {
@@ -18,10 +18,9 @@ pub enum TextState {
 #[serde(rename_all = "camelCase")]
 pub struct TextPart {
     pub text: String,
-    /// Whether more will come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<TextState>,
-    /// Keys we do not use but must keep.
+    /// Unknown keys, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -31,18 +30,18 @@ impl TextPart {
         Self { text: text.into(), state: Some(TextState::Done), extra: Map::new() }
     }
 
-    /// A text as people write it: no state.
+    /// A text of a person: no state.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), state: None, extra: Map::new() }
     }
 
-    /// A text that is being written.
+    /// A text that is being streamed.
     pub fn streaming(text: impl Into<String>) -> Self {
         Self { text: text.into(), state: Some(TextState::Streaming), extra: Map::new() }
     }
 }
 
-/// A file, by address.
+/// A file, by URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FilePart {
@@ -50,36 +49,36 @@ pub struct FilePart {
     pub url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// Keys we do not use but must keep.
+    /// Unknown keys, preserved.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A command and the daemon's reply. Kept as a data part of an assistant message, which no model ever sees.
+/// A command and the daemon's reply. Stored as a data part of an assistant message, which no model sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// As it was given, with the slash.
+    /// As it was written, with the slash.
     pub command: String,
     pub author: AuthorId,
-    /// What the daemon answered, as CommonMark.
+    /// As CommonMark.
     pub reply: String,
 }
 
 impl CommandRecord {
-    /// Whether it is the command of this name, whatever words stood behind it.
+    /// Whether it is the command of this name, with any arguments.
     pub fn is(&self, name: &str) -> bool {
         self.command.split_whitespace().next().and_then(|word| word.strip_prefix('/')) == Some(name)
     }
 }
 
-/// Trouble, as the person was told.
+/// An error, as the person was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ErrorRecord {
     pub kind: ErrorKind,
     pub text: String,
-    /// Whether trying again may help.
+    /// Whether a retry may help.
     pub retryable: bool,
-    /// The provider's own words, without secrets: for the operator, not for people in chats.
+    /// The provider's message, redacted: for the operator, not for people in chats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -88,23 +87,23 @@ pub struct ErrorRecord {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(TextPart),
-    /// The model's thinking, where it shows it.
+    /// The model's reasoning, where it is shown.
     Reasoning(TextPart),
     File(FilePart),
-    /// One model call begins.
+    /// A model call begins.
     StepStart,
-    /// A tool call with its whole life.
+    /// A tool call with its state.
     Tool(Box<ToolPart>),
-    /// A word for the daemon, answered.
+    /// A command and its reply.
     Command(CommandRecord),
-    /// Trouble that ended the turn.
+    /// The error that ended the turn.
     Error(ErrorRecord),
-    /// Something we do not know: kept as it is.
+    /// An unknown part, preserved as it is.
     Other(Value),
 }
 
 impl Part {
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::Text(text) | Self::Reasoning(text) => text.text.len(),
@@ -117,7 +116,7 @@ impl Part {
         }
     }
 
-    /// A whole text of the agent's.
+    /// A complete text of the agent.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextPart::done(text))
     }
@@ -156,8 +155,8 @@ impl<'de> Deserialize<'de> for Part {
     }
 }
 
-/// A part of a known type that does not fit its type is kept raw rather than refused: one odd part must
-/// not cost the whole message.
+/// Parses a part. A part of a known type that does not fit its type is kept raw: one odd part must not make the whole
+/// message unreadable.
 fn read(raw: &Value) -> Option<Part> {
     let without_type = || {
         let mut body = raw.as_object().cloned().unwrap_or_default();

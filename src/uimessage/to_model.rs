@@ -1,13 +1,13 @@
-//! Messages to what models read. The one place where a history becomes a prompt.
+//! Converts messages to a model's prompt. The only place where a history becomes a prompt.
 //!
-//! Whatever stands in the history, each tool call comes out with exactly one result, right behind it: a
-//! call that has none (a crash, a torn file) gets a result that says so.
+//! For any history, each tool call has exactly one result, right after it: a call without one (after a crash, in a
+//! truncated file) gets a result that says so.
 
 use serde_json::{Map, Value};
 
 use super::{Part, Role, ToolPart, ToolState, UiMessage};
 
-/// A piece of what a person said.
+/// A piece of a person's message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     Text(String),
@@ -15,7 +15,7 @@ pub enum Content {
     Image {
         url: String,
     },
-    /// Any other file: the model is told of it, tools can read it.
+    /// Any other file: its name is in the prompt, and tools can read it.
     File {
         media_type: String,
         url: String,
@@ -23,12 +23,12 @@ pub enum Content {
     },
 }
 
-/// A call as the model made it.
+/// A call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelToolCall {
     pub id: String,
     pub name: String,
-    /// JSON text of the arguments; always valid JSON.
+    /// The arguments as valid JSON text.
     pub arguments: String,
 }
 
@@ -38,7 +38,7 @@ pub enum ModelMessage {
     System(String),
     User {
         content: Vec<Content>,
-        /// Their name, where several people speak.
+        /// The person's name, in a group.
         name: Option<String>,
     },
     Assistant {
@@ -49,12 +49,11 @@ pub enum ModelMessage {
     /// The result of one call.
     Tool {
         call_id: String,
-        /// The result as text.
         content: String,
     },
 }
 
-/// What the model reads in place of a result that never came.
+/// Replaces a missing result.
 const NO_RESULT: &str = "No result: the call was interrupted before it finished. Its outcome is unknown.";
 const DENIED: &str = "Tool call execution denied.";
 
@@ -81,14 +80,14 @@ pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<Mo
 fn push_user(message: &UiMessage, out: &mut Vec<ModelMessage>) {
     let mut content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
     if !content.is_empty() {
-        // Beside the person's words, never inside them.
+        // In separate parts, never inside the person's text.
         content.splice(0..0, circumstances(&message.metadata.extra).map(Content::Text));
         let name = message.metadata.extra.get("speaker").and_then(Value::as_str).map(str::to_owned);
         out.push(ModelMessage::User { content, name });
     }
 }
 
-/// What a message points at and where it comes from, told to the model apart from its words.
+/// The quoted message and the origin of a message, as separate texts.
 fn circumstances(extra: &Map<String, Value>) -> impl Iterator<Item = String> + use<> {
     let quoted = extra.get("replyTo").and_then(|quoted| {
         let text = quoted.get("text").and_then(Value::as_str).filter(|text| !text.is_empty())?;
@@ -119,7 +118,7 @@ fn user_content(part: &Part) -> Option<Content> {
     }
 }
 
-/// One model call's worth of parts: one assistant message, then one result per call.
+/// The parts of one model call: one assistant message, then one result per call.
 fn push_block(block: &[Part], out: &mut Vec<ModelMessage>) {
     let text: String = block.iter().filter_map(text_of).collect();
     let reasoning: String = block

@@ -1,6 +1,6 @@
-//! A tool call and its life, from the first letters of its input to its outcome.
+//! A tool call and its states, from the first streamed input to its outcome.
 //!
-//! Each state has the fields it may have and no others, so a part that the format forbids cannot be written.
+//! Each state has only the fields it may have, so a part that the format forbids cannot be written.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::domain::ToolCallId;
 
-/// How the tool is named in the part's `type`.
+/// How the part's `type` names the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolType {
     /// One of our own: `tool-<name>`.
     Static(String),
-    /// Found at run time: `dynamic-tool` with a `toolName`.
+    /// A tool found at run time: `dynamic-tool` with a `toolName`.
     Dynamic(String),
 }
 
@@ -25,78 +25,87 @@ impl ToolType {
     }
 }
 
-/// A question to a person that has no answer yet.
+/// A pending approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAsk {
     pub id: String,
-    /// What people are shown: summary, risk, expiry.
+    /// The question: summary, risk, expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Value>,
 }
 
-/// A question with its answer.
+/// A settled approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAnswer {
     pub id: String,
     pub approved: bool,
-    /// The responder's own reason.
+    /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What people were shown.
+    /// The question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<Value>,
 }
 
-/// Where a call is in its life.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ToolState {
-    /// The model is still writing its input.
+    /// The model is still streaming the input.
     InputStreaming {
-        /// The input as far as it can be read.
+        /// The input as far as it can be parsed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
-        /// The letters so far.
+        /// The raw text so far.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_input: Option<String>,
     },
-    /// The input is whole.
-    InputAvailable { input: Value },
-    /// A person is asked.
-    ApprovalRequested { input: Value, approval: ApprovalAsk },
-    /// A person has answered.
-    ApprovalResponded { input: Value, approval: ApprovalAnswer },
+    /// The input is complete.
+    InputAvailable {
+        input: Value,
+    },
+    ApprovalRequested {
+        input: Value,
+        approval: ApprovalAsk,
+    },
+    ApprovalResponded {
+        input: Value,
+        approval: ApprovalAnswer,
+    },
     OutputAvailable {
         input: Value,
-        /// What came out, as the model saw it.
+        /// The output as the model saw it.
         output: Value,
-        /// The answer that let it run, where one was needed.
+        /// The approval, where one was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<ApprovalAnswer>,
-        /// The output is not whole yet.
+        /// Whether the output is incomplete.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preliminary: Option<bool>,
     },
-    /// It failed, or was never run.
+    /// It failed, or never ran.
     OutputError {
-        /// The input, where it could be read.
+        /// The input, where it could be parsed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
-        /// The input as the model wrote it, where it could not.
+        /// The raw input, where it could not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_input: Option<Value>,
-        /// What went wrong, in words the model can use.
+        /// The error text for the model.
         error_text: String,
-        /// The answer that let it run, where one was needed.
+        /// The approval, where one was needed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<ApprovalAnswer>,
     },
-    /// A person said no.
-    OutputDenied { input: Value, approval: ApprovalAnswer },
+    /// A person denied it.
+    OutputDenied {
+        input: Value,
+        approval: ApprovalAnswer,
+    },
 }
 
 impl ToolState {
-    /// Whether the call is at its end.
+    /// Whether the call has ended.
     pub const fn is_settled(&self) -> bool {
         matches!(self, Self::OutputAvailable { .. } | Self::OutputError { .. } | Self::OutputDenied { .. })
     }
@@ -114,19 +123,18 @@ impl ToolState {
     }
 }
 
-/// A tool call inside a message.
+/// A tool call in a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolPart {
     pub tool: ToolType,
     pub call_id: ToolCallId,
-    /// Where it is in its life.
     pub state: ToolState,
-    /// Keys we do not use but must keep.
+    /// Unknown keys, preserved.
     pub extra: Map<String, Value>,
 }
 
 impl ToolPart {
-    /// A call of one of our own tools.
+    /// A call of a built-in tool.
     pub fn new(name: impl Into<String>, call_id: ToolCallId, state: ToolState) -> Self {
         Self { tool: ToolType::Static(name.into()), call_id, state, extra: Map::new() }
     }

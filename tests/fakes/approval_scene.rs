@@ -1,4 +1,4 @@
-//! A daemon whose model runs what it is told to, over HTTP: the scene of most tests about approvals.
+//! A daemon whose model runs the commands it is told to, over HTTP: the setup of most approval tests.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::daemon::{Daemon, Project, merge};
 use super::fake_model::{FakeModel, Reply, Script, Seen};
 use super::prompt::check_prompts;
 
-/// Runs the commands that it is told to run, all in one step, and says what came of them. Anything else it repeats.
+/// Runs the requested commands, all in one step, and reports their results. Any other text is repeated.
 pub(crate) fn obedient(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().unwrap();
     let results = messages.iter().rev().take_while(|message| message["role"] == "tool");
@@ -33,7 +33,6 @@ impl Scene {
         Self::with(obedient, extra).await
     }
 
-    /// The same with another model.
     pub(crate) async fn with(reply: impl FnMut(&Seen) -> Reply + Send + 'static, extra: Value) -> Self {
         let model = FakeModel::start(Script::compute(reply)).await;
         let mut config = json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } });
@@ -51,7 +50,7 @@ impl Scene {
         Self { model, project, daemon }
     }
 
-    /// Says something and waits until it is answered, or until somebody must decide.
+    /// Sends a message and waits until it is answered, or until an approval is pending.
     pub(crate) async fn say(&self, text: &str, id: &str) -> Value {
         self.say_as("ada", "a", text, id).await
     }
@@ -61,14 +60,14 @@ impl Scene {
         self.daemon.execute(body).await
     }
 
-    /// Says something and goes away as soon as it is accepted.
+    /// Sends a message without waiting for its answer.
     pub(crate) async fn drop_in(&self, chat: &str, text: &str, id: &str) {
         let body =
             json!({ "instructions": text, "chatId": chat, "messageId": id, "userId": "ada", "timeoutMs": 1 });
         self.daemon.execute(body).await;
     }
 
-    /// Asks for commands of which each must be approved; gives the questions in their order.
+    /// Requests commands that each need approval; returns the approvals in order.
     pub(crate) async fn ask(&self, commands: &[&str]) -> Vec<Value> {
         let answer = self.say(&format!("run {}", json!(commands)), "m1").await;
         assert_eq!(answer["status"], "awaiting-approval", "{answer}");
@@ -88,13 +87,13 @@ impl Scene {
         pending["approvals"].as_array().unwrap().clone()
     }
 
-    /// How an approval stands now.
+    /// The current state of an approval.
     pub(crate) async fn stands(&self, approval: &Value) -> Value {
         let all = self.daemon.get_json("/api/approvals").await;
         all["approvals"].as_array().unwrap().iter().find(|one| one["id"] == approval["id"]).unwrap().clone()
     }
 
-    /// What came of a message, once nothing is left to wait for.
+    /// The outcome of a message, once the thread is idle.
     pub(crate) async fn outcome(&self, chat: &str, id: &str) -> Value {
         self.daemon.until_state(&format!("api:chat:{chat}"), "idle").await;
         let answer = self.say_as("ada", chat, "again", id).await;
@@ -107,7 +106,7 @@ impl Scene {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Ends it well, and looks at all that the model was sent.
+    /// Stops it, and checks all prompts of the model.
     pub(crate) async fn end(self) {
         check_prompts(&self.model.requests());
         assert!(self.daemon.stop().await.success());

@@ -1,5 +1,5 @@
-//! A Bot API as somebody writes it in an afternoon: three calls and no memory. Nothing is held open, large numbers are
-//! used where the protocol allows them, and everything it does not know it answers in its own way.
+//! A minimal Bot API: three calls and no state. It does not long-poll, uses large ids where the protocol allows them,
+//! and answers unknown calls in a configurable way.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -16,25 +16,25 @@ use tokio::task::JoinSet;
 
 use super::daemon::PATIENCE;
 
-/// What the bot proves itself with.
+/// The bot's token.
 pub(crate) const TOKEN: &str = "42:bare";
 
-/// What is said to a call that is not known.
+/// The response to an unknown call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unknown {
-    /// 404, as the real one says it.
+    /// 404, as the real server.
     NotFound,
     /// 404 of a web framework.
     NoRoute,
     /// 501 and a page.
     NotImplemented,
-    /// 400, and no word why.
+    /// 400 without a reason.
     BadRequest,
     /// 400 and a page.
     BadPage,
     /// 200 and nothing.
     Empty,
-    /// Yes to everything.
+    /// `true` for everything.
     Yes,
 }
 
@@ -43,12 +43,12 @@ struct Desk {
     unknown: Unknown,
     known: Vec<&'static str>,
     updates: Vec<Value>,
-    /// The bodies of calls, by their names.
+    /// The bodies of calls, by name.
     calls: Vec<(String, Value)>,
     next: i64,
 }
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct BareTelegram {
     address: SocketAddr,
@@ -57,7 +57,7 @@ pub(crate) struct BareTelegram {
 }
 
 impl BareTelegram {
-    /// A server that knows these calls beside `getMe`, `getUpdates` and `sendMessage`.
+    /// A server with these calls beside `getMe`, `getUpdates` and `sendMessage`.
     pub(crate) async fn start(unknown: Unknown, more: &[&'static str]) -> Self {
         let known = ["getMe", "getUpdates", "sendMessage"].iter().chain(more).copied().collect();
         // Beyond what fits into 32 bits.
@@ -71,12 +71,12 @@ impl BareTelegram {
         Self { address, desk, _serving: serving }
     }
 
-    /// The base address to give to a bot.
+    /// The base URL for a bot.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Somebody writes: no more is told of it than has to be. Gives the number of the message.
+    /// A person writes, with only the required fields. Returns the message id.
     pub(crate) fn say(&self, chat: i64, user: i64, text: &str) -> i64 {
         let kind = if chat > 0 { "private" } else { "supergroup" };
         self.update(|id| {
@@ -85,7 +85,7 @@ impl BareTelegram {
         })
     }
 
-    /// Somebody presses a button of whose message nothing is told.
+    /// A person presses a button; the update has no message.
     pub(crate) fn press(&self, user: i64, data: &str) {
         self.update(|id| {
             json!({ "update_id": id, "callback_query": { "id": id.to_string(), "chat_instance": "1",
@@ -93,7 +93,7 @@ impl BareTelegram {
         });
     }
 
-    /// Puts an update among the others, the newest first.
+    /// Adds an update, newest first.
     pub(crate) fn update(&self, make: impl FnOnce(i64) -> Value) -> i64 {
         let mut desk = self.desk.lock().unwrap();
         desk.next += 1;
@@ -108,13 +108,13 @@ impl BareTelegram {
         desk.calls.iter().filter(|(name, _)| name == method).map(|(_, body)| body.clone()).collect()
     }
 
-    /// What was sent to a chat.
+    /// The texts sent to a chat.
     pub(crate) fn sent(&self, chat: i64) -> Vec<String> {
         let sent = self.calls("sendMessage").into_iter().filter(|body| body["chat_id"] == chat);
         sent.map(|body| body["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub(crate) async fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while !is_so(self) {

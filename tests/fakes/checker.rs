@@ -1,14 +1,14 @@
-//! What `.ship/threads/*.jsonl` must be, checked line by line and independently of the program's own types.
+//! Checks `.ship/threads/*.jsonl` line by line, independently of the program's own types.
 //!
-//! The rules are those of the UIMessage format, version 6, with its strictest readers in mind: no `null` for an
-//! absent option, no key in a state that does not have it.
+//! The rules are those of the UIMessage format, version 6, as its strictest readers apply them: no `null` for an absent
+//! option, no key in a state that does not have it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// Checks every thread file of a project and gives the folded messages of each, by file name.
+/// Checks every thread file of a project and returns the folded messages of each, by file name.
 pub(crate) fn check_project(project: &Path) -> BTreeMap<String, Vec<Value>> {
     let dir = project.join(".ship/threads");
     let Ok(entries) = std::fs::read_dir(&dir) else { return BTreeMap::new() };
@@ -21,7 +21,7 @@ pub(crate) fn check_project(project: &Path) -> BTreeMap<String, Vec<Value>> {
     threads
 }
 
-/// Checks one thread file; a torn last line, as a kill may leave it, is passed over.
+/// Checks one thread file; a partial last line, as a kill may leave it, is ignored.
 pub(crate) fn check_file(path: &Path) -> Vec<Value> {
     let bytes = std::fs::read(path).unwrap();
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -106,7 +106,7 @@ fn check_part(part: &Map<String, Value>, role: &str) -> Checked {
     }
 }
 
-/// For each state: keys that must be there, and keys that may.
+/// For each state: required and optional keys.
 fn check_tool(part: &Map<String, Value>) -> Checked {
     text(part, "toolCallId").filter(|id| !id.is_empty()).ok_or("no toolCallId")?;
     let state = text(part, "state").ok_or("no state")?;
@@ -142,7 +142,7 @@ fn check_tool(part: &Map<String, Value>) -> Checked {
     }
 }
 
-/// Only the last run may have a call without an end.
+/// Only the last run may have an open call.
 fn check_open_calls(messages: &[Value]) -> Checked {
     let last_run = messages.iter().rev().find(|message| message["metadata"]["status"] == "running");
     for message in messages {

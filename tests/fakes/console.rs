@@ -1,4 +1,4 @@
-//! The console as a person sees it: a browser that looks at a running daemon.
+//! The console in a browser, connected to a running daemon.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::webdriver::{Browser, Screen, key};
 /// A window of ordinary size.
 pub(crate) const DESKTOP: Screen = Screen::Desktop(1280, 820);
 
-/// A part of the page, by the name it has for tests.
+/// The selector of an element by its test id.
 pub(crate) fn part(name: &str) -> String {
     format!("[data-testid=\"{name}\"]")
 }
@@ -33,22 +33,22 @@ impl Console {
         self.browser.visit(&format!("{}/#token={token}", daemon.base)).await;
     }
 
-    /// Waits until the page hears from the daemon.
+    /// Waits until the page is connected to the daemon.
     pub(crate) async fn until_connected(&self) {
         self.until("document.querySelector('[data-testid=connection]').dataset.state === 'open'").await;
     }
 
-    /// Waits until an expression is true, and gives its value.
+    /// Waits until an expression is true, and returns its value.
     pub(crate) async fn until(&self, expression: &str) -> Value {
         self.browser.until(expression).await
     }
 
-    /// Waits until a part of the page can be seen, or cannot.
+    /// Waits until an element is visible, or hidden.
     pub(crate) async fn until_visible(&self, name: &str, visible: bool) {
         self.until(&format!("{visible} === {}", visibility(name))).await;
     }
 
-    /// Whether a part of the page can be seen now.
+    /// Whether an element is visible now.
     pub(crate) async fn sees(&self, name: &str) -> bool {
         self.browser.eval(&visibility(name)).await == true
     }
@@ -58,35 +58,35 @@ impl Console {
         self.browser.type_into(&part("composer"), &format!("{text}{}", key::ENTER)).await;
     }
 
-    /// All messages, each with who said it.
+    /// All messages with their roles.
     pub(crate) async fn messages(&self) -> Vec<(String, String)> {
         let all = self.browser.eval(MESSAGES).await;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         all.as_array().unwrap().iter().map(|message| (text(&message[0]), text(&message[1]))).collect()
     }
 
-    /// Waits until these are all the messages, and nobody is at work.
+    /// Waits until these are all the messages, and the thread is idle.
     pub(crate) async fn until_messages(&self, expected: &[(&str, &str)]) {
         let same = format!("JSON.stringify({MESSAGES}) === JSON.stringify({})", json!(expected));
         self.until(&format!("{same} && {IDLE}")).await;
     }
 
-    /// Waits until these messages are shown, also while the agent is at work.
+    /// Waits until these messages are shown, also while the agent is working.
     pub(crate) async fn until_shown(&self, expected: &[(&str, &str)]) {
         self.until(&format!("JSON.stringify({MESSAGES}) === JSON.stringify({})", json!(expected))).await;
     }
 
-    /// Waits until the newest message says this, to the letter.
+    /// Waits until the newest message has exactly this text.
     pub(crate) async fn until_newest(&self, text: &str) {
         self.until(&format!("{MESSAGES}.at(-1)?.[1] === {}", json!(text))).await;
     }
 
-    /// Waits until nobody is at work.
+    /// Waits until the thread is idle.
     pub(crate) async fn until_idle(&self) {
         self.until(IDLE).await;
     }
 
-    /// The text of the first element that fits a selector, once there is some.
+    /// The text of the first element of a selector, once there is some.
     pub(crate) async fn text_of(&self, selector: &str) -> String {
         let text = self
             .until(&format!("document.querySelector({})?.innerText?.trim() || null", json!(selector)))
@@ -94,7 +94,7 @@ impl Console {
         text.as_str().unwrap().to_owned()
     }
 
-    /// Waits until the button of a panel counts so many.
+    /// Waits until the button of a panel shows this count.
     pub(crate) async fn until_count(&self, panel: &str, count: &str) {
         let button = part(&format!("{panel}-open"));
         self.until(&format!("document.querySelector({}).dataset.count === {}", json!(button), json!(count)))
@@ -114,12 +114,12 @@ impl Console {
         address.split_once("#/t/").unwrap_or_else(|| panic!("no thread in {address}")).1.to_owned()
     }
 
-    /// The browser has nothing to complain of.
+    /// The browser has logged no errors.
     pub(crate) async fn assert_no_complaints(&self) {
         assert_eq!(self.browser.complaints().await, []);
     }
 
-    /// The browser complains of nothing but requests that did not succeed.
+    /// The browser has logged no errors except for failed requests.
     pub(crate) async fn assert_only_network_complaints(&self) {
         let mut complaints = self.browser.complaints().await;
         complaints.retain(|(source, _)| source != "network");
@@ -127,7 +127,7 @@ impl Console {
     }
 }
 
-/// Who said what, as the page shows it.
+/// The roles and texts of the messages on the page.
 const MESSAGES: &str = "[...document.querySelectorAll('[data-testid=message]')]\
     .map((m) => [m.dataset.role, m.querySelector('.body').textContent.trim()])";
 

@@ -1,4 +1,4 @@
-//! The real binary in a scratch project: started, asked, killed and started again.
+//! The real binary in a temporary project: started, called, killed and started again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::checker::check_project;
 
-/// The token every scratch project uses.
+/// The token of every temporary project.
 pub(crate) const TOKEN: &str = "test-token-0123456789";
 
-/// How long a test waits for something that must happen, however loaded the machine is.
+/// How long a test waits for an expected event, also on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A scratch project. What stands in its thread files is checked when it goes away.
+/// A temporary project. Its thread files are checked when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Project {
     dir: TempDir,
@@ -70,7 +70,7 @@ impl Project {
         }
     }
 
-    /// The binary on this project, with an environment that holds nothing of the machine's.
+    /// The binary on this project, with an environment that contains nothing of the machine's.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shipagent"));
         command.args(args).arg("-C").arg(self.path());
@@ -78,7 +78,7 @@ impl Project {
         command
     }
 
-    /// From the next start on the daemon listens where it listens now, by chance, for those who know it there.
+    /// From the next start on, the daemon listens at its current, randomly chosen address.
     pub(crate) fn keep_address(&self, daemon: &Daemon) {
         let text = std::fs::read_to_string(self.path().join("ship.json")).unwrap();
         let mut config: Value = serde_json::from_str(&text).unwrap();
@@ -100,7 +100,7 @@ impl Drop for Project {
     }
 }
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) code: Option<i32>,
@@ -108,7 +108,7 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
-/// A running daemon. It is killed when it goes away.
+/// A running daemon, killed on drop.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
@@ -117,7 +117,7 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a command that serves the project and waits until it says it is ready.
+    /// Starts a command that serves the project and waits until it reports that it is ready.
     pub(crate) async fn start(mut command: Command, project: &Path) -> Self {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let daemon = Self::announced(command, project).await;
@@ -130,7 +130,7 @@ impl Daemon {
         daemon
     }
 
-    /// Starts a command that serves the project and waits until it says where, ready or not.
+    /// Starts a command that serves the project and waits until it reports its address, ready or not.
     pub(crate) async fn announced(mut command: Command, project: &Path) -> Self {
         shipagent::http_client::install_tls();
         let address = project.join(".ship/run/address");
@@ -154,7 +154,7 @@ impl Daemon {
         }
     }
 
-    /// Waits until somebody asks to be let in, and lets them in as a guest.
+    /// Waits for a pairing request, and approves it for a guest.
     pub(crate) async fn let_in_whoever_asks(&self) {
         self.until("the code", async |daemon| !daemon.get_json("/api/access").await["asking"][0].is_null())
             .await;
@@ -179,7 +179,7 @@ impl Daemon {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// SIGTERM, and the end.
+    /// Sends SIGTERM and waits for the end.
     pub(crate) async fn stop(self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.ended().await
@@ -231,7 +231,7 @@ impl Daemon {
         .await;
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub(crate) async fn until(&self, what: &str, is_so: impl AsyncFn(&Self) -> bool) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while !is_so(self).await {
@@ -249,7 +249,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Lays one JSON object over another, deeply.
+/// Merges one JSON object into another, deeply.
 pub(crate) fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// The cookie that the server sets, to see that it does not disturb the console.
+/// The cookie that the server sets, to check that it does not affect the console.
 pub(crate) const OWN_COOKIE: &str = "shipagent=of-the-dev-server";
 
 /// A request as it arrived.
@@ -38,7 +38,7 @@ struct Shared {
     recorded: Mutex<Vec<Recorded>>,
 }
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct DevServer {
     address: SocketAddr,
@@ -78,7 +78,7 @@ async fn answer(
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::SET_COOKIE, "shipagent=of-the-dev-server; Path=/"),
-        // It would like to be called by any page, with everything the browser has.
+        // Allows requests of any page, with all headers.
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, authorization"),
     ];

@@ -1,11 +1,11 @@
-//! Chance that can be repeated.
+//! Reproducible randomness.
 
 /// A small generator, so that a failing run can be repeated from its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Begins at a seed; zero is as good as any other.
+    /// Starts at a seed, which may be zero.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed | 1)
     }
@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// A seed that is another one in each run, unless `SHIPAGENT_TEST_SEED` names it. Whoever uses it prints it.
+/// A seed that differs in each run, unless `SHIPAGENT_TEST_SEED` sets it. The caller prints it.
 pub(crate) fn seed() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "how a person repeats a failed run")]
     let given = std::env::var("SHIPAGENT_TEST_SEED").ok().and_then(|seed| seed.parse().ok());

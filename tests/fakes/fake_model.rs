@@ -1,4 +1,4 @@
-//! A scripted OpenAI-compatible server: a real HTTP server on the loopback that answers what a test tells it.
+//! A scripted OpenAI-compatible server: a real HTTP server on the loopback with scripted replies.
 //!
 //! ```ignore
 //! let fake = FakeModel::start([Reply::status(500, "oops"), Reply::text("hello")]).await;
@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, yield_now};
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct FakeModel {
     address: SocketAddr,
@@ -33,21 +33,20 @@ pub(crate) struct FakeModel {
     _serving: JoinSet<()>,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
-    /// Its path.
     pub(crate) path: String,
     /// Its `authorization` header.
     pub(crate) authorization: Option<String>,
-    /// Its body; `null` where it was no JSON.
+    /// `null` where the body was no JSON.
     pub(crate) body: Value,
-    /// Its body, byte for byte.
+    /// The body, byte for byte.
     pub(crate) raw: Bytes,
 }
 
 impl Seen {
-    /// The text of the last message a person sent; of one with files, its own words.
+    /// The text of the last message of a person; of one with files, its own text.
     pub(crate) fn last_user_text(&self) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let by_person = |message: &&Value| message["role"] == "user" && message["name"] != "facts";
@@ -55,22 +54,22 @@ impl Seen {
     }
 }
 
-/// The words of a message, however it has them.
+/// The text of a message, in either form.
 pub(crate) fn words_of(message: &Value) -> &str {
     let content = &message["content"];
-    // Files are told of first.
+    // Descriptions of files come first.
     let last =
         || content.as_array().and_then(|parts| parts.iter().rev().find_map(|part| part["text"].as_str()));
     content.as_str().or_else(last).unwrap_or_default()
 }
 
-/// What the server answers.
+/// The script of replies.
 pub(crate) enum Script {
-    /// Each reply once, in order; a request too many gets a 500 that says so.
+    /// Each reply once, in order; a further request gets a 500 that says so.
     Queue(VecDeque<Reply>),
-    /// The same to everybody.
+    /// The same reply to every request.
     Always(Reply),
-    /// Whatever this makes of the request.
+    /// Computed from the request.
     Compute(Box<dyn FnMut(&Seen) -> Reply + Send>),
 }
 
@@ -119,7 +118,7 @@ impl From<Reply> for Script {
     }
 }
 
-/// A gate that a reply waits at until a test opens it. Clones are the same gate.
+/// A gate that a reply waits at until a test opens it. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(Arc<watch::Sender<bool>>);
 
@@ -129,7 +128,7 @@ impl Gate {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
-    /// Lets everything through, now and later.
+    /// Lets all replies pass, now and later.
     pub(crate) fn open(&self) {
         self.0.send_replace(true);
     }
@@ -141,7 +140,7 @@ impl Gate {
     }
 }
 
-/// One answer: what happens before the status line, and then the body piece by piece.
+/// One reply: the steps before the status line, and then the body piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     status: u16,
@@ -155,7 +154,7 @@ enum Step {
     Bytes(Vec<u8>),
     Wait(Duration),
     Gate(Gate),
-    /// Nothing more, ever; the connection stays open.
+    /// No further data; the connection stays open.
     Hang,
     /// The connection breaks.
     Cut,
@@ -192,7 +191,7 @@ impl Reply {
         Self::deltas(deltas, "tool_calls")
     }
 
-    /// These deltas in an otherwise ordinary stream: role first, then a reason to stop, usage and the mark.
+    /// These deltas in an otherwise ordinary stream: role first, then a finish reason, usage and the end mark.
     pub(crate) fn deltas(deltas: impl IntoIterator<Item = Value>, finish: &str) -> Self {
         let chunk = |choices: Value| {
             json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "fake",
@@ -210,7 +209,7 @@ impl Reply {
         Self::events(events).done()
     }
 
-    /// The same with another account of what it cost.
+    /// With another usage.
     #[must_use]
     pub(crate) fn costing(mut self, usage: Value) -> Self {
         let plain = br#""usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}"#;
@@ -224,7 +223,7 @@ impl Reply {
         self
     }
 
-    /// A stream of just these events.
+    /// A stream of only these events.
     pub(crate) fn events(events: impl IntoIterator<Item = Value>) -> Self {
         let body = events.into_iter().map(|event| Step::Bytes(format!("data: {event}\n\n").into_bytes()));
         Self { body: body.collect(), ..Self::raw("text/event-stream", "") }
@@ -246,47 +245,47 @@ impl Reply {
         Self { status: 200, headers, before: Vec::new(), body: vec![Step::Bytes(body.into())] }
     }
 
-    /// No answer at all, until the client goes away.
+    /// No answer, until the client disconnects.
     pub(crate) fn hang() -> Self {
         Self { before: vec![Step::Hang], ..Self::raw("text/plain", "") }
     }
 
-    /// With one header more.
+    /// With a further header.
     #[must_use]
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Only after this long.
+    /// After this delay.
     #[must_use]
     pub(crate) fn after(mut self, wait: Duration) -> Self {
         self.before.push(Step::Wait(wait));
         self
     }
 
-    /// Only when the gate is open.
+    /// After the gate was opened.
     #[must_use]
     pub(crate) fn behind(mut self, gate: &Gate) -> Self {
         self.before.push(Step::Gate(gate.clone()));
         self
     }
 
-    /// With this much time before each piece of the body.
+    /// With this delay before each piece of the body.
     #[must_use]
     pub(crate) fn paced(mut self, pace: Duration) -> Self {
         self.body = self.body.into_iter().flat_map(|step| [Step::Wait(pace), step]).collect();
         self
     }
 
-    /// The first `pieces` of the body, and the rest when the gate is open.
+    /// The first `pieces` of the body, and the rest after the gate was opened.
     #[must_use]
     pub(crate) fn gated_after(mut self, pieces: usize, gate: &Gate) -> Self {
         self.body.insert(pieces.min(self.body.len()), Step::Gate(gate.clone()));
         self
     }
 
-    /// The first `pieces` of the body, and then nothing more, with the connection open.
+    /// The first `pieces` of the body, and then no further data, with the connection open.
     #[must_use]
     pub(crate) fn hang_after(self, pieces: usize) -> Self {
         self.only(pieces, Some(Step::Hang))
@@ -319,7 +318,7 @@ impl Reply {
 
     async fn play(self, open: Open) -> Response {
         for step in self.before {
-            // Before the status there is nothing to break but the wait.
+            // Before the status only a wait can be interrupted.
             drop(step.play().await);
         }
         let body = stream::unfold((self.body.into_iter(), open), |(mut steps, open)| async move {
@@ -347,7 +346,7 @@ impl Step {
             Self::Gate(gate) => gate.pass().await,
             Self::Hang => std::future::pending().await,
             Self::Cut => {
-                // What was said before goes out before the line is cut.
+                // The earlier data is sent before the connection is cut.
                 yield_now().await;
                 return Err(std::io::Error::other("cut"));
             }
@@ -365,7 +364,7 @@ struct Shared {
     open: watch::Sender<usize>,
 }
 
-/// Counts an answer as open for as long as it lives.
+/// Counts an answer as open while it exists.
 struct Open(Arc<Shared>);
 
 impl Open {
@@ -387,7 +386,7 @@ impl FakeModel {
         Self::serve(script.into(), true).await
     }
 
-    /// A server that keeps no requests, for runs of many thousands.
+    /// A server that records no requests, for runs of many thousands.
     pub(crate) async fn unrecorded(script: impl Into<Script>) -> Self {
         Self::serve(script.into(), false).await
     }
@@ -404,14 +403,14 @@ impl FakeModel {
         let address = listener.local_addr().unwrap();
         let router =
             Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared.clone());
-        // A piece that waits for the acknowledgement of the one before would come 40 ms late.
+        // Without TCP_NODELAY a piece that waits for an acknowledgement would be 40 ms late.
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared, _serving: serving }
     }
 
-    /// The base address to give to a client.
+    /// The base URL for a client.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -421,17 +420,17 @@ impl FakeModel {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// Waits until there were so many requests.
+    /// Waits for this number of requests.
     pub(crate) async fn wait_for_requests(&self, count: usize) {
         self.shared.count.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
     }
 
-    /// Waits until no answer is under way: each was sent, or its client went away.
+    /// Waits until no answer is in progress: each was sent, or its client disconnected.
     pub(crate) async fn wait_until_idle(&self) {
         self.wait_for_answers(|under_way| under_way == 0).await;
     }
 
-    /// Waits until a number of answers is under way.
+    /// Waits until the number of answers in progress is as wanted.
     pub(crate) async fn wait_for_answers(&self, enough: impl Fn(usize) -> bool) {
         self.shared.open.subscribe().wait_for(|open| enough(*open)).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! A whole daemon inside the test, on a clock that the test moves: real files, a real HTTP client, a scripted server.
+//! A whole daemon inside the test, with a manual clock: real files, a real HTTP client, a scripted server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use super::daemon::{PATIENCE, Project};
 /// 2026-11-18, 20:00 UTC.
 const EVENING: i64 = 1_795_032_000_000;
 
-/// A clock that stands still until it is moved.
+/// A clock that only the test advances.
 #[derive(Debug)]
 pub(crate) struct HandClock(AtomicI64);
 
@@ -51,7 +51,7 @@ pub(crate) struct InProcess {
 }
 
 impl InProcess {
-    /// Takes the project up.
+    /// Starts on the project.
     pub(crate) fn start(project: &Project, clock: &Arc<HandClock>) -> Self {
         shipagent::http_client::install_tls();
         let settings = Settings::load(project.path(), &Env::default(), &builtin()).unwrap();
@@ -68,7 +68,7 @@ impl InProcess {
         format!("web:chat:{chat}").parse().unwrap()
     }
 
-    /// Hands a message in without waiting for its answer.
+    /// Submits a message without waiting for its answer.
     pub(crate) async fn submit(&self, chat: &str, text: &str) -> MessageId {
         let number = self.messages.fetch_add(1, Ordering::SeqCst);
         let message: MessageId = format!("m{number}").parse().unwrap();
@@ -104,7 +104,7 @@ impl InProcess {
         tokio::time::timeout(PATIENCE, ended).await.expect("the turn does not end").unwrap()
     }
 
-    /// Says something, waits for the end of the turn and gives the answer.
+    /// Sends a message, waits for the end of the turn and returns the answer.
     pub(crate) async fn say(&self, chat: &str, text: &str) -> String {
         let message = self.submit(chat, text).await;
         let outcome = self.outcome(chat, message).await;
@@ -116,7 +116,7 @@ impl InProcess {
         }
     }
 
-    /// Ends it as it should.
+    /// Stops it normally.
     pub(crate) async fn stop(self) {
         self.app.stop(Duration::from_secs(10)).await;
         self.store.close().await;

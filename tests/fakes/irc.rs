@@ -1,4 +1,4 @@
-//! A real IRC server (`ngircd`, installed by `tests/setup`) and people on it.
+//! A real IRC server (`ngircd`, installed by `tests/setup`) and simulated people.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::daemon::PATIENCE;
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct IrcServer {
     address: SocketAddr,
@@ -74,17 +74,17 @@ impl Drop for IrcServer {
     }
 }
 
-/// A line as a person's client received it.
+/// A received line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
     pub(crate) from: String,
     pub(crate) target: String,
     pub(crate) text: String,
-    /// How long the whole line was, with its end.
+    /// The length of the whole line, with its end.
     pub(crate) bytes: usize,
 }
 
-/// A person at a client of their own.
+/// A person with their own client.
 #[derive(Debug)]
 pub(crate) struct IrcPerson {
     lines: Lines<BufReader<OwnedReadHalf>>,
@@ -94,7 +94,7 @@ pub(crate) struct IrcPerson {
 }
 
 impl IrcPerson {
-    /// Somebody of this nick, in these channels.
+    /// A person with this nick, in these channels.
     pub(crate) async fn join(server: &IrcServer, nick: &str, channels: &[&str]) -> Self {
         let (reader, writer) = TcpStream::connect(server.address).await.unwrap().into_split();
         let mut person = Self { lines: BufReader::new(reader).lines(), writer, received: Vec::new() };
@@ -137,7 +137,7 @@ impl IrcPerson {
         }
     }
 
-    /// Waits for a message that contains these words.
+    /// Waits for a message that contains this text.
     pub(crate) async fn until(&mut self, words: &str) -> Received {
         let known = self.received.len();
         self.until_line(words, |line| line.contains(" PRIVMSG ") && line.contains(words)).await;
@@ -145,7 +145,7 @@ impl IrcPerson {
         self.received.last().cloned().unwrap()
     }
 
-    /// How often a message of exactly these words came.
+    /// How often exactly this text was received.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.received.iter().filter(|received| received.text == text).count()
     }
@@ -172,6 +172,6 @@ fn message(line: &str) -> Option<Received> {
     let (prefix, rest) = line.strip_prefix(':')?.split_once(" PRIVMSG ")?;
     let (target, text) = rest.split_once(" :")?;
     let from = prefix.split('!').next()?.to_owned();
-    // The reader took the two characters at its end away.
+    // The reader has removed the two characters of the line end.
     Some(Received { from, target: target.to_owned(), text: text.to_owned(), bytes: line.len() + 2 })
 }

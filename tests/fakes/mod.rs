@@ -1,4 +1,4 @@
-//! What tests and benchmarks share: fake servers, scratch projects, and the clients that talk to them.
+//! Shared by tests and benchmarks: fake servers, temporary projects, and their clients.
 
 pub(crate) mod approval_scene;
 pub(crate) mod bare_telegram;

@@ -1,4 +1,4 @@
-//! What every provider demands of a prompt: each tool call has exactly one result, right behind it.
+//! The requirement of every provider for a prompt: each tool call has exactly one result, right after it.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fake_model::Seen;
 
-/// Checks every prompt that a model was sent.
+/// Checks every prompt of a model.
 pub(crate) fn check_prompts(requests: &[Seen]) {
     for seen in requests {
         let messages = seen.body["messages"].as_array().expect("a prompt has messages");

@@ -1,4 +1,4 @@
-//! The AI SDK in a Node process: as a judge of thread files, and as a chat client under remote control.
+//! The AI SDK in a Node process: as a validator of thread files, and as a remote-controlled chat client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -17,7 +17,7 @@ fn check(arguments: &[&str]) -> Command {
     );
     let mut command = Command::new("node");
     command.arg(dir.join("check.mjs")).args(arguments).kill_on_drop(true);
-    // A proxy of the machine's has no business between two programs on it.
+    // A proxy must not be used between two programs on the same machine.
     for name in [
         "http_proxy",
         "HTTP_PROXY",
@@ -32,16 +32,16 @@ fn check(arguments: &[&str]) -> Command {
     command
 }
 
-/// What the SDK makes of one thread file.
+/// The SDK's reading of one thread file.
 #[derive(Debug)]
 pub(crate) struct Judgement {
-    /// The messages as its validator understood them.
+    /// The messages as its validator parsed them.
     pub(crate) messages: Vec<Value>,
-    /// The messages a chat-completions server would be sent.
+    /// The messages of a chat-completions request.
     pub(crate) request: Vec<Value>,
 }
 
-/// Has the SDK read these files; fails where it finds fault.
+/// Has the SDK read these files; fails on an error.
 pub(crate) async fn judge(files: &[PathBuf]) -> Vec<Judgement> {
     let names: Vec<&str> =
         std::iter::once("threads").chain(files.iter().map(|file| file.to_str().unwrap())).collect();
@@ -65,7 +65,7 @@ pub(crate) async fn judge_project(project: &Project) -> Vec<Judgement> {
     judge(&files).await
 }
 
-/// The SDK's chat client, as a page would hold it.
+/// The SDK's chat client, as in a page.
 #[derive(Debug)]
 pub(crate) struct ChatClient {
     orders: ChildStdin,
@@ -86,12 +86,12 @@ impl ChatClient {
         client
     }
 
-    /// Gives an order without waiting for its end.
+    /// Sends an order without waiting for its end.
     pub(crate) async fn order(&mut self, order: Value) {
         self.orders.write_all(format!("{order}\n").as_bytes()).await.unwrap();
     }
 
-    /// What the client shows next that is as wanted.
+    /// The next state of the client that matches.
     pub(crate) async fn until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         let found = tokio::time::timeout(PATIENCE, async {
@@ -108,20 +108,20 @@ impl ChatClient {
         last
     }
 
-    /// Gives an order and waits for its end; gives what is shown then.
+    /// Sends an order and waits for its end; returns the state then.
     pub(crate) async fn finish(&mut self, order: Value) -> Value {
         let name = order["do"].clone();
         self.order(order).await;
         self.until(&format!("the end of {name}"), |shown| shown["done"] == name).await
     }
 
-    /// Waits until the newest message says this.
+    /// Waits until the newest message has this text.
     pub(crate) async fn until_newest(&mut self, text: &str) -> Value {
         self.until(text, |shown| newest(shown) == text).await
     }
 }
 
-/// The words of the newest message shown.
+/// The text of the newest message.
 pub(crate) fn newest(shown: &Value) -> String {
     let parts = shown["messages"].as_array().and_then(|all| all.last()).map(|last| &last["parts"]);
     let parts = parts.and_then(Value::as_array).cloned().unwrap_or_default();

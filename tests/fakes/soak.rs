@@ -1,5 +1,5 @@
-//! People on every platform at once, while the daemon is killed again and again. Counts what was lost, answered twice
-//! or answered out of order, and samples the memory of the daemon.
+//! Simulated people on every platform at once, while the daemon is killed repeatedly. Counts lost, repeated and
+//! reordered answers, and samples the memory of the daemon.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,11 +21,11 @@ use super::qq::QqFake;
 use super::qq::people::Place;
 use super::telegram::server::FakeTelegram;
 
-/// Less than the fakes wait: a message without an answer is counted and ends nothing.
+/// Less than the fakes' time-out: an unanswered message is counted and does not end the run.
 const ANSWER_WAIT: Duration = Duration::from_secs(50);
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// How much is written, and how often the daemon is killed.
+/// How many messages are sent, and how often the daemon is killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     /// People on each chat platform, and messages of each.
@@ -34,14 +34,14 @@ pub(crate) struct Plan {
     /// Conversations over HTTP, and messages of each.
     pub(crate) http_chats: usize,
     pub(crate) http_messages: usize,
-    /// How many write at the same time, on each platform and over HTTP.
+    /// How many people write concurrently, on each platform and over HTTP.
     pub(crate) at_once: usize,
-    /// The longest time between two kills; none without kills.
+    /// The longest time between two kills; `None` without kills.
     pub(crate) kill_within: Option<Duration>,
     pub(crate) seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) written: BTreeMap<&'static str, usize>,
@@ -59,7 +59,7 @@ impl Report {
         self.written.values().sum()
     }
 
-    /// Nothing lost, nothing twice, everything in order.
+    /// No answer is lost, repeated or out of order.
     pub(crate) fn is_clean(&self) -> bool {
         self.lost.is_empty() && self.repeated.is_empty() && self.out_of_order.is_empty()
     }
@@ -97,7 +97,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Where a person writes.
+/// The platform of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Channel {
     Telegram,
@@ -117,19 +117,19 @@ impl Channel {
     }
 }
 
-/// A word that stands for one message of a person and is part of no other.
+/// A unique word for one message of a person.
 fn word(channel: Channel, person: usize, number: usize) -> String {
     format!("{}{person}m{number}.", channel.name())
 }
 
-/// The messages that answers name, in the order in which they name them.
+/// The numbers of the messages that answers mention, in order.
 fn numbers_in(said: &[String], channel: Channel, person: usize) -> Vec<usize> {
     let prefix = format!("{}{person}m", channel.name());
     let words = said.iter().flat_map(|text| text.split_whitespace());
     words.filter_map(|word| word.strip_prefix(&prefix)?.strip_suffix('.')?.parse().ok()).collect()
 }
 
-/// Answers with all that was asked since the last answer.
+/// Answers with all messages since the last answer.
 fn echo_all(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = messages.iter().rev().take_while(|message| message["role"] == "user");
@@ -169,7 +169,7 @@ impl Soak {
         Arc::new(Self { telegram, feishu, qq, qq_users, project, _model: model })
     }
 
-    /// Carries the plan out to its end.
+    /// Executes the plan.
     pub(crate) async fn run(self: &Arc<Self>, plan: Plan) -> Report {
         let begun = Instant::now();
         let mut daemon = self.project.start().await;
@@ -244,7 +244,7 @@ impl Soak {
                 let found = numbers_in(said, channel, person);
                 (number..until).all(|number| found.contains(&number))
             };
-            // One that is not answered is found in the end.
+            // An unanswered message is found at the end.
             drop(timeout(ANSWER_WAIT, self.wait_for(channel, person, answered)).await);
             number = until;
         }
@@ -284,7 +284,7 @@ impl Soak {
         }
     }
 
-    /// What the agent said to a person in the end.
+    /// The final texts of the agent to a person.
     fn said(&self, channel: Channel, person: usize) -> Vec<String> {
         match channel {
             Channel::Telegram => self.telegram.read(|world| world.bot_texts(telegram_id(person))),
@@ -322,7 +322,7 @@ fn text_of(message: &Value) -> String {
     parts.iter().filter_map(|part| part["text"].as_str()).collect()
 }
 
-/// Sends messages one after the other. One that gets no answer is sent again, under the same id.
+/// Sends messages one after the other. One without an answer is sent again, under the same id.
 async fn ask_over_http(chat: usize, messages: usize, daemons: &watch::Receiver<(u32, String)>) {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     for number in 0..messages {
@@ -342,12 +342,12 @@ async fn ask_over_http(chat: usize, messages: usize, daemons: &watch::Receiver<(
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        // One that is not answered is found in the end.
+        // An unanswered message is found at the end.
         drop(timeout(ANSWER_WAIT, asked).await);
     }
 }
 
-/// Samples the memory of the daemon that runs, until none does any more.
+/// Samples the memory of the running daemon, until there is none.
 async fn sample(begun: Instant, mut daemons: watch::Receiver<(u32, String)>) -> Vec<(Duration, u64)> {
     let mut samples = Vec::new();
     while daemons.has_changed().is_ok() {

@@ -1,4 +1,4 @@
-//! The threads without sockets: the real router and store, a model and a platform that do as they are told.
+//! The threads without sockets: the real router and store, a scripted model and a scripted platform.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -14,10 +14,10 @@ use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
 use shipagent::policy::grants::Proposal;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Commit, Completion, Delivering, DeliveryError,
-    FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt, RandomIds,
-    Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadRecord, ThreadStore,
-    ThreadSummary, ThreadsHandle, ToolBox,
+    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Changes, Commit, Completion, Delivering,
+    DeliveryError, FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
+    RandomIds, Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadPage, ThreadQuery,
+    ThreadRecord, ThreadStore, ThreadsHandle, ToolBox,
 };
 use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
@@ -28,14 +28,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// A platform that is sent replies and writes down what came.
+/// A platform that records its deliveries.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    /// Every chunk it took, in order.
+    /// Every delivered chunk, in order.
     pub(crate) delivered: Mutex<Vec<(String, String)>>,
-    /// What to answer to the next tries; afterwards it takes everything.
+    /// The results of the next attempts; afterwards all succeed.
     pub(crate) troubles: Mutex<VecDeque<DeliveryError>>,
-    /// Every file it took, in order.
+    /// Every delivered file, in order.
     pub(crate) files: Mutex<Vec<StoredFile>>,
     pub(crate) tries: AtomicUsize,
 }
@@ -91,7 +91,7 @@ impl Adapter for Recorder {
     }
 }
 
-/// A model that answers with the words it was asked with, or panics if asked to.
+/// A model that answers with the text of the question, or panics if asked to.
 #[derive(Debug)]
 pub(crate) struct EchoModel;
 
@@ -144,17 +144,17 @@ impl Judge for AllowAllJudge {
     }
 }
 
-/// A disk that refuses for as long as it is told to.
+/// A store that refuses writes while it is told to.
 #[derive(Debug)]
 pub(crate) struct FailingStore {
     inner: ThreadFiles,
     /// Writes are refused.
     pub(crate) refuses: AtomicBool,
-    /// What became of a run cannot be read.
+    /// The outcome of a run cannot be read.
     pub(crate) is_blind: AtomicBool,
-    /// The next one to take a thread up panics.
+    /// The next load of a thread panics.
     pub(crate) startles: AtomicBool,
-    /// How often a thread was taken up.
+    /// How often a thread was loaded.
     pub(crate) loads: AtomicUsize,
 }
 
@@ -206,8 +206,8 @@ impl ThreadStore for FailingStore {
         self.inner.commit(commit)
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        self.inner.list()
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        self.inner.list(query)
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -221,9 +221,13 @@ impl ThreadStore for FailingStore {
     fn unfinished(&self) -> Vec<ThreadId> {
         self.inner.unfinished()
     }
+
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        self.inner.found_unfinished()
+    }
 }
 
-/// Threads at work on a directory.
+/// Running threads on a directory.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) door: ThreadsHandle,
@@ -235,7 +239,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Takes the directory up. `recorder` is the platform, which outlives the daemon as a real one does.
+    /// Opens the directory. `recorder` is the platform, which outlives the daemon as a real one does.
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
         let store = Arc::new(FailingStore::open(dir));
         let metrics = Arc::new(Metrics::default());
@@ -285,6 +289,7 @@ impl Stage {
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            changes: Changes::default(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };
         let (router, door) = Router::new(Arc::new(runtime), stop.clone());
@@ -293,19 +298,19 @@ impl Stage {
         Self { door, recorder, store, metrics, stop, router: tasks }
     }
 
-    /// Says something in the thread `task:chat:<chat>`.
+    /// Sends a message to the thread `task:chat:<chat>`.
     pub(crate) async fn say(&self, chat: &str, id: &str, text: &str) -> Acceptance {
         self.door.deliver(said(chat, id, text)).await
     }
 
-    /// Ends as a crash would: at once, wherever it is.
+    /// Ends as in a crash: at once, at any point.
     pub(crate) async fn crash(mut self) {
         self.router.abort_all();
         while self.router.join_next().await.is_some() {}
         self.store.close().await;
     }
 
-    /// Ends as it should.
+    /// Stops normally.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         while self.router.join_next().await.is_some() {}

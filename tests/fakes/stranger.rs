@@ -1,4 +1,4 @@
-//! Somebody nobody knows, who asks a running daemon's project to be let in, as an adapter would for them.
+//! An unknown person who makes a pairing request in a running daemon's project, as an adapter would do.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use shipagent::store::memory::InMemoryAudit;
 
 use super::daemon::Project;
 
-/// The project's book, in another hand than the daemon's.
+/// The project's access records, opened beside the daemon.
 pub(crate) fn book(project: &Project) -> FileAccess {
     FileAccess::new(&project.path().join(".ship"), Arc::new(InMemoryAudit::default()))
 }
 
-/// Writes to the agent for the first time; gives the code they are told.
+/// Writes to the agent for the first time; returns the pairing code.
 pub(crate) async fn knock(project: &Project, id: &str, name: Option<&str>) -> String {
     let who = Author { id: id.parse().unwrap(), name: name.map(str::to_owned), role: AuthorRole::Person };
     match book(project).ask_in(who, SystemClock.now()).await.unwrap() {
@@ -23,7 +23,7 @@ pub(crate) async fn knock(project: &Project, id: &str, name: Option<&str>) -> St
     }
 }
 
-/// An owner speaks in a group, which opens it.
+/// An owner writes in a group, which opens it.
 pub(crate) async fn open_group(project: &Project, platform: &str, chat: &str, owner: &str) {
     let (platform, owner) = (platform.parse().unwrap(), owner.parse().unwrap());
     book(project).open_chat(&platform, chat, &owner, SystemClock.now()).await.unwrap();

@@ -1,6 +1,6 @@
-//! A browser under remote control: the few commands of the WebDriver protocol that the tests need.
+//! A remote-controlled browser: the few commands of the WebDriver protocol that the tests need.
 //!
-//! Knows nothing of the console. Waiting is always for something that must become so, never for a time.
+//! Knows nothing of the console. Waits are always for a condition, never for a time.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 
 use super::daemon::PATIENCE;
 
-/// The key under which the protocol hides an element's name.
+/// The protocol's key for an element's id.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Keys without a letter, as the protocol writes them.
+/// Special keys, as the protocol encodes them.
 pub(crate) mod key {
     pub(crate) const TAB: char = '\u{e004}';
     pub(crate) const ENTER: char = '\u{e007}';
@@ -26,23 +26,23 @@ pub(crate) mod key {
     pub(crate) const ESCAPE: char = '\u{e00c}';
 }
 
-/// What kind of screen, and whose.
+/// The kind of screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Screen {
     /// A window of this many points.
     Desktop(u32, u32),
-    /// A small screen that is touched.
+    /// A small touch screen.
     Phone,
 }
 
-/// Which colours the system asks for.
+/// The preferred colour scheme.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Colours {
     Light,
     Dark,
 }
 
-/// A browser with a profile of its own. It ends with this value.
+/// A browser with its own profile. It ends when dropped.
 #[derive(Debug)]
 pub(crate) struct Browser {
     driver: Child,
@@ -52,14 +52,14 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser whose user reads this language.
+    /// Starts a browser with this language.
     pub(crate) async fn start(screen: Screen, language: &str) -> Self {
         Self::with_profile(tempfile::tempdir().unwrap(), screen, language).await
     }
 
     /// Quits the browser and starts another one with its profile.
     pub(crate) async fn restart(mut self, screen: Screen, language: &str) -> Self {
-        // In good order: what the page stored is written by then.
+        // A normal end, so that the page's storage is written.
         read(self.http.delete(&self.session).send().await).await.unwrap();
         let profile = self.profile.take().unwrap();
         drop(self);
@@ -75,7 +75,7 @@ impl Browser {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // The browser and all its helpers stay in the driver's group, so that they can end with it.
+            // The browser and its helpers stay in the driver's process group, so that they end with it.
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| {
@@ -112,12 +112,17 @@ impl Browser {
         self.post("goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await;
     }
 
-    /// Goes to an address and waits until the page is loaded.
+    /// Runs a script at the beginning of every page from now on.
+    pub(crate) async fn on_every_page(&self, script: &str) {
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
+    /// Opens a URL and waits until the page is loaded.
     pub(crate) async fn visit(&self, url: &str) {
         self.post("url", json!({ "url": url })).await;
     }
 
-    /// Opens a tab and goes on in it.
+    /// Opens a tab and switches to it.
     pub(crate) async fn open_tab(&self) -> String {
         let tab = self.post("window/new", json!({ "type": "tab" })).await;
         let tab = tab["handle"].as_str().unwrap().to_owned();
@@ -125,7 +130,7 @@ impl Browser {
         tab
     }
 
-    /// The tab that commands go to.
+    /// The current tab.
     pub(crate) async fn tab(&self) -> String {
         self.get("window").await.as_str().unwrap().to_owned()
     }
@@ -136,24 +141,24 @@ impl Browser {
         tabs.as_array().unwrap().iter().map(|tab| tab.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Goes on in another tab.
+    /// Switches to another tab.
     pub(crate) async fn go_to_tab(&self, tab: &str) {
         self.post("window", json!({ "handle": tab })).await;
-        // A tab that is not in front draws nothing.
+        // A background tab is not rendered.
         self.devtools("Page.bringToFront", json!({})).await;
     }
 
-    /// Every cookie of the browser, of whatever host.
+    /// Every cookie of the browser, of any host.
     pub(crate) async fn cookies(&self) -> Value {
         let all = json!({ "cmd": "Network.getAllCookies", "params": {} });
         self.post("goog/cdp/execute", all).await["cookies"].take()
     }
 
-    /// Waits until a file of this name was downloaded whole, and gives its bytes.
+    /// Waits until a file of this name was downloaded completely, and returns its bytes.
     pub(crate) async fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.profile.as_ref().unwrap().path().join("downloads").join(name);
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        // The browser gives a file its name when it is whole.
+        // The browser renames a file when it is complete.
         while !path.exists() {
             assert!(tokio::time::Instant::now() < deadline, "{name} was not downloaded");
             tokio::time::sleep(Duration::from_millis(15)).await;
@@ -161,12 +166,11 @@ impl Browser {
         std::fs::read(path).unwrap()
     }
 
-    /// What stands in the address bar.
+    /// The current URL.
     pub(crate) async fn address(&self) -> String {
         self.get("url").await.as_str().unwrap().to_owned()
     }
 
-    /// Loads the page anew.
     pub(crate) async fn reload(&self) {
         self.post("refresh", json!({})).await;
     }
@@ -176,7 +180,7 @@ impl Browser {
         self.post("execute/sync", json!({ "script": format!("return ({expression});"), "args": [] })).await
     }
 
-    /// Waits until a JavaScript expression is true, and gives its value.
+    /// Waits until a JavaScript expression is true, and returns its value.
     pub(crate) async fn until(&self, expression: &str) -> Value {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
@@ -195,7 +199,7 @@ impl Browser {
         }
     }
 
-    /// The element of a selector, once it can be seen.
+    /// The element of a selector, once it is visible.
     async fn element(&self, selector: &str) -> String {
         let seen = format!(
             "document.querySelector({})?.checkVisibility({{ visibilityProperty: true }})",
@@ -206,7 +210,7 @@ impl Browser {
         found[ELEMENT].as_str().unwrap().to_owned()
     }
 
-    /// Waits until what moves has arrived; what blinks for ever does not count.
+    /// Waits until animations have ended; endless ones do not count.
     async fn rests(&self) {
         self.until("!document.getAnimations().some((a) => a.playState === 'running' && a.effect.getTiming().iterations === 1)")
             .await;
@@ -215,7 +219,7 @@ impl Browser {
     /// Clicks or taps in the middle of an element; fails if something covers it.
     pub(crate) async fn click(&self, selector: &str) {
         let element = self.element(selector).await;
-        // A drawer that is on its way is not under the finger yet.
+        // A moving drawer cannot be clicked yet.
         self.rests().await;
         self.post(&format!("element/{element}/click"), json!({})).await;
     }
@@ -226,7 +230,7 @@ impl Browser {
         self.post(&format!("element/{element}/value"), json!({ "text": text })).await;
     }
 
-    /// Presses keys one after the other, wherever the focus is.
+    /// Presses keys one after the other, at the current focus.
     pub(crate) async fn press(&self, keys: &str) {
         let strokes = keys.chars().flat_map(|key| [down(key), up(key)]).collect();
         self.strike(strokes).await;
@@ -242,7 +246,7 @@ impl Browser {
         self.post("actions", json!({ "actions": [keyboard] })).await;
     }
 
-    /// Makes the system ask for dark or light pages.
+    /// Sets the preferred colour scheme.
     pub(crate) async fn prefer(&self, colours: Colours) {
         let value = match colours {
             Colours::Light => "light",
@@ -252,7 +256,7 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
-    /// Keeps a picture of the window among the build's results, for people to look at. Gives where.
+    /// Stores a screenshot among the build results, for people. Returns its path.
     pub(crate) async fn picture(&self, name: &str) -> PathBuf {
         self.rests().await;
         let encoded = self.get("screenshot").await;
@@ -265,7 +269,7 @@ impl Browser {
         path
     }
 
-    /// What the browser complained of since it was last asked, each with its source.
+    /// The browser's log messages since the last call, each with its source.
     pub(crate) async fn complaints(&self) -> Vec<(String, String)> {
         let log = self.post("se/log", json!({ "type": "browser" })).await;
         let of = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
@@ -280,13 +284,13 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let group = i32::try_from(self.driver.id()).ok().and_then(Pid::from_raw).unwrap();
-        // It may have ended already, and a test that fails must not fail here a second time.
+        // It may have ended already, and a failing test must not fail here a second time.
         kill_process_group(group, Signal::KILL).ok();
         drop(self.driver.wait());
     }
 }
 
-/// Where the driver listens, in its own words.
+/// The port of the driver, from its output.
 fn driver_port(driver: &mut Child) -> u16 {
     let mut said = BufReader::new(driver.stdout.take().unwrap()).lines();
     let ready = said.find_map(|line| {
@@ -334,7 +338,7 @@ fn capabilities(profile: &Path, screen: Screen, language: &str) -> Value {
     } } })
 }
 
-/// What the driver answered, or what it found wrong.
+/// The driver's response, or its error.
 async fn read(sent: Result<reqwest::Response, reqwest::Error>) -> Result<Value, String> {
     let text = sent.map_err(|error| error.to_string())?.text().await.map_err(|error| error.to_string())?;
     let mut answer: Value = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))?;
@@ -353,7 +357,7 @@ fn up(key: char) -> Value {
     json!({ "type": "keyUp", "value": key })
 }
 
-/// Decodes what a driver sends: one line, with padding.
+/// Decodes a driver's base64: one line, with padding.
 fn base64(text: &str) -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);

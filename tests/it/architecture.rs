@@ -147,6 +147,7 @@ fn pure_modules_do_no_io() {
 
 /// Who touches files, and which. State under `.ship/` is the store's alone: others use the ports of `State`.
 const FILE_ACCESS: &[(&str, &str)] = &[
+    ("build.rs", "the sources of the page, at build time"),
     ("store/", "state under .ship/, and Agent.md by a reader that it is given"),
     ("files/", "files of the project by resolved paths; of .ship/ only the thread's own attachments"),
     ("tools/", "files of the project through files/; scratch folders of commands outside the project"),

@@ -20,6 +20,7 @@ mod fakes;
 mod feishu;
 mod http;
 mod model;
+mod page;
 mod platforms;
 mod qq;
 mod secrets;

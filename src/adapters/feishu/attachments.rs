@@ -41,15 +41,15 @@ pub(super) async fn fetch_files(
     downloads: &Downloads,
     files: &dyn FileStore,
     thread: &ThreadId,
-    heard: &InboundMessage,
+    inbound: &InboundMessage,
     language: Language,
 ) -> Fetched {
-    let tries = heard.content.resources.iter().enumerate().map(|(index, resource)| async move {
+    let tries = inbound.content.resources.iter().enumerate().map(|(index, resource)| async move {
         let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
         // The name stays the same however often the message arrives, and changes when the message is edited.
-        let before = name_before(&format!("{} {}", heard.message, resource.key), index);
+        let before = name_before(&format!("{} {}", inbound.message, resource.key), index);
         let stored = StoredFile::new(thread.clone(), &before, &name);
-        let outcome = downloads.fetch(|| fetch_one(api, files, &heard.message, resource, &stored)).await;
+        let outcome = downloads.fetch(|| fetch_one(api, files, &inbound.message, resource, &stored)).await;
         (name, stored, outcome)
     });
     let mut fetched = Fetched::default();
@@ -250,7 +250,7 @@ mod tests {
                     "content": "{\"image_key\":\"img_1\"}" },
             },
         });
-        let InboundEvent::InboundMessage(heard) = read_event(event, "ou_me") else { panic!() };
+        let InboundEvent::InboundMessage(inbound) = read_event(event, "ou_me") else { panic!() };
         let thread: ThreadId = "feishu:chat:oc_1".parse().unwrap();
         let before = name_before("om_1 img_1", 0);
         let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());
@@ -259,7 +259,7 @@ mod tests {
         // The server does not answer.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
         let downloads = Downloads::new(1, FETCH_WITHIN);
-        let fetched = fetch_files(&api, &downloads, &files, &thread, &heard, Language::En).await;
+        let fetched = fetch_files(&api, &downloads, &files, &thread, &inbound, Language::En).await;
         assert_eq!(fetched.troubles, [""; 0]);
         let found: Vec<_> =
             fetched.files.iter().map(|file| (file.media_type.as_str(), file.url.as_str())).collect();

@@ -49,8 +49,10 @@ impl InboundEvent {
     /// The dedupe key, the same for every redelivery.
     pub(super) fn key(&self) -> String {
         match self {
-            Self::InboundMessage(heard) if heard.edited => format!("{}/edit/{}", heard.message, heard.event),
-            Self::InboundMessage(heard) => heard.message.clone(),
+            Self::InboundMessage(inbound) if inbound.edited => {
+                format!("{}/edit/{}", inbound.message, inbound.event)
+            }
+            Self::InboundMessage(inbound) => inbound.message.clone(),
             Self::Recalled { message, .. } => format!("{message}/recall"),
             Self::Pressed(pressed) => pressed.event.clone(),
             Self::Nothing(what) => what.clone(),
@@ -172,15 +174,15 @@ pub(super) fn read_event(event: Value, me: &str) -> InboundEvent {
         return InboundEvent::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
-        "im.message.receive_v1" => heard(envelope, me, false),
-        "im.message.updated_v1" => heard(envelope, me, true),
+        "im.message.receive_v1" => read_message(envelope, me, false),
+        "im.message.updated_v1" => read_message(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
         other => InboundEvent::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn heard(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
+fn read_message(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
     let Envelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
         return InboundEvent::Nothing("a message that cannot be read".to_owned());
@@ -295,23 +297,25 @@ mod tests {
 
     fn read(event: Value) -> InboundMessage {
         match read_event(event, "ou_me") {
-            InboundEvent::InboundMessage(heard) => *heard,
+            InboundEvent::InboundMessage(inbound) => *inbound,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_message_tells_who_where_and_to_whom() {
-        let heard = read(message(json!({ "thread_id": "omt_1", "parent_id": "om_0" })));
+        let inbound = read(message(json!({ "thread_id": "omt_1", "parent_id": "om_0" })));
         assert_eq!(
-            (heard.message.as_str(), heard.chat.as_str(), heard.sender.as_str()),
+            (inbound.message.as_str(), inbound.chat.as_str(), inbound.sender.as_str()),
             ("om_1", "oc_1", "ou_ada")
         );
-        assert_eq!((heard.topic.as_deref(), heard.parent.as_deref()), (Some("omt_1"), Some("om_0")));
-        assert_eq!((heard.kind, heard.at.as_millis()), (ChatKind::Group, 1_700_000_000_123));
-        assert!(heard.mentions_me && heard.mentions_others && heard.sender_is_person && !heard.edited);
-        assert_eq!(heard.content.text, "hi @Bo");
-        assert_eq!(heard.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
+        assert_eq!((inbound.topic.as_deref(), inbound.parent.as_deref()), (Some("omt_1"), Some("om_0")));
+        assert_eq!((inbound.kind, inbound.at.as_millis()), (ChatKind::Group, 1_700_000_000_123));
+        assert!(
+            inbound.mentions_me && inbound.mentions_others && inbound.sender_is_person && !inbound.edited
+        );
+        assert_eq!(inbound.content.text, "hi @Bo");
+        assert_eq!(inbound.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
         let direct = read(message(json!({ "chat_type": "p2p", "thread_id": "", "mentions": null })));
         assert_eq!((direct.kind, direct.topic, direct.mentions_me), (ChatKind::Direct, None, false));
     }
@@ -323,13 +327,13 @@ mod tests {
                 "mentioned_type": kind }] }))
         };
         for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
-            let InboundEvent::InboundMessage(heard) = read_event(mentioning(kind.clone()), "") else {
+            let InboundEvent::InboundMessage(inbound) = read_event(mentioning(kind.clone()), "") else {
                 panic!()
             };
-            assert_eq!(heard.mentions_me, mine, "{kind}");
+            assert_eq!(inbound.mentions_me, mine, "{kind}");
         }
-        let InboundEvent::InboundMessage(heard) = read_event(message(json!({})), "") else { panic!() };
-        assert!(!heard.mentions_me, "one of several, and nobody says which is a bot");
+        let InboundEvent::InboundMessage(inbound) = read_event(message(json!({})), "") else { panic!() };
+        assert!(!inbound.mentions_me, "one of several, and nobody says which is a bot");
     }
 
     #[test]
@@ -338,9 +342,9 @@ mod tests {
             json!({ "content": { "text": "hi" }, "mentions": [{ "key": "@_user_1", "id": "ou_me" }] }),
         );
         event["event"]["sender"] = json!({ "sender_id": { "open_id": "ou_ada" } });
-        let heard = read(event);
-        assert!(heard.mentions_me && heard.sender_is_person);
-        assert_eq!(heard.content.text, "hi");
+        let inbound = read(event);
+        assert!(inbound.mentions_me && inbound.sender_is_person);
+        assert_eq!(inbound.content.text, "hi");
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Intake {
     async fn handle(&self, event: Value, happened: InboundEvent, place: Option<Position>) -> Outcome {
         let key = happened.key();
         let done = match happened {
-            InboundEvent::InboundMessage(heard) => self.heard(event, key, *heard, place).await,
+            InboundEvent::InboundMessage(inbound) => self.handle_message(event, key, *inbound, place).await,
             InboundEvent::Recalled { ref chat, .. } => {
                 let place = place.unwrap_or_else(|| self.backlog.enter(chat, Speed::Quick));
                 self.pass_on(key, QueuedEvent::of(event), happened, place).await
@@ -114,58 +114,58 @@ impl Intake {
         })
     }
 
-    async fn heard(
+    async fn handle_message(
         &self,
         event: Value,
         key: String,
-        heard: InboundMessage,
+        inbound: InboundMessage,
         mut place: Option<Position>,
     ) -> Result<Outcome, Trouble> {
-        if !heard.sender_is_person {
+        if !inbound.sender_is_person {
             return Ok(Outcome::Taken);
         }
-        let author = self.author(&heard.sender)?;
+        let author = self.author(&inbound.sender)?;
         let now = self.parts.clock.now();
-        match self.gate.admit(&author, &heard.chat, heard.kind, now).await? {
+        match self.gate.admit(&author, &inbound.chat, inbound.kind, now).await? {
             Admission::Welcome => {}
             Admission::Closed => return Ok(Outcome::Taken),
             Admission::Pair(knock) => {
-                self.answer_knock(&heard, knock).await;
+                self.answer_knock(&inbound, knock).await;
                 return Ok(Outcome::Taken);
             }
         }
-        self.notes.learn_chat(&heard.chat, heard.kind).await?;
-        if let Some(topic) = &heard.topic {
-            self.notes.learn_topic(topic, &heard.message).await?;
+        self.notes.learn_chat(&inbound.chat, inbound.kind).await?;
+        if let Some(topic) = &inbound.topic {
+            self.notes.learn_topic(topic, &inbound.message).await?;
         }
-        let thread = self.thread(&heard)?;
+        let thread = self.thread(&inbound)?;
         let ends =
-            order_of(&heard).is_some_and(|order| matches!(order.command, Command::Stop | Command::New));
+            order_of(&inbound).is_some_and(|order| matches!(order.command, Command::Stop | Command::New));
         let (author, parent) = tokio::join!(
-            self.admins.vouched(author, &heard.sender, &heard.chat, heard.kind, ends),
-            self.parent(&heard)
+            self.admins.vouched(author, &inbound.sender, &inbound.chat, inbound.kind, ends),
+            self.parent(&inbound)
         );
         // Whether the message is for the agent depends on the messages before it. Behind a slow one that cannot be
         // awaited.
         if let Some(place) = place.as_mut().filter(|place| place.speed() == Speed::Quick) {
             place.reach().await;
         }
-        let hearing = self.hearing(&heard, &thread, &author, parent.as_ref());
-        let letter = QueuedEvent {
+        let hearing = self.hearing(&inbound, &thread, &author, parent.as_ref());
+        let queued = QueuedEvent {
             event,
             context_only: hearing == Addressed::Overhear,
             admin: author.role == AuthorRole::Admin,
             quoted: parent.map(|parent| self.pointed(parent)),
         };
-        let happened = InboundEvent::InboundMessage(Box::new(heard));
+        let happened = InboundEvent::InboundMessage(Box::new(inbound));
         match place {
             // A command that is not for the agent is an ordinary message.
             None if hearing == Addressed::Overhear => {
                 let place = self.backlog.enter(thread.as_str(), Speed::Quick);
-                self.pass_on(key, letter, happened, place).await
+                self.pass_on(key, queued, happened, place).await
             }
-            None => self.now(letter, happened, None).await,
-            Some(place) => self.pass_on(key, letter, happened, place).await,
+            None => self.now(queued, happened, None).await,
+            Some(place) => self.pass_on(key, queued, happened, place).await,
         }
     }
 
@@ -173,14 +173,14 @@ impl Intake {
     async fn pass_on(
         &self,
         key: String,
-        letter: QueuedEvent,
+        queued: QueuedEvent,
         happened: InboundEvent,
         mut place: Position,
     ) -> Result<Outcome, Trouble> {
         match place.speed() {
-            Speed::Quick => self.now(letter, happened, Some(&mut place)).await,
+            Speed::Quick => self.now(queued, happened, Some(&mut place)).await,
             Speed::Slow => {
-                self.backlog.accept(&key, letter.into_value(), place).await?;
+                self.backlog.accept(&key, queued.into_value(), place).await?;
                 Ok(Outcome::Taken)
             }
         }
@@ -188,11 +188,11 @@ impl Intake {
 
     async fn now(
         &self,
-        letter: QueuedEvent,
+        queued: QueuedEvent,
         happened: InboundEvent,
         place: Option<&mut Position>,
     ) -> Result<Outcome, Trouble> {
-        Ok(match self.deliver(letter, happened, place).await? {
+        Ok(match self.deliver(queued, happened, place).await? {
             Finished::Done => Outcome::Taken,
             Finished::Again(why) => {
                 tracing::warn!(why, "message not accepted, redelivery requested");
@@ -203,28 +203,28 @@ impl Intake {
 
     fn hearing(
         &self,
-        heard: &InboundMessage,
+        inbound: &InboundMessage,
         thread: &ThreadId,
         author: &Author,
         parent: Option<&PastMessage>,
     ) -> Addressed {
         let replies_to_me = parent.is_some_and(|parent| parent.sender == self.app_id);
         // In a topic every message is a reply to its first one.
-        let replies_to_another = heard.topic.is_none() && parent.is_some() && !replies_to_me;
+        let replies_to_another = inbound.topic.is_none() && parent.is_some() && !replies_to_me;
         let facts = Facts {
-            mentions_me: heard.mentions_me,
+            mentions_me: inbound.mentions_me,
             replies_to_me,
-            commands_me: order_of(heard).is_some() && !heard.mentions_others,
-            turns_to_another: !heard.mentions_me && (heard.mentions_others || replies_to_another),
+            commands_me: order_of(inbound).is_some() && !inbound.mentions_others,
+            turns_to_another: !inbound.mentions_me && (inbound.mentions_others || replies_to_another),
         };
         let mut attention = self.attention.lock().unwrap_or_else(PoisonError::into_inner);
-        attention.hear(thread, &author.id, heard.kind, facts, self.parts.clock.now())
+        attention.hear(thread, &author.id, inbound.kind, facts, self.parts.clock.now())
     }
 
     /// The message that this one replies to; `None` where there is none, or the platform does not answer in time. A
     /// command is understood without it.
-    async fn parent(&self, heard: &InboundMessage) -> Option<PastMessage> {
-        let parent = heard.parent.as_ref().filter(|_| order_of(heard).is_none())?;
+    async fn parent(&self, inbound: &InboundMessage) -> Option<PastMessage> {
+        let parent = inbound.parent.as_ref().filter(|_| order_of(inbound).is_none())?;
         let messages = tokio::time::timeout(LOOK_WITHIN, self.api.message(parent)).await.ok()?.ok()?;
         messages.into_iter().next()
     }
@@ -237,23 +237,23 @@ impl Intake {
         }
     }
 
-    async fn answer_knock(&self, heard: &InboundMessage, knock: PairingRequest) {
+    async fn answer_knock(&self, inbound: &InboundMessage, knock: PairingRequest) {
         let PairingRequest::Code { code, expires, fresh: true } = knock else { return };
         let minutes = expires.millis_since(self.parts.clock.now()) / 60_000;
-        let language = self.parts.language_for(&heard.content.text);
-        self.tell(heard, &Phrase::Pair { code, minutes: minutes.max(1) }.say(language)).await;
+        let language = self.parts.language_for(&inbound.content.text);
+        self.tell(inbound, &Phrase::Pair { code, minutes: minutes.max(1) }.say(language)).await;
     }
 
     /// Sends a notice to the author, outside the conversation. It may get lost.
-    pub(super) async fn tell(&self, heard: &InboundMessage, words: &str) {
-        let target = match heard.kind {
-            ChatKind::Direct => Target::Chat(heard.chat.clone()),
+    pub(super) async fn tell(&self, inbound: &InboundMessage, words: &str) {
+        let target = match inbound.kind {
+            ChatKind::Direct => Target::Chat(inbound.chat.clone()),
             ChatKind::Group => Target::Reply {
-                message: heard.message.clone(),
-                topic: if heard.topic.is_some() { InTopic::Yes } else { InTopic::No },
+                message: inbound.message.clone(),
+                topic: if inbound.topic.is_some() { InTopic::Yes } else { InTopic::No },
             },
         };
-        let uuid = super::delivery::uuid(&heard.message, "tell");
+        let uuid = super::delivery::uuid(&inbound.message, "tell");
         let notice = Outgoing::text(words);
         let send = self.api.send(&target, &notice, &uuid);
         if let Ok(Err(error)) = tokio::time::timeout(TELL_WITHIN, send).await {
@@ -265,13 +265,13 @@ impl Intake {
         Ok(Author { id: AuthorId::new(&self.platform, open_id)?, name: None, role: AuthorRole::Person })
     }
 
-    pub(super) fn thread(&self, heard: &InboundMessage) -> Result<ThreadId, BadId> {
-        let thread = match &heard.topic {
-            Some(topic) => ThreadId::of_topic(&self.platform, &heard.chat, topic)?,
-            None => ThreadId::of_chat(&self.platform, &heard.chat)?,
+    pub(super) fn thread(&self, inbound: &InboundMessage) -> Result<ThreadId, BadId> {
+        let thread = match &inbound.topic {
+            Some(topic) => ThreadId::of_topic(&self.platform, &inbound.chat, topic)?,
+            None => ThreadId::of_chat(&self.platform, &inbound.chat)?,
         };
-        if self.threading == Threading::PerUser && heard.kind == ChatKind::Group {
-            thread.for_user(&heard.sender)
+        if self.threading == Threading::PerUser && inbound.kind == ChatKind::Group {
+            thread.for_user(&inbound.sender)
         } else {
             Ok(thread)
         }
@@ -280,13 +280,13 @@ impl Intake {
     /// The order key of an event, and how long it takes.
     fn line_of(&self, happened: &InboundEvent) -> Option<(String, Speed)> {
         match happened {
-            InboundEvent::InboundMessage(heard) => {
-                let line = self.note_line(heard);
-                match order_of(heard) {
+            InboundEvent::InboundMessage(inbound) => {
+                let line = self.note_line(inbound);
+                match order_of(inbound) {
                     // `/new` separates two conversations, so it keeps its position.
                     Some(order) if order.command == Command::New => Some((line, Speed::Quick)),
                     Some(_) => None,
-                    None if heard.content.resources.is_empty() && !heard.content.bundle => {
+                    None if inbound.content.resources.is_empty() && !inbound.content.bundle => {
                         Some((line, Speed::Quick))
                     }
                     None => Some((line, Speed::Slow)),
@@ -303,20 +303,20 @@ impl Intake {
     }
 
     /// Records the order key of a message: its thread, so that no topic waits for the files of another.
-    pub(super) fn note_line(&self, heard: &InboundMessage) -> String {
+    pub(super) fn note_line(&self, inbound: &InboundMessage) -> String {
         let line =
-            self.thread(heard).map_or_else(|_| heard.chat.clone(), |thread| thread.as_str().to_owned());
+            self.thread(inbound).map_or_else(|_| inbound.chat.clone(), |thread| thread.as_str().to_owned());
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() >= LINES {
             lines.pop_front();
         }
-        lines.push_back((heard.message.clone(), line.clone()));
+        lines.push_back((inbound.message.clone(), line.clone()));
         line
     }
 }
 
 /// The command in a message, if it is one.
-pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
-    CommandInvocation::parse(&heard.content.text)
-        .filter(|_| !heard.edited && heard.content.marked_up.is_none())
+pub(super) fn order_of(inbound: &InboundMessage) -> Option<CommandInvocation> {
+    CommandInvocation::parse(&inbound.content.text)
+        .filter(|_| !inbound.edited && inbound.content.marked_up.is_none())
 }

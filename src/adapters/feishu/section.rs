@@ -84,7 +84,7 @@ impl FeishuSection {
         needed.into_iter().filter(|(_, there)| !there).map(|(key, _)| key).collect()
     }
 
-    /// What the adapter is told.
+    /// The options of the adapter.
     pub(super) fn options(&self, guests: AllowList, admins_decide: bool) -> FeishuOptions {
         FeishuOptions {
             app_id: self.app_id.clone(),

@@ -59,16 +59,16 @@ impl QueuedEvent {
 impl Finish for Intake {
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
-            let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
+            let Ok(queued) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
                 tracing::error!("stored event not readable");
                 return Finished::Done;
             };
-            let happened = read_event(letter.event.clone(), &self.me.open_id);
-            if let InboundEvent::InboundMessage(heard) = &happened {
+            let happened = read_event(queued.event.clone(), &self.me.open_id);
+            if let InboundEvent::InboundMessage(inbound) = &happened {
                 // The event may have been accepted by an earlier process.
-                self.note_line(heard);
+                self.note_line(inbound);
             }
-            let delivered = self.deliver(letter, happened, Some(place)).await;
+            let delivered = self.deliver(queued, happened, Some(place)).await;
             delivered.unwrap_or_else(|trouble| match trouble {
                 Trouble::Store(_) | Trouble::Unaccepted(_) => Finished::Again(trouble.to_string()),
                 Trouble::Id(_) => Finished::Done,
@@ -81,12 +81,12 @@ impl Intake {
     /// Resolves an event and submits it, in order where it has a position.
     pub(super) async fn deliver(
         &self,
-        letter: QueuedEvent,
+        queued: QueuedEvent,
         happened: InboundEvent,
         place: Option<&mut Position>,
     ) -> Result<Finished, Trouble> {
         match happened {
-            InboundEvent::InboundMessage(heard) => self.hand_over(letter, &heard, place).await,
+            InboundEvent::InboundMessage(inbound) => self.hand_over(queued, &inbound, place).await,
             InboundEvent::Recalled { message, .. } => Ok(self.take_back(&message, place).await),
             InboundEvent::Pressed(_) | InboundEvent::Nothing(_) => Ok(Finished::Done),
         }
@@ -94,28 +94,28 @@ impl Intake {
 
     async fn hand_over(
         &self,
-        letter: QueuedEvent,
-        heard: &InboundMessage,
+        queued: QueuedEvent,
+        inbound: &InboundMessage,
         place: Option<&mut Position>,
     ) -> Result<Finished, Trouble> {
-        let thread = self.thread(heard)?;
-        let mut author = self.author(&heard.sender)?;
-        if letter.admin {
+        let thread = self.thread(inbound)?;
+        let mut author = self.author(&inbound.sender)?;
+        if queued.admin {
             author.role = AuthorRole::Admin;
         }
-        let kind = match order_of(heard) {
-            Some(order) if !letter.context_only => IngressKind::Command(order),
+        let kind = match order_of(inbound) {
+            Some(order) if !queued.context_only => IngressKind::Command(order),
             _ => {
-                let said = self.said(letter, heard, &thread).await;
-                if heard.edited { IngressKind::Edited(said) } else { IngressKind::Said(said) }
+                let said = self.said(queued, inbound, &thread).await;
+                if inbound.edited { IngressKind::Edited(said) } else { IngressKind::Said(said) }
             }
         };
         let event = IngressEvent {
-            message: message_id(&heard.message)?,
-            platform_message: heard.message.clone(),
+            message: message_id(&inbound.message)?,
+            platform_message: inbound.message.clone(),
             // A message without a time counts as written now.
-            at: if heard.at.as_millis() > 0 { heard.at } else { self.parts.clock.now() },
-            chat: heard.kind,
+            at: if inbound.at.as_millis() > 0 { inbound.at } else { self.parts.clock.now() },
+            chat: inbound.kind,
             kind,
             thread,
             author,
@@ -125,48 +125,49 @@ impl Intake {
         }
         self.remember(&event);
         let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
-        let language = self.parts.language_for(&heard.content.text);
+        let language = self.parts.language_for(&inbound.content.text);
         Ok(match submit(&self.door, event, language).await {
             Submitted::Kept => {
                 if asks {
-                    self.seen.tell(&heard.message);
+                    self.seen.tell(&inbound.message);
                 }
                 Finished::Done
             }
             Submitted::Tell(words) => {
-                self.tell(heard, &words).await;
+                self.tell(inbound, &words).await;
                 Finished::Done
             }
             Submitted::Later(why) => Finished::Again(why),
         })
     }
 
-    async fn said(&self, letter: QueuedEvent, heard: &InboundMessage, thread: &ThreadId) -> Said {
-        let mut words = vec![heard.content.text.clone()];
-        if heard.content.bundle {
-            words = vec![self.bundle(&heard.message).await.unwrap_or_else(|| heard.content.text.clone())];
+    async fn said(&self, queued: QueuedEvent, inbound: &InboundMessage, thread: &ThreadId) -> Said {
+        let mut words = vec![inbound.content.text.clone()];
+        if inbound.content.bundle {
+            words = vec![self.bundle(&inbound.message).await.unwrap_or_else(|| inbound.content.text.clone())];
         }
         let mut files = Vec::new();
-        if letter.context_only {
-            words
-                .extend(heard.content.resources.iter().map(|file| format!("[{}]", file.kind.default_name())));
-        } else if !heard.content.resources.is_empty() {
-            let language = self.parts.language_for(&heard.content.text);
+        if queued.context_only {
+            words.extend(
+                inbound.content.resources.iter().map(|file| format!("[{}]", file.kind.default_name())),
+            );
+        } else if !inbound.content.resources.is_empty() {
+            let language = self.parts.language_for(&inbound.content.text);
             let root = &*self.parts.files;
-            let fetched = fetch_files(&self.api, &self.downloads, root, thread, heard, language).await;
+            let fetched = fetch_files(&self.api, &self.downloads, root, thread, inbound, language).await;
             files = fetched.files;
             words.extend(fetched.troubles);
         }
         words.retain(|words| !words.is_empty());
-        let quoted = letter.quoted.map(|pointed| Quoted {
+        let quoted = queued.quoted.map(|pointed| Quoted {
             platform_message: pointed.message,
             author: pointed.author,
             text: pointed.text,
         });
         // Text with an addition is never read as a decision.
-        let marked_up = heard.content.marked_up.clone().filter(|_| words.len() == 1);
+        let marked_up = inbound.content.marked_up.clone().filter(|_| words.len() == 1);
         let text = words.join("\n");
-        Said { text, files, context_only: letter.context_only, quoted, marked_up, ..Said::default() }
+        Said { text, files, context_only: queued.context_only, quoted, marked_up, ..Said::default() }
     }
 
     /// The messages of a bundle, one per line.

@@ -136,24 +136,24 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 /// The requests accepted before: a replay has no effect.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
-    heard: BTreeMap<String, Timestamp>,
+    accepted: BTreeMap<String, Timestamp>,
 }
 
 impl Replays {
     /// Whether this request was accepted before.
     pub(super) fn knows(&self, nonce: &str) -> bool {
-        self.heard.contains_key(nonce)
+        self.accepted.contains_key(nonce)
     }
 
     /// Remembers an accepted request for as long as its timestamp is valid.
     pub(super) fn remember(&mut self, nonce: String, now: Timestamp) {
-        if self.heard.len() >= MOST_NONCES {
+        if self.accepted.len() >= MOST_NONCES {
             // Older requests are refused by their timestamp.
             let fresh = |at: &Timestamp| now.as_millis().saturating_sub(at.as_millis()) <= 2 * WINDOW_MS;
-            self.heard.retain(|_, at| fresh(at));
+            self.accepted.retain(|_, at| fresh(at));
         }
-        if self.heard.len() < MOST_NONCES {
-            self.heard.insert(nonce, now);
+        if self.accepted.len() < MOST_NONCES {
+            self.accepted.insert(nonce, now);
         }
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         for number in 0..2 * MOST_NONCES {
             replays.remember(number.to_string(), NOW);
         }
-        assert_eq!(replays.heard.len(), MOST_NONCES);
+        assert_eq!(replays.accepted.len(), MOST_NONCES);
         replays.remember("later".into(), NOW.plus_millis(11 * 60 * 1000));
         assert!(replays.knows("later") && !replays.knows("a"));
     }

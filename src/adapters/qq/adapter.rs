@@ -56,7 +56,7 @@ pub struct QqAdapter {
     /// The handle of the threads, while the adapter runs.
     door: watch::Sender<Option<ThreadsHandle>>,
     /// Runs the reply budget actor for as long as the adapter lives.
-    _desk: JoinSet<()>,
+    _budget_task: JoinSet<()>,
 }
 
 impl QqAdapter {
@@ -70,9 +70,9 @@ impl QqAdapter {
         };
         let tokens = Arc::new(Tokens::new(http.clone(), credentials, Arc::clone(&parts.clock)));
         let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
-        let (budget, desk_work) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
-        let mut desk = JoinSet::new();
-        desk.spawn(desk_work);
+        let (budget, budget_actor) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
+        let mut budget_task = JoinSet::new();
+        budget_task.spawn(budget_actor);
         let sender = Arc::new(Sender {
             api: api.clone(),
             budget,
@@ -98,7 +98,7 @@ impl QqAdapter {
             screen_task: TaskSlot::new(screen_task),
             backlog_task: TaskSlot::new(backlog_task),
             door: watch::Sender::new(None),
-            _desk: desk,
+            _budget_task: budget_task,
         }
     }
 

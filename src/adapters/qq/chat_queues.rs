@@ -16,13 +16,13 @@ struct Job<T> {
 /// The queues, by order key. Dropping them cancels all jobs.
 pub(super) struct ChatQueues<T> {
     running: JoinSet<()>,
-    lane_of: HashMap<Id, (String, T)>,
+    order_keys: HashMap<Id, (String, T)>,
     waiting: HashMap<String, VecDeque<Job<T>>>,
 }
 
 impl<T> Default for ChatQueues<T> {
     fn default() -> Self {
-        Self { running: JoinSet::new(), lane_of: HashMap::new(), waiting: HashMap::new() }
+        Self { running: JoinSet::new(), order_keys: HashMap::new(), waiting: HashMap::new() }
     }
 }
 
@@ -34,13 +34,13 @@ impl<T> std::fmt::Debug for ChatQueues<T> {
 
 impl<T> ChatQueues<T> {
     /// Appends a job to the queue of an order key.
-    pub(super) fn push(&mut self, lane: String, label: T, work: BoxFuture<'static, ()>) {
+    pub(super) fn push(&mut self, order_key: String, label: T, work: BoxFuture<'static, ()>) {
         let job = Job { label, work };
-        match self.waiting.get_mut(&lane) {
+        match self.waiting.get_mut(&order_key) {
             Some(queue) => queue.push_back(job),
             None => {
-                self.waiting.insert(lane.clone(), VecDeque::new());
-                self.start(lane, job);
+                self.waiting.insert(order_key.clone(), VecDeque::new());
+                self.start(order_key, job);
             }
         }
     }
@@ -56,11 +56,11 @@ impl<T> ChatQueues<T> {
                     error.id()
                 }
             };
-            let Some((lane, label)) = self.lane_of.remove(&id) else { continue };
-            match self.waiting.get_mut(&lane).and_then(VecDeque::pop_front) {
-                Some(job) => self.start(lane, job),
+            let Some((order_key, label)) = self.order_keys.remove(&id) else { continue };
+            match self.waiting.get_mut(&order_key).and_then(VecDeque::pop_front) {
+                Some(job) => self.start(order_key, job),
                 None => {
-                    self.waiting.remove(&lane);
+                    self.waiting.remove(&order_key);
                 }
             }
             return label;
@@ -68,12 +68,12 @@ impl<T> ChatQueues<T> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lane_of.is_empty()
+        self.order_keys.is_empty()
     }
 
-    fn start(&mut self, lane: String, job: Job<T>) {
+    fn start(&mut self, order_key: String, job: Job<T>) {
         let id = self.running.spawn(job.work).id();
-        self.lane_of.insert(id, (lane, job.label));
+        self.order_keys.insert(id, (order_key, job.label));
     }
 }
 

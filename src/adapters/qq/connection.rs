@@ -65,7 +65,7 @@ pub(super) struct Connection {
 #[derive(Default)]
 struct State {
     mark: Option<Mark>,
-    lanes: ChatQueues<Label>,
+    queues: ChatQueues<Label>,
     intents: usize,
     /// How many connections in a row failed or did not last.
     failures: usize,
@@ -99,7 +99,7 @@ impl Connection {
             }
         }
         // The socket is dropped without a close frame: an orderly close ends the session as well.
-        if !state.lanes.is_empty() {
+        if !state.queues.is_empty() {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Connection {
                     Err(code) => return (after_close(code), close_words(code)),
                 },
                 () = tick(&mut beats), if beats.is_some() => vec![gateway.beat(accepted(state))],
-                label = state.lanes.next() => {
+                label = state.queues.next() => {
                     self.settle(&label, state).await;
                     continue;
                 }
@@ -225,14 +225,14 @@ impl Connection {
         let Some(mark) = state.mark.as_mut() else { return };
         mark.take(seq);
         let event = Event::new(dispatch, mark.session.me.as_deref());
-        let lane = match &event.happening {
+        let order_key = match &event.happening {
             // `/new` separates two conversations, so it keeps its position.
-            InboundEvent::Said(heard)
-                if order_of(heard).is_some_and(|order| order.command != Command::New) =>
+            InboundEvent::Said(inbound)
+                if order_of(inbound).is_some_and(|order| order.command != Command::New) =>
             {
-                format!("orders {}", heard.chat)
+                format!("orders {}", inbound.chat)
             }
-            InboundEvent::Said(heard) => format!("chat {}", heard.chat),
+            InboundEvent::Said(inbound) => format!("chat {}", inbound.chat),
             InboundEvent::Pressed(press) => format!("press {}", press.interaction),
             InboundEvent::Relation { .. } | InboundEvent::Nothing => format!("event {seq}"),
         };
@@ -246,7 +246,7 @@ impl Connection {
                 tokio::time::sleep(Duration::from_secs(wait)).await;
             }
         };
-        state.lanes.push(lane, label, Box::pin(work));
+        state.queues.push(order_key, label, Box::pin(work));
     }
 
     /// Records that an event is stored.
@@ -260,7 +260,7 @@ impl Connection {
     /// Waits, and records the jobs that finish meanwhile.
     async fn wait(&self, state: &mut State, wait: Duration) {
         let end = Instant::now() + wait;
-        while let Ok(label) = tokio::time::timeout_at(end, state.lanes.next()).await {
+        while let Ok(label) = tokio::time::timeout_at(end, state.queues.next()).await {
             self.settle(&label, state).await;
         }
     }

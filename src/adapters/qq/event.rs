@@ -82,7 +82,7 @@ pub(super) struct Press {
 /// Parses a dispatch. `me` is the bot's own id, if known.
 pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
     let body = &dispatch.body;
-    let heard = match dispatch.name.as_str() {
+    let inbound = match dispatch.name.as_str() {
         "C2C_MESSAGE_CREATE" => c2c(body),
         "GROUP_AT_MESSAGE_CREATE" => group(body, true),
         "GROUP_MESSAGE_CREATE" => group(body, is_mentioned(body)),
@@ -103,7 +103,7 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
         }
         _ => return InboundEvent::Nothing,
     };
-    heard.map_or(InboundEvent::Nothing, |heard| InboundEvent::Said(Box::new(heard)))
+    inbound.map_or(InboundEvent::Nothing, |inbound| InboundEvent::Said(Box::new(inbound)))
 }
 
 fn relation(dispatch: &Dispatch, key: &str) -> InboundEvent {
@@ -114,33 +114,33 @@ fn relation(dispatch: &Dispatch, key: &str) -> InboundEvent {
 fn c2c(body: &Value) -> Option<InboundMessage> {
     let author = &body["author"];
     let user = text(author, "user_openid").or_else(|| text(author, "id"))?;
-    let mut heard = heard(body, Scene::C2c, user.clone(), user)?;
-    heard.text = clean(&heard.text);
-    heard.addressed = true;
-    Some(heard)
+    let mut inbound = read_message(body, Scene::C2c, user.clone(), user)?;
+    inbound.text = clean(&inbound.text);
+    inbound.addressed = true;
+    Some(inbound)
 }
 
 fn group(body: &Value, addressed: bool) -> Option<InboundMessage> {
     let author = &body["author"];
     let user = text(author, "member_openid").or_else(|| text(author, "id"))?;
-    let mut heard = heard(body, Scene::Group, text(body, "group_openid")?, user)?;
-    heard.text = clean(&heard.text);
-    heard.addressed = addressed;
-    Some(heard)
+    let mut inbound = read_message(body, Scene::Group, text(body, "group_openid")?, user)?;
+    inbound.text = clean(&inbound.text);
+    inbound.addressed = addressed;
+    Some(inbound)
 }
 
 fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<InboundMessage> {
     let user = text(&body["author"], "id")?;
-    let mut heard = heard(body, scene, text(body, key)?, user)?;
+    let mut inbound = read_message(body, scene, text(body, key)?, user)?;
     let mentioned = list(body, "mentions").iter().filter(|one| one["bot"] == true);
     let bots: Vec<String> = mentioned.filter_map(|one| text(one, "id")).collect();
     let own = me.map(|me| vec![me.to_owned()]).unwrap_or(bots);
-    heard.text = clean(&without_mentions(&heard.text, &own));
-    heard.addressed = addressed;
-    Some(heard)
+    inbound.text = clean(&without_mentions(&inbound.text, &own));
+    inbound.addressed = addressed;
+    Some(inbound)
 }
 
-fn heard(body: &Value, scene: Scene, chat: String, user: String) -> Option<InboundMessage> {
+fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Option<InboundMessage> {
     let said = text(body, "content").unwrap_or_default();
     let found: Vec<&Value> = list(body, "attachments").iter().collect();
     // The platform's transcript of a voice message counts as its text.

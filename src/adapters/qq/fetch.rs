@@ -34,11 +34,11 @@ impl Fetcher {
     pub(super) async fn fetch(
         &self,
         thread: &ThreadId,
-        heard: &InboundMessage,
+        inbound: &InboundMessage,
         language: Language,
     ) -> (Vec<InboundFile>, Vec<String>) {
-        let tries = heard.attachments.iter().take(MOST).enumerate().map(|(index, one)| async move {
-            let file = StoredFile::new(thread.clone(), &name_before(&heard.id, index), &one.name);
+        let tries = inbound.attachments.iter().take(MOST).enumerate().map(|(index, one)| async move {
+            let file = StoredFile::new(thread.clone(), &name_before(&inbound.id, index), &one.name);
             let outcome = self.downloads.fetch(|| self.fetch_one(&file, one)).await;
             (one, file, outcome)
         });
@@ -99,12 +99,12 @@ mod tests {
         let body = json!({ "id": "m1", "content": "look", "author": { "user_openid": "U1" }, "attachments": [
             { "content_type": "file", "filename": "a.txt", "url": "http://127.0.0.1:1/a.txt", "size": 2 }] });
         let dispatch = Dispatch { name: "C2C_MESSAGE_CREATE".to_owned(), event_id: None, body };
-        let InboundEvent::Said(heard) = read(&dispatch, None) else { panic!() };
+        let InboundEvent::Said(inbound) = read(&dispatch, None) else { panic!() };
         let thread: ThreadId = "qq:chat:U1".parse().unwrap();
         let stored = StoredFile::new(thread.clone(), &name_before("m1", 0), "a.txt");
         keep(&*kept, &stored, futures_util::stream::iter([Ok::<_, String>("ab")]), 9).await.unwrap();
         let fetcher = Fetcher::new(reqwest::Client::new(), kept);
-        let (files, lost) = fetcher.fetch(&thread, &heard, Language::En).await;
+        let (files, lost) = fetcher.fetch(&thread, &inbound, Language::En).await;
         assert_eq!((files.len(), lost.len()), (1, 0), "{lost:?}");
     }
 }

@@ -91,7 +91,7 @@ impl Intake {
     /// Handles one event. Idempotent.
     pub(super) async fn take(&self, door: &ThreadsHandle, event: &Event) -> Taken {
         match &event.happening {
-            InboundEvent::Said(heard) => self.said(door, event, heard).await,
+            InboundEvent::Said(inbound) => self.said(door, event, inbound).await,
             InboundEvent::Pressed(press) => self.pressed(door, press).await,
             InboundEvent::Relation { name, chat } => {
                 tracing::info!(event = name, chat, "bot relation changed");
@@ -101,51 +101,52 @@ impl Intake {
         }
     }
 
-    async fn said(&self, door: &ThreadsHandle, event: &Event, heard: &InboundMessage) -> Taken {
-        if heard.from_bot {
+    async fn said(&self, door: &ThreadsHandle, event: &Event, inbound: &InboundMessage) -> Taken {
+        if inbound.from_bot {
             return Taken::Safe;
         }
         let now = self.parts.clock.now();
-        let (Ok(thread), Ok(author)) = (self.thread_of(heard), self.author(&heard.user, heard.name.clone()))
+        let (Ok(thread), Ok(author)) =
+            (self.thread_of(inbound), self.author(&inbound.user, inbound.name.clone()))
         else {
-            tracing::warn!(id = heard.id, "message without valid ids ignored");
+            tracing::warn!(id = inbound.id, "message without valid ids ignored");
             return Taken::Safe;
         };
-        let admission = match self.gate.admit(&author, &heard.chat, heard.scene.kind(), now).await {
+        let admission = match self.gate.admit(&author, &inbound.chat, inbound.scene.kind(), now).await {
             Ok(admission) => admission,
             Err(error) => return Taken::Again(error.to_string()),
         };
-        let at = moment(heard.at, now);
+        let at = moment(inbound.at, now);
         match admission {
             Admission::Welcome => {}
             Admission::Pair(PairingRequest::Code { code, expires, fresh: true }) => {
-                self.sender.budget.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
+                self.sender.budget.heard(&thread, inbound.scene, Key::Message(inbound.id.clone()), at).await;
                 let minutes = expires.millis_since(now).div_ceil(60_000);
-                let words = Phrase::Pair { code, minutes }.say(self.parts.language_for(&heard.text));
-                self.sender.tell(&thread, &heard.id, &words, Weight::Needed).await;
+                let words = Phrase::Pair { code, minutes }.say(self.parts.language_for(&inbound.text));
+                self.sender.tell(&thread, &inbound.id, &words, Weight::Needed).await;
                 return Taken::Safe;
             }
             Admission::Pair(_) | Admission::Closed => return Taken::Safe,
         }
-        self.sender.budget.heard(&thread, heard.scene, Key::Message(heard.id.clone()), at).await;
-        self.admins.learn(&heard.chat, &heard.user, heard.admin);
-        let context_only = self.hears(&thread, &author.id, heard, now) == Addressed::Overhear;
-        let letter = QueuedEvent {
+        self.sender.budget.heard(&thread, inbound.scene, Key::Message(inbound.id.clone()), at).await;
+        self.admins.learn(&inbound.chat, &inbound.user, inbound.admin);
+        let context_only = self.hears(&thread, &author.id, inbound, now) == Addressed::Overhear;
+        let queued = QueuedEvent {
             dispatch: event.dispatch.clone(),
             me: event.me.clone(),
             context_only,
-            admin: heard.admin == Some(true),
+            admin: inbound.admin == Some(true),
         };
-        match order_of(heard).filter(|_| !context_only) {
+        match order_of(inbound).filter(|_| !context_only) {
             // `/new` separates two conversations, so it keeps its position; other commands wait for no message.
-            Some(order) if order.command != Command::New => self.now(door, letter, heard, None).await,
+            Some(order) if order.command != Command::New => self.now(door, queued, inbound, None).await,
             _ => {
-                let slow = !heard.attachments.is_empty() && !context_only;
+                let slow = !inbound.attachments.is_empty() && !context_only;
                 let speed = if slow { Speed::Slow } else { Speed::Quick };
                 // By thread: where each person has a thread of their own, a person does not wait for the files of
                 // another.
                 let place = self.backlog.enter(thread.as_str(), speed);
-                self.pass_on(door, letter, heard, place).await
+                self.pass_on(door, queued, inbound, place).await
             }
         }
     }
@@ -154,13 +155,13 @@ impl Intake {
     async fn pass_on(
         &self,
         door: &ThreadsHandle,
-        letter: QueuedEvent,
-        heard: &InboundMessage,
+        queued: QueuedEvent,
+        inbound: &InboundMessage,
         mut place: Position,
     ) -> Taken {
         match place.speed() {
-            Speed::Quick => self.now(door, letter, heard, Some(&mut place)).await,
-            Speed::Slow => match self.backlog.accept(&heard.id, letter.into_value(), place).await {
+            Speed::Quick => self.now(door, queued, inbound, Some(&mut place)).await,
+            Speed::Slow => match self.backlog.accept(&inbound.id, queued.into_value(), place).await {
                 Ok(()) => Taken::Safe,
                 Err(error) => Taken::Again(error.to_string()),
             },
@@ -170,11 +171,11 @@ impl Intake {
     async fn now(
         &self,
         door: &ThreadsHandle,
-        letter: QueuedEvent,
-        heard: &InboundMessage,
+        queued: QueuedEvent,
+        inbound: &InboundMessage,
         place: Option<&mut Position>,
     ) -> Taken {
-        match self.deliver(door, letter, heard, place).await {
+        match self.deliver(door, queued, inbound, place).await {
             Finished::Done => Taken::Safe,
             Finished::Again(why) => Taken::Again(why),
         }
@@ -256,23 +257,23 @@ impl Intake {
         &self,
         thread: &ThreadId,
         author: &AuthorId,
-        heard: &InboundMessage,
+        inbound: &InboundMessage,
         now: Timestamp,
     ) -> Addressed {
         let facts = Facts {
-            mentions_me: heard.addressed,
+            mentions_me: inbound.addressed,
             replies_to_me: false,
             commands_me: false,
             turns_to_another: false,
         };
         let mut attention = self.attention.lock().unwrap_or_else(PoisonError::into_inner);
-        attention.hear(thread, author, heard.scene.kind(), facts, now)
+        attention.hear(thread, author, inbound.scene.kind(), facts, now)
     }
 
-    pub(super) fn thread_of(&self, heard: &InboundMessage) -> Result<ThreadId, BadId> {
-        let chat = ThreadId::of_chat(&self.platform, &heard.chat)?;
-        match (self.threading, heard.scene.kind()) {
-            (Threading::PerUser, ChatKind::Group) => chat.for_user(&heard.user),
+    pub(super) fn thread_of(&self, inbound: &InboundMessage) -> Result<ThreadId, BadId> {
+        let chat = ThreadId::of_chat(&self.platform, &inbound.chat)?;
+        match (self.threading, inbound.scene.kind()) {
+            (Threading::PerUser, ChatKind::Group) => chat.for_user(&inbound.user),
             (Threading::Shared, _) | (_, ChatKind::Direct) => Ok(chat),
         }
     }
@@ -289,6 +290,6 @@ pub(super) fn moment(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
 }
 
 /// The command in a message, if it is one. A message with files is none.
-pub(super) fn order_of(heard: &InboundMessage) -> Option<CommandInvocation> {
-    CommandInvocation::parse(&heard.text).filter(|_| heard.attachments.is_empty())
+pub(super) fn order_of(inbound: &InboundMessage) -> Option<CommandInvocation> {
+    CommandInvocation::parse(&inbound.text).filter(|_| inbound.attachments.is_empty())
 }

@@ -75,8 +75,8 @@ impl ReplyBudgetHandle {
     /// A handle and the actor's future, which ends when the last handle is dropped.
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, inbox) = mpsc::channel(BACKLOG);
-        let desk = ReplyBudgetActor { notes, accounts: HashMap::new() };
-        (Self { orders }, desk.work(inbox))
+        let actor = ReplyBudgetActor { notes, accounts: HashMap::new() };
+        (Self { orders }, actor.work(inbox))
     }
 
     /// Adds a reply target.

@@ -75,7 +75,7 @@ impl QqSection {
         self.app_secret.as_ref().filter(|secret| !secret.expose_secret().trim().is_empty())
     }
 
-    /// What the adapter is told.
+    /// The options of the adapter.
     pub(super) fn options(&self, guests: AllowList, admins_decide: bool) -> QqOptions {
         QqOptions {
             app_id: self.app_id.clone(),

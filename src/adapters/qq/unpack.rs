@@ -45,13 +45,13 @@ pub(super) struct Finisher {
 impl Finish for Finisher {
     fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
-            let Ok(letter) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
+            let Ok(queued) = serde_json::from_value::<QueuedEvent>(event.clone()) else {
                 tracing::error!("stored event not readable");
                 return Finished::Done;
             };
-            match read(&letter.dispatch, letter.me.as_deref()) {
-                InboundEvent::Said(heard) => {
-                    self.intake.deliver(&self.door, letter, &heard, Some(place)).await
+            match read(&queued.dispatch, queued.me.as_deref()) {
+                InboundEvent::Said(inbound) => {
+                    self.intake.deliver(&self.door, queued, &inbound, Some(place)).await
                 }
                 InboundEvent::Pressed(_) | InboundEvent::Relation { .. } | InboundEvent::Nothing => {
                     Finished::Done
@@ -66,32 +66,32 @@ impl Intake {
     pub(super) async fn deliver(
         &self,
         door: &ThreadsHandle,
-        letter: QueuedEvent,
-        heard: &InboundMessage,
+        queued: QueuedEvent,
+        inbound: &InboundMessage,
         place: Option<&mut Position>,
     ) -> Finished {
         let (Ok(thread), Ok(mut author), Ok(message)) =
-            (self.thread_of(heard), self.author(&heard.user, heard.name.clone()), heard.id.parse())
+            (self.thread_of(inbound), self.author(&inbound.user, inbound.name.clone()), inbound.id.parse())
         else {
-            tracing::warn!(id = heard.id, "message without valid ids ignored");
+            tracing::warn!(id = inbound.id, "message without valid ids ignored");
             return Finished::Done;
         };
-        if letter.admin {
+        if queued.admin {
             author.role = AuthorRole::Admin;
         }
-        let language = self.parts.language_for(&heard.text);
-        let kind = match order_of(heard).filter(|_| !letter.context_only) {
+        let language = self.parts.language_for(&inbound.text);
+        let kind = match order_of(inbound).filter(|_| !queued.context_only) {
             Some(order) => IngressKind::Command(order),
             None => {
-                let mut words = vec![heard.text.clone()];
+                let mut words = vec![inbound.text.clone()];
                 let mut files = Vec::new();
-                if letter.context_only {
+                if queued.context_only {
                     // Files of a context-only message are named, not downloaded.
-                    words.extend(heard.attachments.iter().map(|one| format!("[{}]", one.name)));
-                } else if !heard.attachments.is_empty() {
-                    let (fetched, lost) = self.fetcher.fetch(&thread, heard, language).await;
+                    words.extend(inbound.attachments.iter().map(|one| format!("[{}]", one.name)));
+                } else if !inbound.attachments.is_empty() {
+                    let (fetched, lost) = self.fetcher.fetch(&thread, inbound, language).await;
                     if !lost.is_empty() {
-                        self.sender.tell(&thread, &heard.id, &lost.join("\n"), Weight::Passing).await;
+                        self.sender.tell(&thread, &inbound.id, &lost.join("\n"), Weight::Passing).await;
                     }
                     files = fetched;
                     words.extend(lost);
@@ -103,8 +103,8 @@ impl Intake {
                 IngressKind::Said(Said {
                     text: words.join("\n"),
                     files,
-                    context_only: letter.context_only,
-                    quoted: heard.quoted.clone(),
+                    context_only: queued.context_only,
+                    quoted: inbound.quoted.clone(),
                     ..Said::default()
                 })
             }
@@ -113,9 +113,9 @@ impl Intake {
             thread: thread.clone(),
             author,
             message,
-            platform_message: heard.id.clone(),
-            at: moment(heard.at, self.parts.clock.now()),
-            chat: heard.scene.kind(),
+            platform_message: inbound.id.clone(),
+            at: moment(inbound.at, self.parts.clock.now()),
+            chat: inbound.scene.kind(),
             kind,
         };
         if let Some(place) = place {
@@ -124,7 +124,7 @@ impl Intake {
         match submit(door, event, language).await {
             Submitted::Kept => Finished::Done,
             Submitted::Tell(words) => {
-                self.sender.tell(&thread, &heard.id, &words, Weight::Needed).await;
+                self.sender.tell(&thread, &inbound.id, &words, Weight::Needed).await;
                 Finished::Done
             }
             Submitted::Later(why) => Finished::Again(why),

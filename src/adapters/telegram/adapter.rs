@@ -33,12 +33,11 @@ pub struct TelegramAdapter {
     pub(super) metrics: Arc<Metrics>,
     hook: Option<Arc<TelegramHook>>,
     screen: TaskSlot<DraftTask>,
-    /// What comes through the hook, where there is one.
+    /// The queue of the webhook, where there is one.
     pub(super) calls: Option<TaskSlot<mpsc::Receiver<Call>>>,
 }
 
 impl TelegramAdapter {
-    /// The adapter of this platform name.
     pub fn new(platform: Platform, options: TelegramOptions, parts: ChatParts) -> Self {
         let api = Api::new(parts.http.clone(), &options.api_url, options.token.clone());
         let aliases = Aliases::default();
@@ -104,7 +103,7 @@ impl Adapter for TelegramAdapter {
     }
 }
 
-/// What the platform can do.
+/// The capabilities of the platform.
 pub const fn capabilities() -> Capabilities {
     Capabilities {
         delivery: Delivery::Push,

@@ -81,7 +81,7 @@ impl Admins {
                 member.is_admin()
             }
             Err(error) => {
-                tracing::warn!(%error, chat, "nobody could tell who runs a group");
+                tracing::warn!(%error, chat, "admin lookup failed");
                 match error {
                     // A refusal for one group says nothing about another.
                     ApiError::Refused { .. } => self.known.put((chat, user), false, UNTOLD),

@@ -1,4 +1,4 @@
-//! Groups that became supergroups. Telegram gives them a new number; their thread keeps the old one.
+//! Groups that became supergroups. Telegram gives them a new id; their thread keeps the old one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ const NOTE: &str = "moved-chats";
 /// Most migrations followed for one chat; a real chat migrates once.
 const LONGEST_CHAIN: usize = 8;
 
-/// Which chat has become which. Clones share what they know.
+/// Maps migrated chats to their new ids. Clones share the map.
 #[derive(Clone, Debug)]
 pub struct Aliases {
-    /// From the old number to the new one.
+    /// From the old id to the new one.
     moved: Arc<watch::Sender<BTreeMap<i64, i64>>>,
 }
 

@@ -1,8 +1,8 @@
-//! Calls to the Bot API. The payloads are teloxide's where it has them; the transport is ours, because theirs sleeps
-//! ten seconds on a 5xx before it says so, and takes an answer it cannot parse for a failure.
+//! Calls to the Bot API. The payloads are teloxide's where it has them; the transport is our own, because teloxide's
+//! sleeps ten seconds on a 5xx before it returns, and treats a response that it cannot parse as a failure.
 //!
-//! Whatever the server answers, it says whether the call took effect, did not, or whether nobody knows. The token is
-//! part of every address, so no error carries one.
+//! The error of a call says whether the call took effect, did not, or whether that is unknown. The token is part of
+//! every URL, so no error carries a URL.
 
 use std::time::Duration;
 
@@ -17,52 +17,52 @@ use teloxide_core::requests::Payload;
 
 use crate::http_client::whole_story;
 
-/// How long an ordinary call may take.
+/// Deadline of an ordinary call.
 pub(super) const CALL: Duration = Duration::from_secs(20);
-/// How long a message may take to be sent. A server that stalls for half a minute and then goes on has sent it: whoever
-/// gave up before would send it again.
+/// Deadline of sending a message. A server that stalls for half a minute and then continues has sent it: an earlier
+/// time-out would send it again.
 pub(super) const SEND: Duration = Duration::from_secs(40);
-/// How long a file may take to be sent.
+/// Deadline of sending a file.
 const UPLOAD: Duration = Duration::from_secs(55);
-/// Nobody is waited for longer than a day, however many seconds they write: clocks have an end.
+/// Caps `retry_after` at a day, so that adding it to a clock cannot overflow.
 const LONGEST_ASKED: f64 = 24.0 * 3600.0;
-/// No answer that we read is longer.
+/// Most bytes of a response.
 const MAX_ANSWER: usize = 16 << 20;
 
-/// Why a call gave no result.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
-    /// The server said no.
+    /// The server refused the call.
     #[error("{description} ({code})")]
     Refused {
         code: u16,
         description: String,
-        /// After how long it may be tried again.
+        /// The server's `retry_after`.
         retry_after: Option<Duration>,
-        /// Where the chat has moved.
+        /// The new id of a migrated chat.
         migrate_to: Option<i64>,
     },
-    /// Whoever answered does not know the call, and is perhaps not the server.
+    /// The call is unknown there; the response may come from a proxy.
     #[error("there is no such call here ({0})")]
     NoSuchCall(u16),
     /// The call did not reach the server.
     #[error("not sent: {0}")]
     NotSent(String),
-    /// Somebody answered for a server that is broken or not to be reached: it may have heard of the call all the same.
-    #[error("somebody answered {0} for the server")]
+    /// A gateway error: the server may have received the call all the same.
+    #[error("gateway error {0}")]
     Gateway(u16),
-    /// It was sent, and there was no answer one could understand: it may have taken effect.
+    /// Sent, without a readable response: it may have taken effect.
     #[error("no usable answer: {0}")]
     Unsure(String),
 }
 
 impl ApiError {
-    /// Whether the server, or somebody for it, says that it is broken: it may not be for long.
+    /// Whether the server or a gateway reports an internal error, which may be temporary.
     pub(super) const fn is_broken(&self) -> bool {
         matches!(self, Self::Gateway(_) | Self::Refused { code: 500 | 502.., .. })
     }
 
-    /// The server's code and words, where it said no.
+    /// The server's code and description of a refusal.
     pub fn refusal(&self) -> Option<(u16, &str)> {
         match self {
             Self::Refused { code, description, .. } => Some((*code, description)),
@@ -70,21 +70,19 @@ impl ApiError {
         }
     }
 
-    /// Whether the server's words have this in them, whatever the case.
+    /// Whether the server's description contains this text, ignoring case.
     pub fn says(&self, words: &str) -> bool {
         self.refusal().is_some_and(|(_, text)| text.to_lowercase().contains(&words.to_lowercase()))
     }
 }
 
-/// A file to be sent.
+/// A file to send.
 #[derive(Clone, Debug)]
 pub struct Upload {
-    /// The name of its field: `document`, `photo`, `voice`.
+    /// The name of its form field: `document`, `photo`, `voice`.
     pub field: &'static str,
-    /// What it is called.
     pub name: String,
     pub media_type: String,
-    /// What is in it.
     pub content: Vec<u8>,
 }
 
@@ -108,7 +106,7 @@ impl Api {
         Self { http, base: base.trim_end_matches('/').to_owned(), token }
     }
 
-    /// The bot's own number, which is no secret.
+    /// The bot's own id, which is no secret.
     pub fn bot(&self) -> &str {
         self.token.expose_secret().split_once(':').map_or("", |(bot, _)| bot)
     }
@@ -121,7 +119,7 @@ impl Api {
         self.ask(&documented(P::NAME), payload, CALL).await
     }
 
-    /// Makes any other call, and reads of its result what is wanted.
+    /// Makes any other call and parses its result.
     pub async fn ask<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -147,7 +145,7 @@ impl Api {
         read(request.send().await).await
     }
 
-    /// Begins to fetch a file by the path that `getFile` gave. The path must be relative.
+    /// Starts the download of a file by its `getFile` path. The path must be relative.
     pub async fn download(&self, path: &str) -> Result<reqwest::Response, ApiError> {
         let token = self.token.expose_secret();
         let address = format!("{}/file/bot{token}/{path}", self.base);
@@ -165,13 +163,13 @@ impl Api {
     }
 }
 
-/// A call's name as the documentation spells it. Telegram takes any spelling, and others may not.
+/// A call's name in the documented spelling. Telegram ignores the case, other servers may not.
 fn documented(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
-/// Reads an answer: its body decides, whatever the status.
+/// Parses a response: the body decides, not the status.
 async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
     let mut answer = answer.map_err(unanswered)?;
     let status = answer.status();
@@ -187,7 +185,7 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
     match serde_json::from_slice::<Envelope<T>>(&body) {
         Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
         Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16(), retry_after)),
-        // It was done, and that may be all there is to say.
+        // A success without a result, where the caller expects none.
         Ok(_) => {
             T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
         }
@@ -195,7 +193,7 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
             let description = "somebody on the way says that there is too much".to_owned();
             Err(ApiError::Refused { code: 429, description, retry_after, migrate_to: None })
         }
-        // Somebody in between speaks: the server itself never heard of it.
+        // A proxy answered: the server itself did not receive the call.
         Err(_) if matches!(status.as_u16(), 400 | 404 | 405 | 501) => {
             Err(ApiError::NoSuchCall(status.as_u16()))
         }
@@ -222,8 +220,7 @@ struct Envelope<T> {
 }
 
 impl<T> Envelope<T> {
-    /// The server's no. Where it left out what sort of no, its words tell; where it left out for how long, whoever
-    /// passed it on may.
+    /// The error of a refusal. A missing code is derived from the description; a missing `retry_after` from the header.
     fn refusal(self, status: u16, header: Option<Duration>) -> ApiError {
         let description = self.description.as_str().unwrap_or_default().to_owned();
         let parameter = |name: &str| self.parameters.get(name);
@@ -239,19 +236,19 @@ impl<T> Envelope<T> {
     }
 }
 
-/// A whole number, also where it is written as words.
+/// An integer, also as a string.
 fn number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// A time in seconds, however it is written: not shorter than was asked for, and with an end.
+/// A duration in seconds, as a number or a string: rounded up and capped.
 fn seconds(value: &Value) -> Option<Duration> {
     let secs: f64 = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
     let secs = if secs.is_nan() { return None } else { secs.clamp(0.0, LONGEST_ASKED) };
     Some(Duration::from_secs_f64(secs.ceil()))
 }
 
-/// The code that goes with the words a refusal begins with.
+/// The code that belongs to the beginning of a description.
 fn code_of(description: &str) -> u16 {
     let known = [
         ("unauthorized", 401),
@@ -266,7 +263,7 @@ fn code_of(description: &str) -> u16 {
     known.into_iter().find(|(begin, _)| words.starts_with(begin)).map_or(400, |(_, code)| code)
 }
 
-/// The seconds to wait, where only the words have them.
+/// The `retry_after` in the description, where the parameter is missing.
 fn retry_after_in(description: &str) -> Option<Duration> {
     let words = description.to_lowercase();
     let (_, rest) = words.split_once("retry after ")?;
@@ -274,7 +271,7 @@ fn retry_after_in(description: &str) -> Option<Duration> {
     seconds(&digits.into())
 }
 
-/// A call without an answer: was it sent?
+/// The error of a call without a response: sent or not.
 fn unanswered(error: reqwest::Error) -> ApiError {
     if error.is_connect() || error.is_builder() {
         ApiError::NotSent(told(error))
@@ -283,7 +280,7 @@ fn unanswered(error: reqwest::Error) -> ApiError {
     }
 }
 
-/// An error's words without the address, which has the token in it.
+/// An error's text without the URL, which contains the token.
 fn told(error: reqwest::Error) -> String {
     whole_story(&error.without_url())
 }

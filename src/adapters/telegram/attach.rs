@@ -1,4 +1,4 @@
-//! Files: as a picture or a voice message where Telegram takes them as such, else to keep.
+//! Sends files: as a photo or a voice message where Telegram supports the format, else as a document.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,10 @@ use super::limits::Weight;
 use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit, StoredFile};
 use crate::ports::OutboxEntry;
 
-/// What the server takes.
+/// The server's limits.
 const LARGEST: u64 = 50 << 20;
 const LARGEST_PICTURE: u64 = 10 << 20;
 
-/// How a file is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Medium {
     Photo,
@@ -59,7 +58,7 @@ impl Medium {
 }
 
 impl Sender {
-    /// Sends a file, with its words under it or, if they are long, before it.
+    /// Sends a file with its caption; a caption that is too long is sent before it.
     pub(super) async fn attach(
         &self,
         place: ChatTarget,
@@ -71,26 +70,27 @@ impl Sender {
         };
         let content = self.content(file).await?;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
-        let mut letter =
+        let mut outgoing =
             OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         if let Some(caption) = caption.as_deref().filter(|caption| !caption.trim().is_empty()) {
             let words = render_one(caption, CAPTION_LIMIT);
             let fits = LengthUnit::Utf16.measure(caption.trim()) <= CAPTION_LIMIT;
             if fits && visible_len(&words.html) <= CAPTION_LIMIT {
-                letter.words = words;
+                outgoing.words = words;
             } else {
-                self.say_before(place, entry, caption, letter.reply_to.take()).await?;
+                self.say_before(place, entry, caption, outgoing.reply_to.take()).await?;
             }
         }
         let upload =
             Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
         let parcel = parcel(entry, attempt);
-        let sent = match self.post.upload(place, medium.method(), &upload, &letter, parcel).await {
-            // A picture it cannot read, a person who wants no voice messages: as a file it still arrives.
+        let sent = match self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await {
+            // An image that the server cannot read, a person who disabled voice messages: as a document it still
+            // arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
                 let upload = Upload { field: medium.field(), ..upload };
-                self.post.upload(place, medium.method(), &upload, &letter, parcel).await
+                self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await
             }
             sent => sent,
         };
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Says what is too long for a caption. Should the file have to be tried again, what was said is not.
+    /// Sends a text that is too long for a caption. A retry of the file does not repeat it.
     async fn say_before(
         &self,
         place: ChatTarget,
@@ -119,18 +119,19 @@ impl Sender {
         let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
         let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
         for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
-            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            self.post.send(place, &letter, Weight::Must).await?;
+            let outgoing =
+                OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            self.post.send(place, &outgoing, Weight::Must).await?;
             let note = json!({ "delivery": entry.id, "parts": index + 1 });
             if let Err(error) = notes.put(&name, note).await {
-                tracing::debug!(%error, "what was said before a file could not be noted");
+                tracing::debug!(%error, "caption progress not stored");
             }
         }
         Ok(())
     }
 }
 
-/// How many parts of a caption were said before a file, as a note tells.
+/// How many parts of a caption were sent before a file, according to the note.
 fn parts_said(note: Option<&Value>, delivery: &DeliveryId) -> usize {
     let mine = note.filter(|note| note.get("delivery").and_then(Value::as_str) == Some(delivery.as_str()));
     let parts = mine.and_then(|note| note.get("parts")?.as_u64());

@@ -1,4 +1,4 @@
-//! Fetching what came with a message, within a bounded time and a few at a time.
+//! Downloads the files of a message, with a deadline and bounded concurrency.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::domain::{InboundFile, StoredFile, ThreadId};
 use crate::ports::FileStore;
 use crate::render::Phrase;
 
-/// How long one file may take, all tries together.
+/// Deadline of one file, all attempts together.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// How long Telegram may take to say where a file is.
+/// Deadline of `getFile`.
 const LOOKUP: Duration = Duration::from_secs(10);
-/// How many files are fetched at the same time.
+/// How many downloads run at the same time.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug)]
@@ -27,12 +27,12 @@ pub(super) struct Fetcher {
     downloads: Downloads,
 }
 
-/// What became of the files of a message.
+/// The result of downloading the files of a message.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
-    /// Those that are here.
+    /// The files that were downloaded.
     pub(super) files: Vec<InboundFile>,
-    /// Those that are not, by name, and what whoever sent them is told.
+    /// The others, by name, with the notice for the sender.
     pub(super) missing: Vec<(String, Phrase)>,
 }
 
@@ -42,13 +42,12 @@ struct Located {
 }
 
 impl Fetcher {
-    /// Fetches from this server.
     pub(super) const fn new(api: Api) -> Self {
         Self { api, downloads: Downloads::new(AT_ONCE, DEADLINE) }
     }
 
-    /// Fetches the files of a message into `root`. Each has the same place each time, so
-    /// what is here already is not fetched again. `chat` is the number of a chat that has moved.
+    /// Downloads the files of a message into `root`. Each file has the same name for every redelivery, so a stored one
+    /// is not downloaded again. `chat` is the new id of a migrated chat.
     pub(super) async fn fetch(
         &self,
         root: &dyn FileStore,
@@ -69,7 +68,7 @@ impl Fetcher {
                     fetched.missing.push((file.name, phrase));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, thread = %thread, "a file could not be fetched");
+                    tracing::warn!(%error, thread = %thread, "file download failed");
                     fetched.missing.push((file.name.clone(), Phrase::FileLost(file.name)));
                 }
             }
@@ -77,7 +76,7 @@ impl Fetcher {
         fetched
     }
 
-    /// Finds those that were fetched before, and fetches none.
+    /// Finds the files that were downloaded before, and downloads none.
     pub(super) async fn find(
         &self,
         root: &dyn FileStore,
@@ -128,7 +127,7 @@ impl Fetcher {
         };
         let path = located.file_path.ok_or_else(|| broken(&"telegram did not say where it is"))?;
         let denied = |error: std::io::Error| FetchError::Denied(error.to_string());
-        // A server of one's own on the same machine gives the file itself.
+        // A local Bot API server returns the path of the file itself.
         if Path::new(&path).is_absolute() {
             let length = tokio::fs::metadata(&path).await.map_err(denied)?.len();
             if length > LARGEST_FILE {
@@ -144,8 +143,8 @@ impl Fetcher {
     }
 }
 
-/// Where a file is kept. After a move the numbers of messages start anew and the folder stays, so they are then told
-/// apart by the new number of the chat.
+/// The name of a stored file. After a migration message ids restart and the folder stays, so the names then include the
+/// new id of the chat.
 fn place_of(thread: &ThreadId, chat: Option<i64>, file: &Attachment) -> StoredFile {
     let before = match chat {
         Some(chat) => format!("{chat}-{}-", file.message_id),

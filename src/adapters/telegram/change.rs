@@ -47,10 +47,10 @@ impl Client {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Edited, ApiError> {
-        Ok(match self.change(place, message, letter, weight).await? {
+        Ok(match self.change(place, message, outgoing, weight).await? {
             Change::Made | Change::Needless => Edited::Yes,
             Change::Impossible => Edited::No,
             Change::Absent => Edited::Gone,
@@ -61,15 +61,15 @@ impl Client {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Change, ApiError> {
-        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, letter) };
+        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, outgoing) };
         // An edit that times out before a send would leave the answer twice.
         let patience = if weight == Weight::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            let change = way.change(message, letter);
+            let change = way.change(message, outgoing);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
                 self.edits.works();
                 return Ok(Change::Made);
@@ -84,7 +84,7 @@ impl Client {
                     return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
                 }
                 Obstacle::UnknownMethod => {
-                    tracing::info!(%error, "the server cannot change messages");
+                    tracing::info!(%error, "edits not supported by the server");
                     self.edits.is_missing(&error);
                     self.proved.store(false, Ordering::Relaxed);
                     return Ok(Change::Impossible);
@@ -97,7 +97,7 @@ impl Client {
                 _ => match self.apply_fallback(&mut way, error).await {
                     // Only a send tells whether a text is permanently refused.
                     Err(error) if is_final(&error) => {
-                        tracing::info!(chat = place.chat, message, %error, "a message cannot be changed");
+                        tracing::info!(chat = place.chat, message, %error, "edit refused");
                         return Ok(Change::Impossible);
                     }
                     around => around?,
@@ -117,7 +117,7 @@ impl Client {
             Ok(_) => true,
             Err(error) => {
                 self.note(place, &error);
-                tracing::debug!(chat = place.chat, message, %error, "a message could not be taken away");
+                tracing::debug!(chat = place.chat, message, %error, "delete failed");
                 obstacle(&error) == Obstacle::UnknownMethod || is_final(&error)
             }
         }

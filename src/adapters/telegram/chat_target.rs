@@ -1,29 +1,29 @@
-//! Where in Telegram a thread is: a chat, and perhaps a topic of it.
+//! The Telegram chat of a thread, with its topic.
 
 use super::aliases::Aliases;
 use crate::domain::ThreadId;
 
-/// The number of the General topic. It is never named when sending: the server does not know it.
+/// The id of the General topic. It is never sent: the server does not accept it.
 const GENERAL: i64 = 1;
 
-/// A chat, and perhaps a topic of it.
+/// A chat, and a topic where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChatTarget {
-    /// The chat: a person's number, or a group's, which is below zero.
+    /// The chat id: a person's, or a group's, which is negative.
     pub chat: i64,
-    /// The topic; nothing in the General one and where there are none.
+    /// The topic; `None` for the General one and in chats without topics.
     pub topic: Option<i64>,
 }
 
 impl ChatTarget {
-    /// Where a thread is now; nothing for a thread that is not in Telegram.
+    /// The current target of a thread; `None` for a thread of another platform.
     pub fn of(thread: &ThreadId, chats: &Aliases) -> Option<Self> {
         let chat: i64 = thread.chat().parse().ok()?;
         let topic = thread.topic().and_then(|topic| topic.parse().ok()).filter(|topic| *topic > GENERAL);
         Some(Self { chat: chats.current(chat), topic })
     }
 
-    /// Whether several people can read it: groups have numbers below zero.
+    /// Whether it is a group: groups have negative ids.
     pub const fn is_group(self) -> bool {
         self.chat < 0
     }

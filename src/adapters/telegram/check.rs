@@ -1,4 +1,4 @@
-//! What can be found out about the bot without starting it, for `shipagent doctor`. Sends nothing to anybody.
+//! The bot's checks for `shipagent doctor`, without starting the bot. Sends no message.
 
 use std::time::Duration;
 
@@ -9,25 +9,28 @@ use serde_json::json;
 use super::api::{Api, ApiError};
 use super::identity::Me;
 
-/// How long one call may take.
+/// Deadline of one call.
 const CALL: Duration = Duration::from_secs(15);
 
-/// Something that was found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The token is good.
+    /// The token is valid.
     Bot {
         /// The bot's name, without the `@`.
         name: String,
-        /// Whether it hears everything that is said in groups.
+        /// Whether it receives all group messages (privacy mode off).
         hears_all: bool,
     },
     /// A webhook is set for the bot.
     Webhook,
-    /// The token was refused.
-    BadToken { what: String },
-    /// The server did not answer, or not as it should.
-    Trouble { what: String },
+    BadToken {
+        what: String,
+    },
+    /// The server did not respond, or not as expected.
+    Trouble {
+        what: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -36,7 +39,7 @@ struct WebhookInfo {
     url: String,
 }
 
-/// Asks the server at `base` who the bot of this token is, and whether it has a webhook.
+/// Checks at the server at `base` who the bot of this token is, and whether it has a webhook.
 pub async fn check(http: reqwest::Client, base: &str, token: &SecretString) -> Vec<Finding> {
     let api = Api::new(http, base, token.clone());
     let me: Me = match api.ask("getMe", &json!({}), CALL).await {
@@ -44,7 +47,7 @@ pub async fn check(http: reqwest::Client, base: &str, token: &SecretString) -> V
         Err(error) => return vec![refused(&error)],
     };
     let mut findings = vec![Finding::Bot { name: me.username, hears_all: me.hears_all }];
-    // Whoever the bot is, is known; a server that does not say this much more is no trouble.
+    // The bot is already identified; a server without this call is no error.
     let hook = api.ask::<WebhookInfo>("getWebhookInfo", &json!({}), CALL).await;
     if hook.is_ok_and(|hook| !hook.url.is_empty()) {
         findings.push(Finding::Webhook);
@@ -52,7 +55,7 @@ pub async fn check(http: reqwest::Client, base: &str, token: &SecretString) -> V
     findings
 }
 
-/// A token that is none at all is a page that the server does not have.
+/// For a malformed token the server answers 404.
 fn refused(error: &ApiError) -> Finding {
     let what = error.to_string();
     match error.refusal() {

@@ -1,36 +1,34 @@
-//! What a refusal means: a detour for the same message, another try later, or never.
+//! Classifies the server's errors: a fallback for the same message, a retry later, or a permanent failure.
 
 use std::time::Duration;
 
 use super::api::ApiError;
 use crate::ports::DeliveryError;
 
-/// A bad token or a second instance is the operator's to mend; until then nothing is given up.
+/// The retry wait for a bad token or a second instance: the operator must fix it, and no delivery is dropped until
+/// then.
 const WHILE_MENDED: Duration = Duration::from_secs(30);
 
-/// What can be done about a refusal at once.
+/// The fallback that a refusal allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// The chat has another number now.
+    /// The chat has migrated to this id.
     Moved(i64),
-    /// There is no such topic any more.
+    /// The topic does not exist any more.
     TopicGone,
-    /// The message that was to be answered is gone.
+    /// The message to reply to is gone.
     ReplyGone,
-    /// The markup was not understood.
     BadMarkup,
-    /// The text is too long.
     TooLong,
-    /// The message says this already.
+    /// The message has this content already.
     Unchanged,
-    /// The message cannot be changed: it is gone, or not a text.
+    /// The message cannot be edited: it is gone, or not a text.
     NotEditable,
-    /// The server does not know the method.
     UnknownMethod,
     Other,
 }
 
-/// What stands in the way.
+/// The obstacle that an error reports.
 pub(super) fn obstacle(error: &ApiError) -> Obstacle {
     let (code, migrate_to) = match error {
         ApiError::Refused { code, migrate_to, .. } => (code, migrate_to),
@@ -72,15 +70,14 @@ pub(super) fn obstacle(error: &ApiError) -> Obstacle {
     }
 }
 
-/// Whether the server says clearly that the message to be changed is not there.
+/// Whether the server clearly reports that the message to edit does not exist.
 pub(super) fn is_absent(error: &ApiError) -> bool {
     let says = |words: &[&str]| words.iter().any(|words| error.says(words));
     matches!(error, ApiError::Refused { code: 400, .. })
         && says(&["message to edit not found", "message not found", "MESSAGE_ID_INVALID"])
 }
 
-/// Whether the server cannot do at all what it was asked: it does not know the call, or says no in words that name nothing
-/// that stood in its way.
+/// Whether the server does not support the call: it does not know it, or refuses it without a known reason.
 pub(super) fn is_unable(error: &ApiError) -> bool {
     match obstacle(error) {
         Obstacle::UnknownMethod => true,
@@ -91,12 +88,12 @@ pub(super) fn is_unable(error: &ApiError) -> bool {
     }
 }
 
-/// Whether the server will never say anything else to this call.
+/// Whether a retry of this call would always fail.
 pub(super) fn is_final(error: &ApiError) -> bool {
     matches!(verdict(error), DeliveryError::Permanent { .. })
 }
 
-/// What becomes of a delivery that no detour has saved.
+/// The outcome of a delivery after all fallbacks.
 pub(super) fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
     match error {

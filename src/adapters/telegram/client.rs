@@ -78,11 +78,11 @@ impl Client {
     pub(super) async fn send(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Option<i64>, ApiError> {
         let _turn = self.alone(place).await;
-        let message = self.put(place, letter, weight).await?;
+        let message = self.put(place, outgoing, weight).await?;
         self.noted(place, message).await;
         Ok(message)
     }
@@ -101,13 +101,13 @@ impl Client {
     async fn put(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Option<i64>, ApiError> {
-        let mut way = SendPlan::of(place, letter);
+        let mut way = SendPlan::of(place, outgoing);
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
-            match self.api.ask("sendMessage", &way.message(letter), SEND).await {
+            match self.api.ask("sendMessage", &way.message(outgoing), SEND).await {
                 Ok(sent) => return Ok(number(&sent)),
                 Err(error) => self.apply_fallback(&mut way, error).await?,
             }
@@ -120,7 +120,7 @@ impl Client {
     pub(super) async fn send_once(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
     ) -> Result<Option<i64>, ApiError> {
         let _turn = self.alone(place).await;
@@ -128,7 +128,7 @@ impl Client {
             SendStatus::None => {}
             SendStatus::Is(message) => return Ok(Some(message)),
             SendStatus::Behind(behind, others) if is_traced(place) => {
-                if let Some(message) = self.find(place, letter, parcel, behind, &others).await? {
+                if let Some(message) = self.find(place, outgoing, parcel, behind, &others).await? {
                     self.trail.arrived(place, message, Some(parcel.delivery)).await;
                     return Ok(Some(message));
                 }
@@ -137,7 +137,7 @@ impl Client {
             SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
         }
         self.trail.sets_out(place, parcel.delivery).await;
-        let sent = self.put(place, letter, Weight::Must).await;
+        let sent = self.put(place, outgoing, Weight::Must).await;
         self.ended(place, parcel, &sent).await;
         sent
     }
@@ -148,14 +148,14 @@ impl Client {
         if parcel.attempt <= 1 {
             self.metrics.deliveries_unsure.count();
             let delivery = parcel.delivery.as_str();
-            tracing::warn!(chat = place.chat, delivery, "a message is sent again and may show twice");
+            tracing::warn!(chat = place.chat, delivery, "message resent, may be a duplicate");
         }
     }
 
     /// Counts a possibly repeated notice.
     pub(super) fn said_again(&self, place: ChatTarget) {
         self.metrics.deliveries_unsure.count();
-        tracing::warn!(chat = place.chat, "a few words are said again and may show twice");
+        tracing::warn!(chat = place.chat, "notice resent, may be a duplicate");
     }
 
     /// Records the outcome of an attempt.
@@ -177,7 +177,7 @@ impl Client {
                     chat = place.chat,
                     attempt = parcel.attempt,
                     %error,
-                    "a message may show twice"
+                    "send outcome unknown, may become a duplicate"
                 );
             }
             Err(_) => self.trail.called_off(place, parcel.delivery).await,
@@ -190,7 +190,7 @@ impl Client {
         place: ChatTarget,
         method: &str,
         file: &Upload,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
     ) -> Result<Option<i64>, ApiError> {
         match self.trail.trace(place, parcel.delivery, parcel.answers).await {
@@ -199,7 +199,7 @@ impl Client {
             SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
         }
         self.trail.sets_out(place, parcel.delivery).await;
-        let sent = self.put_file(place, method, file, letter).await;
+        let sent = self.put_file(place, method, file, outgoing).await;
         self.ended(place, parcel, &sent).await;
         sent
     }
@@ -210,13 +210,13 @@ impl Client {
         place: ChatTarget,
         method: &str,
         file: &Upload,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
     ) -> Result<Option<i64>, ApiError> {
         let _turn = self.alone(place).await;
-        let mut way = SendPlan::of(place, letter);
+        let mut way = SendPlan::of(place, outgoing);
         for _ in 0..DETOURS {
             self.turn(way.place, Weight::Must).await?;
-            match self.api.upload(method, way.fields(letter), file.clone()).await {
+            match self.api.upload(method, way.fields(outgoing), file.clone()).await {
                 Ok(sent) => {
                     self.noted(way.place, number(&sent)).await;
                     return Ok(number(&sent));
@@ -262,7 +262,7 @@ impl Client {
     pub(super) async fn moved(&self, from: i64, to: i64) {
         self.chats.learn(from, to);
         if let Err(error) = self.chats.save(&*self.notes).await {
-            tracing::warn!(from, to, %error, "the new number of a chat could not be noted");
+            tracing::warn!(from, to, %error, "chat migration not stored");
         }
     }
 
@@ -287,7 +287,7 @@ impl Client {
             Obstacle::BadMarkup if way.markup => way.markup = false,
             _ => return Err(error),
         }
-        tracing::debug!(chat = way.place.chat, %error, "trying another way");
+        tracing::debug!(chat = way.place.chat, %error, "send refused, applying a fallback");
         Ok(())
     }
 }

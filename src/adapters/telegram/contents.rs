@@ -1,33 +1,30 @@
-//! What is in a message beside its words: files to be fetched, and things that are told in words.
+//! The contents of a message beside its text: files to download, and other contents described as text.
 
 use super::wire::{File, Message, Origin};
 use crate::domain::Quoted;
 
-/// Bots cannot fetch anything longer.
+/// Telegram's limit for downloads by a bot.
 pub(super) const LARGEST_FILE: u64 = 20 << 20;
-/// How much of an earlier message is told with a reply to it.
+/// Most characters of a quoted message.
 const LONGEST_QUOTE: usize = 2000;
 
-/// A file that came with a message and is still at Telegram.
+/// A file of a message that is not downloaded yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attachment {
-    /// Telegram's own name of it.
     pub(super) file_id: String,
-    /// The number of the message it came with.
+    /// The id of its message.
     pub(super) message_id: i64,
-    /// What it is called.
     pub(super) name: String,
     pub(super) media_type: String,
-    /// How long it is, where that was said.
+    /// Its size, if Telegram reports it.
     pub(super) size: Option<u64>,
 }
 
-/// The files of a message.
 pub(super) fn files(message: &Message) -> Vec<Attachment> {
-    // The sizes grow; the largest that can be fetched is the best.
+    // The sizes are in ascending order; the largest that can be downloaded is the best.
     let fits = |photo: &&File| photo.file_size.is_none_or(|size| size <= LARGEST_FILE);
     let photo = message.photo.iter().rev().find(fits).or(message.photo.first());
-    // An animation comes a second time as a document.
+    // Telegram sends an animation also as a document.
     let document = message.document.as_ref().filter(|_| message.animation.is_none());
     let kinds = [
         (photo, "photo.jpg", "image/jpeg"),
@@ -50,12 +47,12 @@ pub(super) fn files(message: &Message) -> Vec<Attachment> {
         .collect()
 }
 
-/// What has no words and is no file, told in words.
+/// A description of contents that are neither text nor a file.
 pub(super) fn described(message: &Message) -> Option<String> {
     if let Some(sticker) = &message.sticker {
         return Some(format!("[sticker {}]", sticker.emoji.as_deref().unwrap_or("without emoji")));
     }
-    // A venue has its location beside it, so it comes first.
+    // A venue also has a location, so it comes first.
     if let Some(venue) = &message.venue {
         let place = &venue.location;
         return Some(format!(
@@ -77,18 +74,18 @@ pub(super) fn described(message: &Message) -> Option<String> {
     message.dice.as_ref().map(|dice| format!("[dice {}: {}]", dice.emoji, dice.value))
 }
 
-/// A file that is not fetched, told in words.
+/// The description of a file that is not downloaded.
 pub(super) fn named(file: &Attachment) -> String {
     format!("[file: {}]", file.name)
 }
 
-/// The earlier message that this one replies to.
+/// The replied-to message.
 pub(super) fn quoted(message: &Message) -> Option<Quoted> {
-    // Whatever is said in a topic replies to the message that opened it; nobody meant that.
+    // Every message in a topic is a reply to the message that created the topic; that is no quote.
     let earlier = message.reply_to_message.as_deref().filter(|earlier| earlier.forum_topic_created.is_none());
     let part = message.quote.as_ref().map(|quote| quote.text.clone()).filter(|text| !text.is_empty());
     let Some(earlier) = earlier else {
-        // A quote from another chat has words and nothing else that could be looked up.
+        // A quote from another chat has text and nothing that could be looked up.
         return part.map(|text| Quoted { text: clipped(&text), ..Quoted::default() });
     };
     let whole = || earlier.text.clone().or_else(|| earlier.caption.clone());
@@ -101,7 +98,7 @@ pub(super) fn quoted(message: &Message) -> Option<Quoted> {
     })
 }
 
-/// Whose words were passed on.
+/// The original author of a forwarded message.
 pub(super) fn origin(origin: &Origin) -> Option<String> {
     let title = |chat: &Option<super::wire::Chat>| chat.as_ref().and_then(|chat| chat.title.clone());
     let user = origin.sender_user.as_ref().map(super::wire::User::name);

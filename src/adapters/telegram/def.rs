@@ -1,4 +1,4 @@
-//! Telegram's line in the adapter table: how it is configured, built, probed and prepared by `init`.
+//! Telegram's entry in the adapter table: settings, construction, doctor probes and `init` questions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,6 @@ use crate::ports::{
     ProbeLevel, ProbeParts, parse_section, section_schema,
 };
 
-/// Telegram.
 pub const DEF: AdapterDef = AdapterDef {
     name: "telegram",
     title: "Telegram",
@@ -50,7 +49,7 @@ impl ConfiguredAdapter for TelegramSection {
     fn build(&self, parts: AdapterParts) -> BuiltAdapter {
         let ids = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
         let guests = AllowList::new(&parts, &ids(&self.allowed_users), &ids(&self.allowed_chats));
-        // A new secret at each start: Telegram is told of it before it calls.
+        // A new secret at each start: `setWebhook` sends it to Telegram before the first call.
         let secret = parts.chat.ids.unguessable().into();
         let options = self.options(guests, parts.admins_decide, secret);
         let adapter =
@@ -74,7 +73,7 @@ impl TelegramSection {
             Finding::Bot { name, hears_all: false } => {
                 privacy_mode(&name, self.groups.respond == Respond::All, language)
             }
-            // It is what was asked for.
+            // The settings ask for a webhook.
             Finding::Webhook if self.webhook().is_some() => return None,
             Finding::Webhook => foreign_webhook(language),
             Finding::BadToken { what } => probe::bad_credentials(&DEF, &what, language),

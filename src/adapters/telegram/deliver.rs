@@ -116,10 +116,11 @@ impl Sender {
     pub async fn say(&self, place: &ChatTarget, reply_to: Option<i64>, markdown: &str) {
         let reply_to = reply_to.filter(|_| place.is_group());
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
-            let letter = OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            let send = || self.post.send(*place, &letter, Weight::Must);
+            let outgoing =
+                OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            let send = || self.post.send(*place, &outgoing, Weight::Must);
             if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
-                tracing::warn!(chat = place.chat, %error, "a few words could not be said");
+                tracing::warn!(chat = place.chat, %error, "notice not sent");
                 return;
             }
         }
@@ -132,7 +133,7 @@ impl Sender {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
         if let Err(error) = with_retry(|| self.post.api().call(&answer)).await {
-            tracing::debug!(%error, "a press could not be answered");
+            tracing::debug!(%error, "callback answer failed");
         }
     }
 
@@ -141,7 +142,7 @@ impl Sender {
         let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
         let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
         if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
-            tracing::debug!(chat = place.chat, %error, "a message could not be acknowledged");
+            tracing::debug!(chat = place.chat, %error, "acknowledgement reaction failed");
         }
     }
 
@@ -181,9 +182,9 @@ impl Sender {
             self.clear(place, entry, live).await;
             return self.put_file(place, entry, text, attempt).await;
         }
-        let letter = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
+        let outgoing = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
         if let Some(live) = live {
-            if self.changes(place, live.message, &letter, attempt).await? == Edited::Yes {
+            if self.changes(place, live.message, &outgoing, attempt).await? == Edited::Yes {
                 let done = Live { done: Some(entry.id.clone()), ..live };
                 let message = done.message;
                 self.lives.put(&entry.intent.thread_id, done).await;
@@ -191,7 +192,7 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        match self.post.send_once(place, &letter, parcel(entry, attempt)).await {
+        match self.post.send_once(place, &outgoing, parcel(entry, attempt)).await {
             Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
             sent => Ok(sent?),
         }
@@ -203,10 +204,10 @@ impl Sender {
         &self,
         place: ChatTarget,
         message: i64,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         attempt: u32,
     ) -> Result<Edited, ApiError> {
-        let edited = self.post.edit(place, message, letter, Weight::Must).await;
+        let edited = self.post.edit(place, message, outgoing, Weight::Must).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
             Err(ApiError::NotSent(_)) => BROKEN_TRIES,
@@ -219,7 +220,7 @@ impl Sender {
                     chat = place.chat,
                     message,
                     %error,
-                    "a message could not be changed: another is sent"
+                    "edit failed repeatedly, sending a new message"
                 );
                 Ok(Edited::No)
             }
@@ -235,9 +236,9 @@ impl Sender {
         text: &str,
         attempt: u32,
     ) -> Result<Option<i64>, Failure> {
-        let letter = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
+        let outgoing = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         let file = text_file("answer.md", text);
-        Ok(self.post.upload(place, "sendDocument", &file, &letter, parcel(entry, attempt)).await?)
+        Ok(self.post.upload(place, "sendDocument", &file, &outgoing, parcel(entry, attempt)).await?)
     }
 }
 

@@ -65,7 +65,7 @@ impl DraftRenderer {
         self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
     }
 
-    /// Ends the display of what a turn has said so far. The turn may go on; its silence counts from now.
+    /// Ends the display of a turn's text so far. The turn may continue; its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.locked(|strokes| {
             if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
@@ -127,9 +127,9 @@ impl DraftRenderer {
         if self.drafts_in(place) || !self.post.can_edit() {
             return message;
         }
-        let letter = OutgoingMessage { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
+        let outgoing = OutgoingMessage { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
         let known = message.as_deref().and_then(|message| message.parse().ok());
-        let left = self.put(place, thread, &correlation, known, &letter).await;
+        let left = self.put(place, thread, &correlation, known, &outgoing).await;
         if left.is_some() {
             self.shown(thread, &correlation, picture);
         }
@@ -143,7 +143,7 @@ impl DraftRenderer {
         thread: &ThreadId,
         correlation: &CorrelationId,
         known: Option<i64>,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
     ) -> Option<i64> {
         let noted = self.lives.get(thread).await.filter(|live| live.done.is_none());
         let (mine, stale) = match noted {
@@ -152,7 +152,7 @@ impl DraftRenderer {
             None => (None, None),
         };
         if let Some(message) = known.or(mine) {
-            match self.post.edit(place, message, letter, Weight::May).await {
+            match self.post.edit(place, message, outgoing, Weight::May).await {
                 Ok(Edited::Gone) => {
                     self.lives.remove(thread).await;
                     self.stroke(thread, correlation, |stroke| stroke.sent = false);
@@ -165,7 +165,7 @@ impl DraftRenderer {
             self.post.take_away(place, thread, message, &self.lives).await;
         }
         // A message that cannot be edited would stay beside the answer.
-        if !self.post.surely_edits(place, letter).await {
+        if !self.post.surely_edits(place, outgoing).await {
             return None;
         }
         let since = self.stroke(thread, correlation, |stroke| {
@@ -184,10 +184,10 @@ impl DraftRenderer {
         {
             let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
             while sends.try_join_next().is_some() {}
-            let letter = letter.clone();
+            let outgoing = outgoing.clone();
             sends.spawn(async move {
                 // The caller may be gone; the message is found by its note later.
-                let _gone = tell.send(first.send(&letter).await).is_err();
+                let _gone = tell.send(first.send(&outgoing).await).is_err();
             });
         }
         told.await.ok().flatten()
@@ -220,7 +220,7 @@ impl DraftRenderer {
                 if is_unable(&error) {
                     tracing::info!(
                         %error,
-                        "the server does not know drafts: answers are shown by changing a message"
+                        "drafts not supported, streaming by edits"
                     );
                     self.drafts.is_missing(&error);
                 }
@@ -240,8 +240,8 @@ impl DraftRenderer {
         }
         match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing could not be shown"),
-            Err(_) => tracing::debug!(chat = place.chat, "typing is not waited for"),
+            Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing indicator failed"),
+            Err(_) => tracing::debug!(chat = place.chat, "typing indicator timed out"),
         }
     }
 
@@ -299,7 +299,7 @@ impl DraftTarget for DraftRenderer {
     fn over(&self, thread: ThreadId, correlation: CorrelationId) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if tokio::time::timeout(DEADLINE, self.clear(&thread, &correlation)).await.is_err() {
-                tracing::debug!(%thread, "what a turn has shown could not be taken away in time");
+                tracing::debug!(%thread, "draft removal timed out");
             }
         })
     }

@@ -1,4 +1,4 @@
-//! What is remembered of a turn while it is shown, and the picture that it makes.
+//! The state of a turn while it is shown, and its rendering.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,39 +10,38 @@ use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
 use crate::adapters::chat::Frame;
 use crate::domain::{CorrelationId, ThreadId};
 
-/// The server forgets a draft after thirty seconds.
+/// Refresh interval: the server drops a draft after thirty seconds.
 const REFRESH: Duration = Duration::from_secs(15);
-/// After so long without anything new to see, a line says that work goes on.
+/// After this long without a visible change, a line shows that the turn still runs.
 const SILENCE: Duration = Duration::from_secs(7);
-/// The longest line of progress.
+/// Most characters of a progress line.
 const LINE: usize = 300;
 
-/// The turns that are shown.
+/// The states of the shown turns.
 pub(super) type DraftStates = Mutex<HashMap<ThreadId, DraftState>>;
 
-/// What is remembered of a turn that is shown.
+/// The state of a shown turn.
 #[derive(Clone, Debug)]
 pub(super) struct DraftState {
     pub(super) correlation: CorrelationId,
-    /// When it was first heard of.
+    /// When its first frame arrived.
     pub(super) since: Instant,
-    /// The answer so far.
     pub(super) text: String,
-    /// What was last said to be going on, since the answer last grew.
+    /// The latest progress since the answer last grew.
     pub(super) line: Option<String>,
-    /// What was last put before people.
+    /// The last rendered content.
     pub(super) shown: Option<Rendered>,
     pub(super) shown_at: Instant,
-    /// When there was last something new to see.
+    /// When the content last changed.
     pub(super) news_at: Instant,
     /// The message that the turn answers.
     pub(super) reply_to: Option<i64>,
-    /// A message is on its way, or was and may have arrived: another would stand beside it.
+    /// A message is being sent, or its outcome is unknown: a second one would be a duplicate.
     pub(super) sent: bool,
 }
 
 impl DraftState {
-    /// Of a turn that has shown nothing.
+    /// The state of a turn without frames.
     pub(super) fn new(correlation: &CorrelationId, now: Instant) -> Self {
         Self {
             correlation: correlation.clone(),
@@ -57,7 +56,7 @@ impl DraftState {
         }
     }
 
-    /// Remembers what a frame tells.
+    /// Updates the state with a frame.
     pub(super) fn hear(&mut self, frame: &Frame) {
         match frame {
             Frame::Draft(text) => {
@@ -70,8 +69,8 @@ impl DraftState {
         self.news_at = Instant::now();
     }
 
-    /// What is shown although there is nothing new: that work goes on and for how long, what came too early to be shown at
-    /// once, or a draft before the server forgets it.
+    /// The content of a periodic refresh: the elapsed time of a silent turn, a frame that was held back, or a draft
+    /// before the server drops it.
     pub(super) fn sign(&self, drafts: bool) -> Option<Rendered> {
         if self.shown_at.max(self.news_at).elapsed() >= SILENCE {
             let clock = format!("⏳ {} s", self.since.elapsed().as_secs());
@@ -84,7 +83,7 @@ impl DraftState {
     }
 }
 
-/// The answer so far, and what is going on below it.
+/// The answer so far, with the progress line below it.
 pub(super) fn picture(text: &str, progress: Option<&str>) -> Rendered {
     let Some(line) = progress.and_then(|line| line.lines().find(|line| !line.trim().is_empty())) else {
         return render_partial(text, MESSAGE_LIMIT);

@@ -1,35 +1,33 @@
-//! Whom a text names, by the entities that come with it, and the text without the agent's own name. A server that leaves
-//! entities out is understood as well: a name as a word of its own is a name.
+//! Mentions and commands in a text, by its entities, and the text without the agent's own name. Text without entities,
+//! from a server that leaves them out, is searched for names as whole words.
 //!
-//! Telegram counts in UTF-16 units. Nothing here counts anything else, and a count that falls into the middle of a
-//! character names nothing.
+//! Telegram counts in UTF-16 units, and so does this module; an offset inside a character matches nothing.
 
 use std::ops::Range;
 
 use super::identity::Me;
 use super::wire::Entity;
 
-/// No name of an account is shorter.
+/// The minimum length of a Telegram user name.
 const SHORTEST_NAME: usize = 5;
 
-/// A text, read for the agent.
+/// A parsed text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     /// The text without the agent's own name.
     pub(super) text: String,
-    /// It names the agent.
     pub(super) mentions_me: bool,
-    /// It begins with a command for the agent, or has one that names it.
+    /// It begins with a command for the agent, or contains one that names it.
     pub(super) commands_me: bool,
-    /// It names somebody else, or has a command for another bot.
+    /// It mentions another, or contains a command for another bot.
     pub(super) names_another: bool,
     /// Its first word is a command for another bot.
     pub(super) for_another_bot: bool,
-    /// The text with what is struck through, quoted or code marked as in Markdown, where there is such a part.
+    /// The text with strike-through, quotes and code as Markdown, if there is such formatting.
     pub(super) marked_up: Option<String>,
 }
 
-/// Reads a text with its entities.
+/// Parses a text with its entities.
 pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
     let mut words = Words::default();
     let mut mine: Vec<Range<usize>> = Vec::new();
@@ -68,8 +66,8 @@ pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
     words
 }
 
-/// The text with its formatting as Markdown, and without the agent's own name. None if no part of it is struck through,
-/// quoted, code or hidden; names, links and emphasis do not matter.
+/// The text with its formatting as Markdown, and without the agent's own name. `None` if no part of it is struck
+/// through, quoted, code or hidden; mentions, links and emphasis do not matter.
 fn marked_up(text: &str, entities: &[Entity], mine: &[Range<usize>]) -> Option<String> {
     let mut signs: Vec<(usize, &str)> = Vec::new();
     for entity in entities {
@@ -104,7 +102,7 @@ fn marked_up(text: &str, entities: &[Entity], mine: &[Range<usize>]) -> Option<S
     Some(without(&out, mine))
 }
 
-/// Names that no entity marks. Gives where the agent's own is.
+/// Finds names without an entity. Returns the ranges of the agent's own.
 fn unmarked(words: &mut Words, text: &str, entities: &[Entity], me: &Me) -> Vec<Range<usize>> {
     let quoted: Vec<Range<usize>> = entities
         .iter()
@@ -137,7 +135,7 @@ fn is_of_a_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// Whether a word can be a command: not every word with a slash before it is one, a path is not.
+/// Whether a word can be a command; a path cannot.
 fn is_command(word: &str) -> bool {
     let word = word.strip_prefix('/').unwrap_or_default();
     let (name, bot) = word.split_once('@').unwrap_or((word, "bot"));
@@ -157,7 +155,7 @@ fn command(words: &mut Words, part: &str, first: bool, me: &Me) {
     }
 }
 
-/// Whether nothing but the agent's own name stands before a part.
+/// Whether only the agent's own name precedes a part.
 fn is_first(text: &str, part: &Range<usize>, mine: &[Range<usize>]) -> bool {
     let begin = mine.iter().map(|range| range.end).max().filter(|end| *end <= part.start).unwrap_or(0);
     let before = mine.iter().map(|range| range.start).min().unwrap_or(0);
@@ -165,7 +163,7 @@ fn is_first(text: &str, part: &Range<usize>, mine: &[Range<usize>]) -> bool {
     blank(begin..part.start) && (begin == 0 || blank(0..before))
 }
 
-/// Where a stretch of UTF-16 units lies in the bytes of a text.
+/// Converts a range of UTF-16 units to bytes.
 pub(super) fn range(text: &str, offset: usize, length: usize) -> Option<Range<usize>> {
     let (start, end) = (offset, offset.checked_add(length)?);
     let mut units = 0;
@@ -182,7 +180,7 @@ pub(super) fn range(text: &str, offset: usize, length: usize) -> Option<Range<us
     None
 }
 
-/// A text without these parts, and without the blanks that they leave behind. Nothing but names stays as it is.
+/// Removes these parts and the blanks that they leave. A text that consists of names only stays unchanged.
 fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
     if parts.is_empty() {
         return text.to_owned();
@@ -193,7 +191,7 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> String {
     for part in parts {
         out.push_str(text.get(from..part.start).unwrap_or_default());
         from = from.max(part.end);
-        // The blank before a name goes with it, where there is one behind it as well.
+        // The blank before a name is removed where another follows it.
         if out.ends_with(' ') && text.get(from..).is_some_and(|rest| rest.starts_with(' ')) {
             out.pop();
         }
@@ -281,7 +279,7 @@ mod tests {
             assert_eq!(words.marked_up.as_deref(), expected, "{kind} {text}");
             assert_eq!(words.text, text, "{kind}: the text stays as it is");
         }
-        // A part that lies nowhere in the text may be all of it.
+        // A part outside of the text may be all of it.
         let lost = Entity { offset: 90, ..entity("strikethrough", "yes", "yes") };
         assert_eq!(read("yes", &[lost], &me()).marked_up.as_deref(), Some("~~yes~~"));
         let text = "@ship_bot 😀 yes";
@@ -364,7 +362,7 @@ mod tests {
             let units: Vec<u16> = text.encode_utf16().collect();
             let expected = units.get(offset..offset + length).and_then(|part| String::from_utf16(part).ok());
             let part = range(&text, offset, length).and_then(|range| text.get(range).map(str::to_owned));
-            // Halves of a character on both sides can make a whole one of nothing.
+            // Half characters on both sides may form a whole one that is not in the text.
             if let Some(part) = part {
                 prop_assert_eq!(Some(part), expected);
             }

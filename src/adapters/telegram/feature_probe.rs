@@ -1,5 +1,5 @@
-//! Whether the server has a call that others of its kind may not have. Somebody on the way may say for it, once, that
-//! it has not: that is believed for a while only, and each time for longer.
+//! Remembers whether the server supports an optional call. A proxy may wrongly report a call as missing: that is
+//! believed for a limited time, which doubles each time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use tokio::time::Instant;
 
 use super::api::ApiError;
 
-/// How long the server itself is believed.
+/// How long a report of the server itself is believed.
 const ITS_OWN_WORD: Duration = Duration::from_secs(3600);
-/// How long somebody on the way is believed the first time.
+/// How long a report that may come from a proxy is believed at first.
 const HEARSAY: Duration = Duration::from_secs(60);
-/// More doublings make no difference.
+/// Most doublings.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// What is known of a call.
+/// The known state of a call.
 #[derive(Debug, Default)]
 pub(super) struct FeatureProbe {
     absence: Mutex<Absence>,
@@ -24,27 +24,28 @@ pub(super) struct FeatureProbe {
 #[derive(Debug, Default)]
 struct Absence {
     until: Option<Instant>,
-    /// How often it was heard of in a row.
+    /// How many reports in a row.
     times: u32,
 }
 
 impl FeatureProbe {
-    /// Whether the call is worth a try.
+    /// Whether the call is worth an attempt.
     pub(super) fn is_there(&self) -> bool {
         self.locked(|absence| absence.until.is_none_or(|until| Instant::now() >= until))
     }
 
-    /// The call was understood.
+    /// The call succeeded.
     pub(super) fn works(&self) {
         self.locked(|absence| *absence = Absence::default());
     }
 
-    /// The call is answered, and does not do what it says.
+    /// The server accepts the call without doing it.
     pub(super) fn mark_unsupported(&self) {
         self.locked(|absence| absence.until = Some(Instant::now() + ITS_OWN_WORD));
     }
 
-    /// The call was not known to whoever answered, or not in any words we know. Several calls that were on their way are one absence.
+    /// The call is unknown to the server or proxy, or refused without a known reason. Several calls in flight count as
+    /// one report.
     pub(super) fn is_missing(&self, error: &ApiError) {
         self.locked(|absence| {
             if absence.until.is_some_and(|until| Instant::now() < until) {
@@ -68,7 +69,7 @@ impl FeatureProbe {
 mod tests {
     use super::*;
 
-    /// How long the call is not tried, in seconds.
+    /// How long the call is not attempted, in seconds.
     async fn left_alone(ability: &FeatureProbe) -> u64 {
         let began = Instant::now();
         while !ability.is_there() {

@@ -25,8 +25,8 @@ pub(super) struct FirstDraft {
 
 impl FirstDraft {
     /// Sends it. Returns its id where the turn is still streamed.
-    pub(super) async fn send(self, letter: &OutgoingMessage) -> Option<i64> {
-        match self.post.send(self.place, letter, Weight::May).await {
+    pub(super) async fn send(self, outgoing: &OutgoingMessage) -> Option<i64> {
+        match self.post.send(self.place, outgoing, Weight::May).await {
             Ok(Some(message)) => {
                 let live = Live { correlation: self.correlation.clone(), message, done: None };
                 self.lives.get(&self.thread).await;

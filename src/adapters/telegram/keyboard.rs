@@ -1,11 +1,11 @@
-//! The buttons under a question, as Telegram takes them.
+//! The buttons of an approval as a Telegram keyboard.
 
 use teloxide_core::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 use crate::adapters::chat::{Menu, encode, label, rows};
 use crate::domain::{ApprovalId, ApprovalKind, Language};
 
-/// The keyboard of a question. A button that could not carry what it means is left out.
+/// The keyboard of an approval. A button whose data exceeds the limit is left out.
 pub(super) fn keyboard(
     approval: &ApprovalId,
     kind: ApprovalKind,

@@ -1,7 +1,7 @@
-//! How fast to send. Nobody is slowed down by a limit that the server does not enforce: until it complains there is
-//! only a wide ceiling. What may be left out keeps to the documented rate from the start. A chat that it complained
-//! about rests for as long as it said, and keeps to that rate for some minutes afterwards; when the complaints come from
-//! several chats, so do all. One chat alone concerns nobody else, lest whoever writes too much silence everybody.
+//! Rate limits. Until the server reports one, only a wide limit applies, because the documented ones are often not
+//! enforced. Optional sends follow the documented rate from the start. A rate-limited chat pauses for its
+//! `retry_after`, and follows the documented rate for some minutes afterwards; when several chats are rate limited, all
+//! chats do. A single chat does not slow down others, so that one busy chat cannot silence the bot.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -12,54 +12,54 @@ use tokio::time::Instant;
 use super::chat_target::ChatTarget;
 use crate::adapters::chat::{Pace, Rate};
 
-/// What is let through while nobody complains: more than a conversation ever needs, and an end to what runs away.
+/// The limit without reports: more than a conversation needs, and a bound for runaway sends.
 const WIDE_OVERALL: Rate = Rate { burst: 2000, every: Duration::from_millis(1) };
 const WIDE_CHAT: Rate = Rate { burst: 100, every: Duration::from_millis(5) };
-/// What the documentation asks for.
+/// The documented rates.
 const NARROW_OVERALL: Rate = Rate { burst: 25, every: Duration::from_millis(34) };
 const NARROW_PRIVATE: Rate = Rate { burst: 20, every: Duration::from_secs(1) };
 const NARROW_GROUP: Rate = Rate { burst: 15, every: Duration::from_secs(3) };
-/// How long a complaint is remembered.
+/// How long a report is remembered.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// So many complaints within this time mean everybody. Groups have limits of their own, which may be reached in two of
-/// them by chance; people have none that a conversation reaches, so two of them are enough.
+/// This many reports within this time concern all chats. Groups have limits of their own, which two of them may reach
+/// by chance; direct chats have none that a conversation reaches, so two of them are enough.
 const SEVERAL: usize = 3;
 const SEVERAL_PEOPLE: usize = 2;
 const WITHIN: Duration = Duration::from_secs(10);
-/// A complaint without a time, and the longest time that everybody waits for.
+/// The pause of a report without `retry_after`, and the longest pause of all chats.
 const UNNAMED: Duration = Duration::from_secs(3);
 const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
-/// Nobody waits longer for a turn; whoever would, comes again.
+/// The longest wait for a turn; a send beyond it is retried later.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How many chats are remembered.
+/// Most remembered chats.
 const MOST: usize = 4096;
 
-/// Whether something must be sent or may be left out.
+/// Whether a send is required or optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// It waits for its turn.
+    /// Waits for its turn.
     Must,
-    /// It is left out when there is no turn at once.
+    /// Dropped where there is no turn at once.
     May,
 }
 
-/// Tells senders when their turn is.
+/// Schedules sends.
 #[derive(Debug)]
 pub(super) struct Limits {
     wide: Pace,
     narrow: Pace,
-    /// What the documentation leaves room for.
+    /// The documented rates; counts what they leave free.
     documented: Pace,
     complaints: Mutex<Complaints>,
 }
 
 #[derive(Debug, Default)]
 struct Complaints {
-    /// When the rest of a chat ends. For some time afterwards it keeps to the documented rate.
+    /// When the pause of a chat ends. For some time afterwards it follows the documented rate.
     chats: HashMap<i64, Instant>,
-    /// When the rest of all ends.
+    /// When the pause of all chats ends.
     rest: Option<Instant>,
-    /// Until when all together keep to the documented rate.
+    /// Until when all chats together follow the documented rate.
     all: Option<Instant>,
     recent: VecDeque<(Instant, ChatTarget)>,
 }
@@ -78,7 +78,7 @@ impl Limits {
     pub(super) async fn turn(&self, place: ChatTarget, weight: Weight) -> bool {
         let (rate, all) = self.rate(place);
         let chat = place.chat.to_string();
-        // What must be sent is counted too, as far as there is room, and does not wait for it.
+        // A required send counts too, as far as there is room, and does not wait for it.
         let room = self.documented.spare(&chat, documented(place));
         if weight == Weight::May {
             return room && self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
@@ -89,7 +89,7 @@ impl Limits {
                 if self.rate(place).1 {
                     self.narrow.wait("", WIDE_CHAT).await;
                 }
-                // A complaint may have come while others were waited for.
+                // A report may have come during the wait.
                 if self.rests_for(place).is_none() {
                     return;
                 }
@@ -98,7 +98,7 @@ impl Limits {
         tokio::time::timeout(PATIENCE, turn).await.is_ok()
     }
 
-    /// The server complained about a chat.
+    /// Records that the server rate limited a chat.
     pub(super) fn complained(&self, place: ChatTarget, retry_after: Option<Duration>) {
         let pause = retry_after.unwrap_or(UNNAMED);
         let now = Instant::now();
@@ -107,24 +107,24 @@ impl Limits {
         self.wide.pause(&place.chat.to_string(), rate, pause);
         if everybody {
             let pause = pause.min(LONGEST_FOR_ALL);
-            tracing::warn!(secs = pause.as_secs(), "telegram asks for fewer messages over all chats");
+            tracing::warn!(secs = pause.as_secs(), "rate limited over all chats");
             self.locked(|complaints| complaints.rest = complaints.rest.max(Some(now + pause)));
             self.wide.pause_all(pause);
         }
     }
 
-    /// How long the server still wants to hear nothing about a chat.
+    /// The remaining pause of a chat.
     pub(super) fn rests_for(&self, place: ChatTarget) -> Option<Duration> {
         let ends = self.locked(|complaints| complaints.rest.max(complaints.chats.get(&place.chat).copied()));
         ends?.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
-    /// The same where it is longer than anybody waits for.
+    /// The same where it is too long to wait for.
     pub(super) fn rests_long(&self, place: ChatTarget) -> Option<Duration> {
         self.rests_for(place).filter(|left| *left > PATIENCE)
     }
 
-    /// Waits until the server wants to hear about a chat again; false when that is not within a reasonable time.
+    /// Waits for the end of a chat's pause; false when that is not within a reasonable time.
     pub(super) async fn rest(&self, place: ChatTarget) -> bool {
         let patience = Instant::now() + PATIENCE;
         while let Some(left) = self.rests_for(place) {
@@ -132,13 +132,13 @@ impl Limits {
             if ends > patience {
                 return false;
             }
-            // Another complaint may come meanwhile.
+            // Another report may come meanwhile.
             tokio::time::sleep_until(ends).await;
         }
         true
     }
 
-    /// The rate of a chat, and whether all together have one.
+    /// The rate of a chat, and whether a rate over all chats applies.
     fn rate(&self, place: ChatTarget) -> (Rate, bool) {
         let now = Instant::now();
         let (narrow, all) = self.locked(|complaints| {
@@ -154,13 +154,13 @@ impl Limits {
     }
 }
 
-/// What the documentation asks for in a chat of this kind.
+/// The documented rate for a chat of this kind.
 fn documented(place: ChatTarget) -> Rate {
     if place.is_group() { NARROW_GROUP } else { NARROW_PRIVATE }
 }
 
 impl Complaints {
-    /// Notes a complaint; true when it is one of several, about several chats.
+    /// Records a report; true when it is one of several, about several chats.
     fn add(&mut self, place: ChatTarget, now: Instant, pause_ends: Instant) -> bool {
         if self.chats.len() >= MOST {
             self.chats.retain(|_, rested| *rested + REMEMBERED > now);
@@ -188,7 +188,7 @@ mod tests {
         ChatTarget { chat, topic: None }
     }
 
-    /// How many may be left out or sent at once in a chat.
+    /// How many optional sends are possible at once in a chat.
     fn spare(limits: &Limits, chat: i64) -> usize {
         let free = |_: &usize| {
             let (rate, all) = limits.rate(place(chat));
@@ -283,7 +283,7 @@ mod tests {
         );
         assert!(turn && rest);
         assert_eq!(began.elapsed().as_secs(), 10);
-        // One who keeps to the wide rate hears it too.
+        // A sender at the wide rate is paused too.
         let limits = Limits::new();
         while limits.wide.spare("6", WIDE_CHAT) {}
         let began = Instant::now();

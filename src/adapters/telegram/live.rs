@@ -1,5 +1,5 @@
-//! The one message of a thread that grows while its turn runs. Noted on the disk, so that after a crash the answer is
-//! put on it and it does not stay behind as half an answer.
+//! The streamed message of a thread: it is edited while its turn runs. Stored, so that after a crash the answer
+//! replaces it and it does not remain as a partial answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,81 +10,80 @@ use tokio::sync::Semaphore;
 use crate::domain::{CorrelationId, DeliveryId, ThreadId};
 use crate::ports::KeyValueStore;
 
-/// How many threads are remembered before those without such a message are let go.
+/// How many threads are cached before those without a streamed message are dropped.
 const MOST: usize = 4096;
-/// How many messages of a thread are remembered that have to be taken away.
+/// Most messages of a thread that wait for deletion.
 const MOST_LEFT: usize = 16;
 
-/// A message that grows.
+/// A streamed message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Live {
-    /// The turn it belongs to.
     pub(super) correlation: CorrelationId,
-    /// Its number in the chat.
+    /// Its message id.
     pub(super) message: i64,
-    /// The delivery that was put on it; from then on it is that delivery's and does not grow.
+    /// The delivery that replaced its text; from then on it belongs to that delivery and is not streamed into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) done: Option<DeliveryId>,
 }
 
 impl Live {
-    /// Whether this delivery may be put on it. The same delivery may be again: a crash can come before its receipt.
+    /// Whether this delivery may be written to it. The same delivery may be written again: a crash can come before its
+    /// receipt.
     pub(super) fn takes(&self, delivery: &DeliveryId) -> bool {
         self.done.as_ref().is_none_or(|done| done == delivery)
     }
 }
 
-/// What is noted of a thread.
+/// The stored state of a thread.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Slot {
-    /// The message that grows, or has grown into an answer.
+    /// The streamed message, or the answer that it became.
     #[serde(flatten)]
     live: Option<Live>,
-    /// Messages that could not be taken away when they should have been.
+    /// Messages whose deletion failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left: Vec<i64>,
 }
 
-/// The growing messages of all threads.
+/// The streamed messages of all threads.
 #[derive(Debug)]
 pub(super) struct Lives {
     notes: Arc<dyn KeyValueStore>,
     known: Mutex<HashMap<ThreadId, Slot>>,
-    /// One writes at a time: what is written last is what is so.
+    /// One write at a time, so that the last write is the current state.
     writing: Semaphore,
 }
 
 impl Lives {
-    /// What these notes know.
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> Self {
         Self { notes, known: Mutex::default(), writing: Semaphore::new(1) }
     }
 
-    /// The message of a thread. The disk is asked once.
+    /// The message of a thread. The store is read once.
     pub(super) async fn get(&self, thread: &ThreadId) -> Option<Live> {
         self.slot(thread).await.live
     }
 
-    /// Notes the message of a thread in the place of the one before.
+    /// Stores the message of a thread, replacing the one before.
     pub(super) async fn put(&self, thread: &ThreadId, live: Live) {
         self.slot(thread).await;
         self.note(thread, live);
         self.save(thread).await;
     }
 
-    /// The same in memory alone, for whoever saves it at once.
+    /// The same in memory only; the caller saves it afterwards.
     pub(super) fn note(&self, thread: &ThreadId, live: Live) {
         self.change(thread, |slot| slot.live = Some(live));
     }
 
-    /// Forgets the message of a thread.
+    /// Drops the message of a thread.
     pub(super) async fn remove(&self, thread: &ThreadId) {
         self.slot(thread).await;
         self.change(thread, |slot| slot.live = None);
         self.save(thread).await;
     }
 
-    /// A message should be gone and is not: it grows no more, and is taken away later.
+    /// Records a failed deletion: the message is not streamed into any more, and deleted later.
     pub(super) async fn leave(&self, thread: &ThreadId, message: i64) {
         self.slot(thread).await;
         self.change(thread, |slot| {
@@ -96,18 +95,18 @@ impl Lives {
         self.save(thread).await;
     }
 
-    /// What has to be taken away still.
+    /// The messages that wait for deletion.
     pub(super) async fn left(&self, thread: &ThreadId) -> Vec<i64> {
         self.slot(thread).await.left
     }
 
-    /// What had to be taken away is gone.
+    /// A message was deleted.
     pub(super) async fn gone(&self, thread: &ThreadId, message: i64) {
         self.change(thread, |slot| slot.left.retain(|left| *left != message));
         self.save(thread).await;
     }
 
-    /// Writes down what is so now.
+    /// Stores the current state.
     pub(super) async fn save(&self, thread: &ThreadId) {
         let _alone = self.writing.acquire().await;
         let slot = self.locked(|known| known.get(thread).cloned().unwrap_or_default());
@@ -117,7 +116,7 @@ impl Lives {
             self.notes.put(&name(thread), serde_json::to_value(slot).unwrap_or_default()).await
         };
         if let Err(error) = saved {
-            tracing::debug!(%thread, %error, "a growing message could not be noted");
+            tracing::debug!(%thread, %error, "streamed message not stored");
         }
     }
 
@@ -129,10 +128,10 @@ impl Lives {
         let noted = note.and_then(|note| serde_json::from_value::<Slot>(note).ok()).unwrap_or_default();
         self.locked(|known| {
             if known.len() >= MOST {
-                // What is let go is on the disk.
+                // Dropped entries are in the store.
                 known.retain(|_, slot| slot.live.as_ref().is_some_and(|live| live.done.is_none()));
             }
-            // Whoever was quicker has put it there already.
+            // A concurrent caller may have inserted it already.
             known.entry(thread.clone()).or_insert(noted).clone()
         })
     }
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
     use crate::store::FileNotes;
 
-    /// The messages as the next daemon finds them.
+    /// The messages as the next process finds them.
     fn lives(dir: &std::path::Path) -> Lives {
         Lives::new(Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())))
     }

@@ -1,4 +1,4 @@
-//! What can be learned of a server by changing messages: whether it can at all, and whether one that set out is there.
+//! Probes the server with edits: whether it supports them, and whether a message whose send got no response exists.
 
 use std::sync::atomic::Ordering;
 
@@ -12,35 +12,35 @@ use super::client::{BRIEFLY, BROKEN_TRIES, Client, DeliveryAttempt, number};
 use super::limits::Weight;
 use super::outgoing_message::{OutgoingMessage, SendPlan};
 
-/// How many messages are looked at for one that was sent without an answer.
+/// How many message ids are probed for a lost message.
 const LOOKED_AT: i64 = 8;
-/// No chat has come so far: the number of a message that cannot be there.
+/// A message id that no chat has reached, so it cannot exist.
 const NOBODYS: i64 = 0x7fff_fff0;
 
 impl Client {
-    /// Whether a message that is put here now can be changed later, for certain. A server that knows nothing of that, or
-    /// says yes to whatever it hears, is found out once, by a message that nobody has written.
-    pub(super) async fn surely_edits(&self, place: ChatTarget, letter: &OutgoingMessage) -> bool {
+    /// Whether a message sent now can certainly be edited later. A server without edits, or one that accepts any edit,
+    /// is detected once, by an edit of a message that does not exist.
+    pub(super) async fn surely_edits(&self, place: ChatTarget, outgoing: &OutgoingMessage) -> bool {
         if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
             return self.can_edit();
         }
         if self.turn(place, Weight::May).await.is_err() {
             return false;
         }
-        let change = SendPlan::of(place, letter).change(NOBODYS, letter);
+        let change = SendPlan::of(place, outgoing).change(NOBODYS, outgoing);
         let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
             Err(error) if is_absent(&error) => true,
-            // It keeps whatever it is told, and tells it again.
+            // The server accepts any edit and returns the id that it was sent.
             Ok(message) if number(&message) == Some(NOBODYS) => true,
             Ok(_) => {
-                tracing::info!("the server changes messages that are not there: it is not believed");
+                tracing::info!("server accepts edits of missing messages, treating edits as unsupported");
                 self.edits.mark_unsupported();
                 false
             }
             Err(error) => {
                 self.note(place, &error);
                 if obstacle(&error) == Obstacle::UnknownMethod || is_final(&error) {
-                    tracing::info!(%error, "the server cannot change messages");
+                    tracing::info!(%error, "edits not supported by the server");
                     self.edits.is_missing(&error);
                 }
                 false
@@ -53,22 +53,23 @@ impl Client {
         proved
     }
 
-    /// Looks for a message that set out and got no answer. One that says the same proves itself by refusing to change.
+    /// Looks for a message whose send got no response. A message with the same content is recognised by the "not
+    /// modified" refusal.
     pub(super) async fn find(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
         behind: i64,
         others: &[i64],
     ) -> Result<Option<i64>, ApiError> {
-        if !self.tells_what_is_missing(place, letter, parcel, behind).await? {
+        if !self.tells_what_is_missing(place, outgoing, parcel, behind).await? {
             return Ok(None);
         }
         let mut changed = Vec::new();
         let mut found = None;
         for message in (behind + 1..=behind + LOOKED_AT).filter(|message| !others.contains(message)) {
-            let change = match self.change(place, message, letter, Weight::Must).await {
+            let change = match self.change(place, message, outgoing, Weight::Must).await {
                 Err(error) if error.is_broken() && parcel.attempt > BROKEN_TRIES => break,
                 change => change?,
             };
@@ -77,8 +78,8 @@ impl Client {
                     found = Some(message);
                     break;
                 }
-                // Ours, and nobody knew of it: what we look for with other words in it, such as the time that is left,
-                // or a frame of the turn whose own answer was lost.
+                // A message of the bot without a record: the lost one with other content, such as the remaining time,
+                // or a frame of the turn whose own response was lost.
                 Change::Made => changed.push(message),
                 Change::Impossible | Change::Absent => {}
             }
@@ -90,21 +91,20 @@ impl Client {
         Ok(found)
     }
 
-    /// Whether the server says so when a message to be changed is not there. Of one that does not, or does not clearly,
-    /// nothing can be learned by changing messages.
+    /// Whether the server reports an edit of a missing message. Without a clear report, edits prove nothing.
     async fn tells_what_is_missing(
         &self,
         place: ChatTarget,
-        letter: &OutgoingMessage,
+        outgoing: &OutgoingMessage,
         parcel: DeliveryAttempt<'_>,
         behind: i64,
     ) -> Result<bool, ApiError> {
         let nobodys = if behind < NOBODYS / 2 { NOBODYS } else { behind.saturating_add(1 << 40) };
         self.turn(place, Weight::Must).await?;
-        let change = SendPlan::of(place, letter).change(nobodys, letter);
+        let change = SendPlan::of(place, outgoing).change(nobodys, outgoing);
         match self.api.ask::<Value>("editMessageText", &change, CALL).await {
             Err(error) if is_absent(&error) => Ok(true),
-            // Nobody knows anything yet, of the message no more than of the server.
+            // Neither the message nor the server's behaviour is known yet.
             Err(error @ (ApiError::Refused { code: 429, .. } | ApiError::NotSent(_))) => {
                 self.note(place, &error);
                 Err(error)
@@ -117,7 +117,7 @@ impl Client {
             }
             answer => {
                 let error = answer.err().map(|error| error.to_string());
-                tracing::info!(error, "the server does not tell what is missing: nothing is looked for");
+                tracing::info!(error, "server does not report missing messages, lost message not searched");
                 Ok(false)
             }
         }

@@ -24,10 +24,10 @@ pub(super) async fn register(api: &Api, notes: &dyn KeyValueStore, language: Opt
     match set(api, &menus).await {
         Ok(()) => {
             if let Err(error) = notes.put(NOTE, wanted).await {
-                tracing::debug!(%error, "the menu could not be noted");
+                tracing::debug!(%error, "command menu not stored");
             }
         }
-        Err(error) => tracing::warn!(%error, "the menu of commands could not be registered"),
+        Err(error) => tracing::warn!(%error, "command menu registration failed"),
     }
 }
 

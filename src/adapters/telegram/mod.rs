@@ -1,23 +1,25 @@
-//! Telegram: what people write there goes through the door, and answers go back as it can show them.
+//! Telegram: submits people's messages to the threads, and sends answers in Telegram's formats.
 //!
 //! # Receiving
 //!
-//! `poll` asks for updates, `webhook` is sent them; both put them onto the `desk`. There `update` reads each (with
-//! `wire`, `entities`, `contents`), `albums` keeps the order, and `handler` does what is to be done: admits, fetches
-//! (`attachments`), hands in, or decides (`callback`). `unsettled` knows what is not at its end, and `offsets` what may be
-//! confirmed.
+//! `poll` fetches updates and `webhook` receives them; both put them into the `update_queue`. There `update` parses
+//! each (with `wire`, `entities`, `contents`), `albums` orders them, and `update_handler` handles them: checks access,
+//! downloads (`attachments`), submits, or decides an approval (`callback`). `pending_updates` tracks the updates in
+//! progress, and `offsets` those that may be confirmed.
 //!
 //! # Sending
 //!
-//! `deliver` sends what the outbox holds, with `question` and `attach`; `render_draft` shows a running turn (`stroke` remembers
-//! it), `first` sends the message it grows on, and `live` notes that. All go through `post` and `change`, which get around
-//! what the server minds (`classify`) and are no faster than `limits` allow; `seek` looks by the `trail` for what was sent
-//! without an answer, and `ability` remembers which calls the server has; `patience` repeats what is not in the outbox.
-//! `letter`, `html`, `keyboard` and `menu` are how things look.
+//! `deliver` sends the outbox, with `question` and `attach`; `draft_renderer` shows a running turn (its state is in
+//! `draft_state`), `first_draft` sends the streamed message, and `live` stores it. All use `client` and `change`, which
+//! apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `lost_messages` uses
+//! the `send_log` to find messages whose send got no response, `feature_probe` remembers which calls the server
+//! supports, and `retry` repeats calls outside of the outbox. `outgoing_message`, `html`, `keyboard` and `menu` build
+//! the contents.
 //!
 //! # Both
 //!
-//! `api` makes the calls and says whether they took effect; `check` asks who the bot is; `place` and `aliases` say where things are.
+//! `api` makes the calls and reports whether they took effect; `check` serves the doctor; `chat_target` and `aliases`
+//! resolve chats.
 
 mod adapter;
 mod admins;

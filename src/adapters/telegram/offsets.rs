@@ -1,32 +1,32 @@
-//! Which updates may be confirmed. Asking for updates from an offset on confirms all below it, so the offset never
-//! passes one that has not been accepted. Pure.
+//! Which updates may be confirmed. `getUpdates` with an offset confirms all updates below it, so the offset never
+//! passes an update that is not accepted. Pure.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// How many that were accepted are remembered, for servers that give them again whatever they are asked.
+/// How many accepted updates are remembered, for servers that return them again for any offset.
 const REMEMBERED: usize = 1024;
 
-/// The updates that were given to us and are not confirmed yet.
+/// The received and unconfirmed updates.
 #[derive(Debug, Default)]
 pub(super) struct Offsets {
     working: BTreeSet<i64>,
-    /// Accepted lately, oldest first: they may be given again.
+    /// Recently accepted ones, oldest first: they may be returned again.
     done: VecDeque<i64>,
-    /// The last one of the last batch. Numbers can start anew after a quiet week, so this is not the highest ever.
+    /// The last id of the last batch. Ids can restart after a quiet week, so this is not the highest ever.
     last: Option<i64>,
 }
 
 impl Offsets {
-    /// From where to ask: everything below is accepted.
+    /// The next offset: every update below it is accepted.
     pub(super) fn next(&self) -> Option<i64> {
         let after = self.last.map(|last| last.saturating_add(1));
         self.working.first().copied().or(after)
     }
 
-    /// A batch came. Gives those that are to be worked on.
+    /// Adds a batch. Returns the updates to handle.
     pub(super) fn offer(&mut self, batch: &[i64]) -> Vec<i64> {
         let fresh: Vec<i64> = batch.iter().copied().filter(|number| !self.done.contains(number)).collect();
-        // What is only given again says nothing about how far we are.
+        // A batch of repeated updates only does not advance the offset.
         if !fresh.is_empty() {
             self.last = batch.iter().max().copied();
         }
@@ -42,12 +42,12 @@ impl Offsets {
         }
     }
 
-    /// Whether nothing is being worked on.
+    /// Whether no update is in progress.
     pub(super) fn at_rest(&self) -> bool {
         self.working.is_empty()
     }
 
-    /// Nothing has come for so long that numbers may have started anew.
+    /// Resets the offset after a silence in which ids may have restarted.
     pub(super) fn forget(&mut self) {
         if self.at_rest() {
             self.last = None;
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(offsets.next(), Some(5));
     }
 
-    /// A server that forgets what is below an offset, and gives the rest.
+    /// A server that drops updates below an offset and returns the rest.
     #[derive(Debug, Default)]
     struct Server {
         pending: BTreeSet<i64>,
@@ -164,7 +164,7 @@ mod tests {
                     }
                 }
             }
-            // In the end everything gets through.
+            // In the end every update is accepted.
             for _ in 0..server.made + 2 {
                 for number in std::mem::take(&mut working) {
                     accepted.insert(number);

@@ -1,4 +1,4 @@
-//! What the composition root hands to the Telegram adapter.
+//! The options of the Telegram adapter, passed by the composition root.
 
 use std::time::Duration;
 
@@ -8,40 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::chat::{AllowList, Respond, Threading};
 
-/// What is known about the bot before it runs.
+/// The settings of the bot.
 #[derive(Clone, Debug)]
 pub struct TelegramOptions {
     pub token: SecretString,
-    /// The address of the Bot API.
     pub api_url: String,
-    /// Whom the settings name.
+    /// The allow-list of the settings.
     pub guests: AllowList,
     /// Which messages of a group are answered.
     pub respond: Respond,
-    /// For how long after an answer the same person need not mention the agent again.
+    /// How long after an answer the same person need not mention the agent again.
     pub followup: Duration,
     /// Whether a group shares one conversation.
     pub threading: Threading,
-    /// Where Telegram is to send updates; without it they are asked for.
+    /// The webhook; without it updates are polled.
     pub webhook: Option<WebhookOptions>,
-    /// Whether a message that was taken gets a sign at once.
+    /// Whether an accepted message gets a reaction at once.
     pub acknowledge: Acknowledge,
-    /// What somebody nobody knows is told.
+    /// The response to an unknown person.
     pub strangers: Strangers,
-    /// Whether those who run a group may answer questions there.
+    /// Whether group administrators may decide approvals.
     pub admins_decide: bool,
 }
 
-/// How updates are sent to us.
+/// The webhook's options.
 #[derive(Clone, Debug)]
 pub struct WebhookOptions {
     /// The public address that leads to `/hooks/telegram` of the web listener.
     pub url: String,
-    /// What Telegram proves itself with.
+    /// The secret that proves a call of Telegram.
     pub secret: SecretString,
 }
 
-/// Whether a message that was taken gets a sign at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledge {
     Eyes,

@@ -1,4 +1,4 @@
-//! What is put into a chat, and the way it goes there, as the calls take it.
+//! An outgoing message, its send plan, and the request bodies.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,39 +13,38 @@ use teloxide_core::types::{
 use super::chat_target::ChatTarget;
 use super::html::Rendered;
 
-/// What is put into a chat.
+/// The content of an outgoing message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutgoingMessage {
-    /// The words, with markup and without.
+    /// The text, with markup and without.
     pub(super) words: Rendered,
-    /// The message it answers.
+    /// The message that it replies to.
     pub(super) reply_to: Option<i64>,
-    /// The buttons under it.
     pub(super) keyboard: Option<InlineKeyboardMarkup>,
 }
 
-/// The way a letter goes; each obstacle changes it.
+/// How a message is sent; each fallback changes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendPlan {
     pub(super) place: ChatTarget,
-    /// The message it answers.
+    /// The message that it replies to.
     pub(super) reply_to: Option<i64>,
-    /// Whether the words go with markup.
+    /// Whether the text is sent with markup.
     pub(super) markup: bool,
 }
 
 impl SendPlan {
-    pub(super) const fn of(place: ChatTarget, letter: &OutgoingMessage) -> Self {
-        Self { place, reply_to: letter.reply_to, markup: true }
+    pub(super) const fn of(place: ChatTarget, outgoing: &OutgoingMessage) -> Self {
+        Self { place, reply_to: outgoing.reply_to, markup: true }
     }
 
-    fn text<'a>(&self, letter: &'a OutgoingMessage) -> &'a str {
-        if self.markup { &letter.words.html } else { &letter.words.plain }
+    fn text<'a>(&self, outgoing: &'a OutgoingMessage) -> &'a str {
+        if self.markup { &outgoing.words.html } else { &outgoing.words.plain }
     }
 
     /// The body of `sendMessage`.
-    pub(super) fn message(&self, letter: &OutgoingMessage) -> Value {
-        let mut message = SendMessage::new(ChatId(self.place.chat), self.text(letter));
+    pub(super) fn message(&self, outgoing: &OutgoingMessage) -> Value {
+        let mut message = SendMessage::new(ChatId(self.place.chat), self.text(outgoing));
         message = message.link_preview_options(no_preview());
         if self.markup {
             message = message.parse_mode(ParseMode::Html);
@@ -57,7 +56,7 @@ impl SendPlan {
             let reply = ReplyParameters::new(small(reply_to));
             message = message.reply_parameters(reply.allow_sending_without_reply());
         }
-        if let Some(keyboard) = &letter.keyboard {
+        if let Some(keyboard) = &outgoing.keyboard {
             message = message.reply_markup(keyboard.clone());
         }
         let reply_to = ("/reply_parameters/message_id", self.reply_to);
@@ -65,20 +64,20 @@ impl SendPlan {
     }
 
     /// The body of `editMessageText`.
-    pub(super) fn change(&self, message: i64, letter: &OutgoingMessage) -> Value {
-        let mut change = EditMessageText::new(ChatId(self.place.chat), small(message), self.text(letter));
+    pub(super) fn change(&self, message: i64, outgoing: &OutgoingMessage) -> Value {
+        let mut change = EditMessageText::new(ChatId(self.place.chat), small(message), self.text(outgoing));
         change = change.link_preview_options(no_preview());
         if self.markup {
             change = change.parse_mode(ParseMode::Html);
         }
-        if let Some(keyboard) = &letter.keyboard {
+        if let Some(keyboard) = &outgoing.keyboard {
             change = change.reply_markup(keyboard.clone());
         }
         body(&change, &[("/message_id", Some(message))])
     }
 
-    /// The fields that go with a file.
-    pub(super) fn fields(&self, letter: &OutgoingMessage) -> Vec<(&'static str, String)> {
+    /// The form fields of a file.
+    pub(super) fn fields(&self, outgoing: &OutgoingMessage) -> Vec<(&'static str, String)> {
         let mut fields = vec![("chat_id", self.place.chat.to_string())];
         if let Some(topic) = self.place.topic {
             fields.push(("message_thread_id", topic.to_string()));
@@ -87,8 +86,8 @@ impl SendPlan {
             let reply = json!({ "message_id": reply_to, "allow_sending_without_reply": true });
             fields.push(("reply_parameters", reply.to_string()));
         }
-        if !letter.words.plain.is_empty() {
-            fields.push(("caption", self.text(letter).to_owned()));
+        if !outgoing.words.plain.is_empty() {
+            fields.push(("caption", self.text(outgoing).to_owned()));
             if self.markup {
                 fields.push(("parse_mode", "HTML".to_owned()));
             }
@@ -108,12 +107,12 @@ pub(super) fn new_buttons(chat: i64, message: i64, keyboard: InlineKeyboardMarku
     body(&change, &[("/message_id", Some(message))])
 }
 
-/// A message's number as teloxide has it: there it has 32 bits, which the protocol does not promise.
+/// A message id in teloxide's type: 32 bits, which the protocol does not guarantee.
 fn small(message: i64) -> MessageId {
     MessageId(i32::try_from(message).unwrap_or_default())
 }
 
-/// A call's body with the numbers as they are.
+/// A call's body with the full 64-bit ids.
 fn body(call: &impl Serialize, numbers: &[(&str, Option<i64>)]) -> Value {
     let mut body = serde_json::to_value(call).unwrap_or_default();
     for (place, number) in numbers {
@@ -142,16 +141,16 @@ mod tests {
     fn numbers_of_52_bits_go_as_they_are() {
         let big = (1_i64 << 52) - 1;
         let place = ChatTarget { chat: -big, topic: Some(big - 1) };
-        let letter = OutgoingMessage { reply_to: Some(big - 2), ..OutgoingMessage::default() };
-        let way = SendPlan::of(place, &letter);
-        let sent = way.message(&letter);
+        let outgoing = OutgoingMessage { reply_to: Some(big - 2), ..OutgoingMessage::default() };
+        let way = SendPlan::of(place, &outgoing);
+        let sent = way.message(&outgoing);
         assert_eq!(sent["chat_id"], -big);
         assert_eq!(sent["message_thread_id"], big - 1);
         assert_eq!(sent["reply_parameters"]["message_id"], big - 2);
         assert_eq!(sent["reply_parameters"]["allow_sending_without_reply"], true);
         assert_eq!(sent["link_preview_options"]["is_disabled"], true);
         assert_eq!(sent["parse_mode"], "HTML");
-        assert_eq!(way.change(big, &letter)["message_id"], big);
+        assert_eq!(way.change(big, &outgoing)["message_id"], big);
         assert_eq!(deletion(7, big), json!({ "chat_id": 7, "message_id": big }));
         let buttons = new_buttons(7, big, InlineKeyboardMarkup::default());
         assert_eq!(

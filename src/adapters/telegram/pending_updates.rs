@@ -32,7 +32,7 @@ struct Taken {
     id: Option<i64>,
     update: Value,
     /// `None` until it is parsed.
-    lane: Option<OrderKey>,
+    order_key: Option<OrderKey>,
     since: Instant,
     /// Callers waiting for the confirmation, by their ids.
     waiters: Vec<i64>,
@@ -120,22 +120,22 @@ impl PendingUpdates {
             self.keys.insert(id, self.last);
         }
         self.kept += usize::from(state != State::Here);
-        self.taken.insert(self.last, Taken { id, update, lane: None, since, waiters, state });
+        self.taken.insert(self.last, Taken { id, update, order_key: None, since, waiters, state });
         self.last
     }
 
     /// Sets the order key of an update.
-    pub(super) fn assign(&mut self, key: i64, lane: OrderKey) {
+    pub(super) fn assign(&mut self, key: i64, order_key: OrderKey) {
         let Some(taken) = self.taken.get_mut(&key) else { return };
         if taken.state != State::Here {
-            *self.shares.entry(share(&lane)).or_default() += 1;
+            *self.shares.entry(share(&order_key)).or_default() += 1;
         }
-        taken.lane = Some(lane);
+        taken.order_key = Some(order_key);
     }
 
     /// The order key of an update.
     pub(super) fn lane(&self, key: i64) -> Option<&OrderKey> {
-        self.taken.get(&key).and_then(|taken| taken.lane.as_ref())
+        self.taken.get(&key).and_then(|taken| taken.order_key.as_ref())
     }
 
     /// An update in progress.
@@ -149,8 +149,8 @@ impl PendingUpdates {
     }
 
     /// Whether one more update of a key fits.
-    fn has_room_for(&self, lane: &OrderKey) -> bool {
-        let kept = self.shares.get(&share(lane)).copied().unwrap_or_default();
+    fn has_room_for(&self, order_key: &OrderKey) -> bool {
+        let kept = self.shares.get(&share(order_key)).copied().unwrap_or_default();
         let free = (MOST_KEPT - RESERVED).saturating_sub(self.kept);
         self.has_room() && (kept == 0 || kept < free)
     }
@@ -162,25 +162,25 @@ impl PendingUpdates {
 
     /// The updates of a key to store, oldest first; they are marked as being stored. Nothing while an earlier store of the
     /// key is in progress.
-    pub(super) fn begin_saving(&mut self, lane: &OrderKey) -> Keeping {
-        let of_lane = || self.taken.iter().filter(|(_, taken)| taken.lane.as_ref() == Some(lane));
-        if of_lane().any(|(_, taken)| taken.state == State::Saving) {
+    pub(super) fn begin_saving(&mut self, order_key: &OrderKey) -> Keeping {
+        let of_key = || self.taken.iter().filter(|(_, taken)| taken.order_key.as_ref() == Some(order_key));
+        if of_key().any(|(_, taken)| taken.state == State::Saving) {
             return Keeping::default();
         }
         let here = |(key, taken): (&i64, &Taken)| {
             let id = taken.id.filter(|_| taken.state == State::Here)?;
             Some((*key, id))
         };
-        let keys: Vec<(i64, i64)> = of_lane().filter_map(here).collect();
+        let keys: Vec<(i64, i64)> = of_key().filter_map(here).collect();
         let mut keeping = Keeping::default();
         for (key, id) in keys {
-            if !keeping.beyond.is_empty() || !self.has_room_for(lane) {
+            if !keeping.beyond.is_empty() || !self.has_room_for(order_key) {
                 keeping.beyond.push(key);
             } else if let Some(taken) = self.taken.get_mut(&key) {
                 taken.state = State::Saving;
                 keeping.to_save.push((key, name(id), taken.update.clone()));
                 self.kept += 1;
-                *self.shares.entry(share(lane)).or_default() += 1;
+                *self.shares.entry(share(order_key)).or_default() += 1;
             }
         }
         keeping
@@ -189,7 +189,7 @@ impl PendingUpdates {
     /// The order keys with unstored updates older than this.
     pub(super) fn slow_lanes(&self, age: Duration, now: Instant) -> BTreeSet<OrderKey> {
         let slow = |taken: &&Taken| taken.state == State::Here && now.duration_since(taken.since) > age;
-        self.taken.values().filter(slow).filter_map(|taken| taken.lane.clone()).collect()
+        self.taken.values().filter(slow).filter_map(|taken| taken.order_key.clone()).collect()
     }
 
     /// Records the outcome of a store. Returns the callers to notify; nothing where the update has ended meanwhile.
@@ -199,15 +199,15 @@ impl PendingUpdates {
         if safe {
             return Some(std::mem::take(&mut taken.waiters));
         }
-        let lane = taken.lane.clone();
-        self.give_back(lane.as_ref());
+        let order_key = taken.order_key.clone();
+        self.give_back(order_key.as_ref());
         Some(Vec::new())
     }
 
     /// Frees the space of an update.
-    fn give_back(&mut self, lane: Option<&OrderKey>) {
+    fn give_back(&mut self, order_key: Option<&OrderKey>) {
         self.kept = self.kept.saturating_sub(1);
-        let Some(share) = lane.map(share) else { return };
+        let Some(share) = order_key.map(share) else { return };
         if let Some(kept) = self.shares.get_mut(&share) {
             *kept = kept.saturating_sub(1);
         }
@@ -221,7 +221,7 @@ impl PendingUpdates {
             self.keys.remove(&id);
         }
         if taken.state != State::Here {
-            self.give_back(taken.lane.as_ref());
+            self.give_back(taken.order_key.as_ref());
         }
         let name = taken.id.filter(|_| taken.state == State::Safe).map(name);
         (taken.waiters, name)
@@ -233,9 +233,9 @@ fn name(id: i64) -> String {
 }
 
 /// The share an update counts to. Updates without an order key share one.
-fn share(lane: &OrderKey) -> OrderKey {
-    match lane {
-        OrderKey::Thread(_) | OrderKey::Orders(_) => lane.clone(),
+fn share(order_key: &OrderKey) -> OrderKey {
+    match order_key {
+        OrderKey::Thread(_) | OrderKey::Orders(_) => order_key.clone(),
         OrderKey::Alone(_) => OrderKey::Alone(0),
     }
 }
@@ -250,24 +250,24 @@ mod tests {
         json!({ "update_id": id, "message": {} })
     }
 
-    fn lane(name: &str) -> OrderKey {
+    fn order_key(name: &str) -> OrderKey {
         OrderKey::Thread(format!("telegram:chat:{name}").parse().unwrap())
     }
 
-    /// Those that are to be written down, by key.
-    fn saving(unsettled: &mut PendingUpdates, lane: &OrderKey) -> Vec<i64> {
-        unsettled.begin_saving(lane).to_save.into_iter().map(|(key, ..)| key).collect()
+    /// The updates to store, by key.
+    fn saving(unsettled: &mut PendingUpdates, order_key: &OrderKey) -> Vec<i64> {
+        unsettled.begin_saving(order_key).to_save.into_iter().map(|(key, ..)| key).collect()
     }
 
-    /// Puts so many into a lane, writes down what can be, and gives how many could not.
-    fn fill(unsettled: &mut PendingUpdates, lane: &OrderKey, count: usize) -> usize {
+    /// Adds updates to an order key, stores those that fit, and returns how many did not.
+    fn fill(unsettled: &mut PendingUpdates, order_key: &OrderKey, count: usize) -> usize {
         let now = Instant::now();
         for _ in 0..count {
             let id = 10_000 + unsettled.last;
             let Given::New(key) = unsettled.take(id, update(id), now) else { panic!("{id} is known") };
-            unsettled.assign(key, lane.clone());
+            unsettled.assign(key, order_key.clone());
         }
-        let Keeping { to_save, beyond } = unsettled.begin_saving(lane);
+        let Keeping { to_save, beyond } = unsettled.begin_saving(order_key);
         for (key, ..) in to_save {
             unsettled.saved(key, true);
         }
@@ -282,11 +282,11 @@ mod tests {
         let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
         assert_eq!(unsettled.take(70, update(70), now), Given::New(1));
         assert_eq!(unsettled.take(71, update(71), now), Given::New(2));
-        unsettled.assign(2, lane("a"));
+        unsettled.assign(2, order_key("a"));
         assert_eq!(unsettled.end(1), (vec![70], None), "accepted, and never on the disk");
-        let keeping = unsettled.begin_saving(&lane("a"));
+        let keeping = unsettled.begin_saving(&order_key("a"));
         assert_eq!(keeping, Keeping { to_save: vec![(2, "71".to_owned(), update(71))], beyond: vec![] });
-        assert_eq!(unsettled.begin_saving(&lane("a")), Keeping::default(), "once is enough");
+        assert_eq!(unsettled.begin_saving(&order_key("a")), Keeping::default(), "once is enough");
         assert_eq!(unsettled.saved(2, true), Some(vec![71]));
         assert_eq!(
             unsettled.take(71, update(71), now),
@@ -302,11 +302,11 @@ mod tests {
     async fn what_cannot_be_written_down_waits_and_is_tried_again() {
         let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
         unsettled.take(1, update(70), now);
-        unsettled.assign(1, lane("a"));
+        unsettled.assign(1, order_key("a"));
         assert_eq!(unsettled.take(2, update(70), now), Given::Waits, "a second call about the same");
-        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
+        assert_eq!(saving(&mut unsettled, &order_key("a")), [1]);
         assert_eq!(unsettled.saved(1, false), Some(vec![]));
-        assert_eq!(saving(&mut unsettled, &lane("a")), [1]);
+        assert_eq!(saving(&mut unsettled, &order_key("a")), [1]);
         assert_eq!(unsettled.end(1), (vec![1, 2], None));
         assert_eq!(unsettled.saved(1, true), None, "whoever wrote it down lets it go");
         assert_eq!((unsettled.kept, unsettled.shares.len()), (0, 0));
@@ -316,17 +316,21 @@ mod tests {
     async fn what_was_found_on_the_disk_is_safe_and_another_of_its_number_is_another() {
         let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
         assert_eq!(unsettled.take_up(update(70), now), 1);
-        unsettled.assign(1, lane("a"));
+        unsettled.assign(1, order_key("a"));
         assert_eq!(unsettled.take(70, update(70), now), Given::Safe);
         let other = json!({ "update_id": 70, "callback_query": {} });
         assert_eq!(unsettled.take(70, other, now), Given::New(2));
-        unsettled.assign(2, lane("b"));
+        unsettled.assign(2, order_key("b"));
         for name in ["a", "b"] {
-            assert_eq!(unsettled.begin_saving(&lane(name)), Keeping::default());
+            assert_eq!(unsettled.begin_saving(&order_key(name)), Keeping::default());
         }
         let (age, later) = (Duration::from_secs(1), now + Duration::from_secs(2));
         assert_eq!(unsettled.slow_lanes(age, now), BTreeSet::new());
-        assert_eq!(unsettled.slow_lanes(age, later), BTreeSet::from([lane("b")]), "what is safe may be slow");
+        assert_eq!(
+            unsettled.slow_lanes(age, later),
+            BTreeSet::from([order_key("b")]),
+            "what is safe may be slow"
+        );
     }
 
     #[tokio::test]
@@ -334,40 +338,40 @@ mod tests {
         let (mut unsettled, now) = (PendingUpdates::default(), Instant::now());
         for id in 1..=3 {
             unsettled.take(id, update(id), now);
-            unsettled.assign(id, lane("a"));
+            unsettled.assign(id, order_key("a"));
         }
-        assert_eq!(saving(&mut unsettled, &lane("a")), [1, 2, 3]);
+        assert_eq!(saving(&mut unsettled, &order_key("a")), [1, 2, 3]);
         unsettled.take(4, update(4), now);
-        unsettled.assign(4, lane("a"));
+        unsettled.assign(4, order_key("a"));
         assert_eq!(
-            saving(&mut unsettled, &lane("a")),
+            saving(&mut unsettled, &order_key("a")),
             [] as [i64; 0],
             "whether those before it will be is not known"
         );
         for (key, safe) in [(1, true), (2, false), (3, false)] {
             unsettled.saved(key, safe);
         }
-        assert_eq!(saving(&mut unsettled, &lane("a")), [2, 3, 4]);
+        assert_eq!(saving(&mut unsettled, &order_key("a")), [2, 3, 4]);
     }
 
     #[tokio::test]
     async fn no_lane_takes_all_the_room_and_the_first_of_another_always_finds_some() {
         let mut unsettled = PendingUpdates::default();
-        assert_eq!(fill(&mut unsettled, &lane("a"), 1500), 1000, "half of the room is one's own");
-        assert_eq!(fill(&mut unsettled, &lane("a"), 1), 1);
+        assert_eq!(fill(&mut unsettled, &order_key("a"), 1500), 1000, "half of the room is one's own");
+        assert_eq!(fill(&mut unsettled, &order_key("a"), 1), 1);
         let alone = |key: i64| OrderKey::Alone(key);
         for key in 1..=50 {
             assert_eq!(fill(&mut unsettled, &alone(key), 1), 0, "a press");
         }
-        assert_eq!(fill(&mut unsettled, &lane("b"), 300), 75, "a third of what was left");
+        assert_eq!(fill(&mut unsettled, &order_key("b"), 300), 75, "a third of what was left");
         for number in 0..80 {
-            assert_eq!(fill(&mut unsettled, &lane(&format!("c{number}")), 1), 0);
+            assert_eq!(fill(&mut unsettled, &order_key(&format!("c{number}")), 1), 0);
         }
         for number in 0..2000 {
-            fill(&mut unsettled, &lane(&format!("d{number}")), 2);
+            fill(&mut unsettled, &order_key(&format!("d{number}")), 2);
             assert!(unsettled.kept <= MOST_KEPT && unsettled.taken.len() <= MOST_KEPT);
         }
-        assert_eq!(fill(&mut unsettled, &lane("e"), 1), 1, "there is an end to it");
+        assert_eq!(fill(&mut unsettled, &order_key("e"), 1), 1, "there is an end to it");
         assert!(!unsettled.has_room());
     }
 

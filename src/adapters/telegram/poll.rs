@@ -127,7 +127,7 @@ impl Poll<'_> {
         batch.sort_by_key(number_of);
         let numbers: Vec<i64> = batch.iter().filter_map(number_of).collect();
         if numbers.len() < batch.len() {
-            tracing::warn!(count = batch.len() - numbers.len(), "updates without a number are passed over");
+            tracing::warn!(count = batch.len() - numbers.len(), "updates without an id ignored");
         }
         let mut fresh = offsets.offer(&numbers);
         let any = !fresh.is_empty();
@@ -181,12 +181,12 @@ impl Poll<'_> {
             }
             ApiError::Refused { code: 409, .. } => {
                 if error.says("webhook") {
-                    tracing::warn!(%error, "a webhook was set for this bot elsewhere; it is taken away");
+                    tracing::warn!(%error, "webhook of another program found, deleting it");
                     delete_webhook(self.api).await;
                 } else {
                     tracing::error!(
                         %error,
-                        "another program asks for this bot's updates: stop it, or give each its own bot"
+                        "another program polls this bot's updates: stop it, or use a bot for each"
                     );
                 }
                 Ok(CONFLICT.delay(breaks, chance))
@@ -194,7 +194,7 @@ impl Poll<'_> {
             _ => {
                 let asked = asked_wait(error).map(|after| after + Duration::from_secs_f64(chance));
                 let wait = asked.unwrap_or_else(|| TROUBLE.delay(breaks, chance));
-                tracing::warn!(%error, breaks, ?wait, "telegram could not be asked for updates");
+                tracing::warn!(%error, breaks, ?wait, "getUpdates failed");
                 Ok(wait)
             }
         }
@@ -219,7 +219,7 @@ async fn is_unknown(api: &Api) -> bool {
 pub(super) async fn delete_webhook(api: &Api) {
     let body = json!({ "drop_pending_updates": false });
     if let Err(error) = api.ask::<Value>("deleteWebhook", &body, Duration::from_secs(20)).await {
-        tracing::warn!(%error, "a webhook could not be taken away");
+        tracing::warn!(%error, "deleteWebhook failed");
     }
 }
 

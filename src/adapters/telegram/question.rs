@@ -1,4 +1,4 @@
-//! Questions with buttons, and what became of them, on the same message.
+//! Approvals with buttons, and their outcome on the same message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,13 +18,13 @@ use crate::domain::{Approval, ApprovalId, Intent, Language};
 use crate::ports::OutboxEntry;
 use crate::render::fit_question;
 
-/// What is noted of a question, so that its message can be found and written again.
+/// The stored message of an approval, to find and edit it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Asked {
     /// The message with the buttons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<i64>,
-    /// What was asked, as CommonMark.
+    /// The beginning of the approval's text, as CommonMark.
     #[serde(default)]
     head: String,
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Asked {
 }
 
 impl Sender {
-    /// Asks a question. Its file, where it has one, is a delivery of its own before it.
+    /// Sends an approval. Its file, if any, is a separate delivery before it.
     pub(super) async fn ask(
         &self,
         place: ChatTarget,
@@ -48,18 +48,18 @@ impl Sender {
         let intent = short.as_ref().unwrap_or(intent);
         let text = question(intent, now).unwrap_or_default();
         let reply_to = reply_target(place, entry);
-        let letter = OutgoingMessage {
+        let outgoing = OutgoingMessage {
             words: render_one(&text, MESSAGE_LIMIT),
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, *language)),
         };
-        let message = self.post.send_once(place, &letter, parcel(entry, attempt)).await?;
+        let message = self.post.send_once(place, &outgoing, parcel(entry, attempt)).await?;
         let head = head(intent, &text);
         self.note(approval_id, &Asked { message, head, language: *language }).await;
         Ok(message)
     }
 
-    /// Says what became of a question, on its own message where that is known.
+    /// Shows the outcome of an approval, on its own message where that is known.
     pub(super) async fn resolve(
         &self,
         place: ChatTarget,
@@ -69,17 +69,17 @@ impl Sender {
     ) -> Result<Option<i64>, Failure> {
         if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
-            let letter = OutgoingMessage { words, ..OutgoingMessage::default() };
-            if self.changes(place, message, &letter, parcel.attempt).await? == Edited::Yes {
+            let outgoing = OutgoingMessage { words, ..OutgoingMessage::default() };
+            if self.changes(place, message, &outgoing, parcel.attempt).await? == Edited::Yes {
                 return Ok(Some(message));
             }
         }
-        let letter =
+        let outgoing =
             OutgoingMessage { words: render_one(outcome, MESSAGE_LIMIT), ..OutgoingMessage::default() };
-        Ok(self.post.send_once(place, &letter, parcel).await?)
+        Ok(self.post.send_once(place, &outgoing, parcel).await?)
     }
 
-    /// Shows other buttons under a question.
+    /// Shows another menu under an approval.
     pub async fn show_menu(&self, place: &ChatTarget, message: i64, approval: &Approval, menu: Menu) {
         let language = match self.asked(&approval.id).await {
             Some(asked) => asked.language,
@@ -88,11 +88,11 @@ impl Sender {
         let keyboard = keyboard(&approval.id, approval.kind, menu, language);
         let change = new_buttons(place.chat, message, keyboard);
         if let Err(error) = self.change_buttons(*place, &change).await {
-            tracing::debug!(chat = place.chat, %error, "the buttons of a question could not be changed");
+            tracing::debug!(chat = place.chat, %error, "approval menu edit failed");
         }
     }
 
-    /// Changes nothing but the buttons of a message.
+    /// Edits only the buttons of a message.
     pub(super) async fn change_buttons(&self, place: ChatTarget, body: &Value) -> Result<(), ApiError> {
         with_retry(|| self.post.insist(place, "editMessageReplyMarkup", body)).await.map(drop)
     }
@@ -105,7 +105,7 @@ impl Sender {
     async fn note(&self, approval: &ApprovalId, asked: &Asked) {
         let note = serde_json::to_value(asked).unwrap_or_default();
         if let Err(error) = self.parts.notes.put(&name(approval), note).await {
-            tracing::warn!(%approval, %error, "the message of a question could not be noted");
+            tracing::warn!(%approval, %error, "approval message id not stored");
         }
     }
 }
@@ -114,7 +114,7 @@ fn name(approval: &ApprovalId) -> String {
     format!("approval:{approval}")
 }
 
-/// The first lines of a question: what was asked, without the reasons and how to answer.
+/// The first lines of an approval: the request, without the reasons and the instructions.
 fn head(intent: &Intent, text: &str) -> String {
     let Intent::ApprovalRequest { summary, .. } = intent else { return String::new() };
     let title = text.lines().next().unwrap_or_default();

@@ -1,14 +1,14 @@
-//! Calls beside the outbox, which nobody makes again: they are made again here, a few times.
+//! Retries of calls outside of the outbox.
 
 use std::time::Duration;
 
 use super::api::ApiError;
 
-/// How often such a call is made, and the wait before it is made again.
+/// How many attempts, and the wait between two.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(700);
 
-/// Makes a call that does nothing new when it is made twice, and again where it did not work and may later.
+/// Makes an idempotent call, with retries of temporary errors.
 pub(super) async fn with_retry<T, F>(call: impl Fn() -> F) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
@@ -16,8 +16,8 @@ where
     trying(call, TRIES, || ()).await
 }
 
-/// The same with a call that shows something each time it works. What got no answer may have worked: words that show twice
-/// are better than none, and are enough. `again` hears of it.
+/// The same for a call that shows a message each time it succeeds. An attempt without a response may have succeeded: it
+/// is repeated once, because a duplicate is better than no message. `again` is called then.
 pub(super) async fn patiently_but_once_more<T, F>(
     call: impl Fn() -> F,
     again: impl Fn(),
@@ -28,7 +28,7 @@ where
     trying(call, 1, again).await
 }
 
-/// Makes a call until it works or may never; `unsure` times again after it may have worked.
+/// Makes a call until it succeeds or fails permanently; retries an unknown outcome `unsure` times.
 async fn trying<T, F>(call: impl Fn() -> F, unsure: u32, again: impl Fn()) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
@@ -73,8 +73,8 @@ mod tests {
         ApiError::Refused { code, description: String::new(), retry_after, migrate_to: None }
     }
 
-    /// Makes a call that meets these, one after the other, and then works. Gives whether it did, how often it was made,
-    /// and the seconds that took.
+    /// Makes a call that fails with these errors, one after the other, and then succeeds. Returns whether it did, the
+    /// number of attempts, and the seconds.
     async fn met(errors: Vec<ApiError>) -> (bool, usize, u64) {
         let (left, made, began) = (RefCell::new(errors), RefCell::new(0), Instant::now());
         let done = with_retry(|| {

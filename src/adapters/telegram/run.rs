@@ -1,4 +1,4 @@
-//! One run of the adapter: who the bot is, how updates come, and then they do.
+//! Connects the bot and runs the update loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,21 +21,21 @@ use crate::adapters::Backoff;
 use crate::adapters::chat::AddressingPolicy;
 use crate::ports::{AdapterError, AdapterIo};
 
-/// The updates we want.
+/// The requested kinds of updates.
 pub(super) const ALLOWED_UPDATES: [&str; 5] =
     ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"];
-/// How long a call may take that nothing depends on.
+/// Deadline of an optional call.
 const BRIEFLY: Duration = Duration::from_secs(5);
-/// How long a first call may take.
+/// Deadline of a first call.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long to wait while Telegram cannot be reached.
+/// The back-off while Telegram cannot be reached.
 const RETRY: Backoff = Backoff {
     first: Duration::from_millis(300),
     longest: Duration::from_secs(30),
     stable_after: Duration::ZERO,
 };
 
-/// What to do about a token that Telegram does not know.
+/// The error text for a refused token.
 pub(super) fn bad_token(error: &ApiError) -> String {
     format!(
         "telegram does not accept the bot token ({error}): check adapters.telegram.botToken in ship.json, or get a \
@@ -43,7 +43,7 @@ pub(super) fn bad_token(error: &ApiError) -> String {
     )
 }
 
-/// Receives until told to stop.
+/// Receives updates until stopped.
 pub(super) async fn receive(
     adapter: &TelegramAdapter,
     io: &AdapterIo,
@@ -56,7 +56,7 @@ pub(super) async fn receive(
         me = greet(adapter) => me?,
     };
     io.health.alive(io.clock.now());
-    tracing::info!(bot = me.username, hears_all = me.hears_all, "telegram knows the bot");
+    tracing::info!(bot = me.username, hears_all = me.hears_all, "telegram bot connected");
     let mut beside = JoinSet::new();
     let sender = adapter.sender.clone();
     beside.spawn(async move { sender.register_menu().await });
@@ -77,12 +77,12 @@ pub(super) async fn receive(
     };
     match calls.lend().get_mut() {
         Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
-        // Asking for updates would take the webhook away.
+        // Polling would delete the webhook.
         None => Err(AdapterError::Fatal("the webhook is served elsewhere, or no more".to_owned())),
     }
 }
 
-/// Asks who the bot is, and says at the same time how updates are to come.
+/// Identifies the bot, and in parallel sets or deletes the webhook.
 async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
     let api = &adapter.api;
     let mut breaks = 0;
@@ -93,9 +93,9 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
             match &adapter.options.webhook {
                 Some(webhook) => set_webhook(api, webhook).await,
                 None => {
-                    // Should it still be there, asking for updates says so.
+                    // If the webhook still exists, `getUpdates` will report it.
                     if tokio::time::timeout(BRIEFLY, delete_webhook(api)).await.is_err() {
-                        tracing::warn!("telegram did not say whether a webhook was taken away");
+                        tracing::warn!("deleteWebhook timed out");
                     }
                     Ok(())
                 }
@@ -108,7 +108,7 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
             (Ok(me), Err(error @ (ApiError::Refused { code: 404, .. } | ApiError::NoSuchCall(_)))) => {
                 tracing::error!(
                     %error,
-                    "the server has no setWebhook: it has to be told the address of the webhook in another way"
+                    "setWebhook not supported: set the webhook address at the server itself"
                 );
                 return Ok(me);
             }
@@ -129,7 +129,7 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
         breaks += 1;
         let wait =
             asked_wait(&error).unwrap_or_default().max(RETRY.delay(breaks, adapter.parts.ids.chance()));
-        tracing::warn!(%error, breaks, ?wait, "telegram could not be asked who the bot is");
+        tracing::warn!(%error, breaks, ?wait, "getMe or setWebhook failed");
         tokio::time::sleep(wait).await;
     }
 }

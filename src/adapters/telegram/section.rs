@@ -65,22 +65,22 @@ pub(super) enum TelegramMode {
 }
 
 impl TelegramSection {
-    /// The token, where it says anything.
+    /// The token, unless it is blank.
     pub(super) fn token(&self) -> Option<&SecretString> {
         self.bot_token.as_ref().filter(|token| !token.expose_secret().trim().is_empty())
     }
 
-    /// The address of the Bot API, without a slash at its end.
+    /// The address of the Bot API, without a trailing slash.
     pub(super) fn base(&self) -> &str {
         self.api_url.trim_end_matches('/')
     }
 
-    /// Where Telegram sends updates; nothing where they are asked for.
+    /// The webhook's address; `None` in polling mode.
     pub(super) fn webhook(&self) -> Option<&str> {
         self.webhook_url.as_deref().filter(|_| self.mode == TelegramMode::Webhook)
     }
 
-    /// What the adapter is told. `secret` proves that a webhook call comes from Telegram.
+    /// The adapter's options. `secret` proves that a webhook call comes from Telegram.
     pub(super) fn options(
         &self,
         guests: AllowList,

@@ -1,9 +1,8 @@
-//! What is being sent to whom, so that a message that was sent without an answer is not sent again.
+//! Records the sends of each chat, so that a message whose send got no response is not sent twice.
 //!
-//! The Bot API has no idempotency keys. This is the next best thing: before a message goes out, it is noted which one,
-//! and the number of the last message that is known of there. In a private chat a message that got no answer can only
-//! stand behind that one: so it is looked for there first. In groups too much else stands there; but it is known that the
-//! message may be.
+//! The Bot API has no idempotency keys. Instead, before a message is sent, its delivery id and the last known message
+//! id of the chat are stored. In a direct chat a message without a response can only come after that one, so it is
+//! searched there first. A group has too many other messages for that; but the record shows that the message may exist.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,62 +14,61 @@ use super::chat_target::ChatTarget;
 use crate::domain::DeliveryId;
 use crate::ports::KeyValueStore;
 
-/// How many places are kept in memory; the others are on the disk.
+/// Most cached chats; the others are in the store.
 const MOST: usize = 4096;
-/// How many other messages of the bot's are remembered while one is on its way.
+/// Most other messages of the bot that are recorded while one is being sent.
 const MOST_OTHERS: usize = 32;
 
-/// How far a place has come.
+/// The record of a chat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Track {
-    /// The last message of the bot's that is known of.
+    /// The last known message of the bot.
     last: Option<i64>,
-    /// The last delivery that set out.
+    /// The last started delivery.
     sending: Option<Sending>,
 }
 
-/// A delivery that set out.
+/// A started delivery.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Sending {
     delivery: DeliveryId,
-    /// The last message that was known of when it did.
+    /// The last known message when it started.
     behind: Option<i64>,
-    /// What it has become, once the server has answered.
+    /// Its message id, once the server has responded.
     message: Option<i64>,
-    /// Messages that are known to be something else.
+    /// Messages that are known to be others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<i64>,
 }
 
-/// What is known of a delivery.
+/// The known status of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SendStatus {
-    /// It never set out.
+    /// Never started.
     None,
-    /// It is this message.
+    /// Sent as this message.
     Is(i64),
-    /// It set out, and may stand behind this message. Those others are something else.
+    /// Started; if it was sent, it is after this message. The listed messages are others.
     Behind(i64, Vec<i64>),
-    /// It set out, and nobody knows where it may stand.
+    /// Started, with an unknown position.
     Somewhere,
 }
 
-/// How far each place has come.
+/// The records of all chats.
 #[derive(Debug)]
 pub(super) struct SendLog {
     notes: Arc<dyn KeyValueStore>,
     places: Mutex<HashMap<ChatTarget, Track>>,
-    /// Whoever has the permit of a place may put something there.
+    /// The permit of a chat: its holder may send there.
     turns: Mutex<HashMap<ChatTarget, Arc<Semaphore>>>,
 }
 
 impl SendLog {
-    /// What these notes know.
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> Self {
         Self { notes, places: Mutex::default(), turns: Mutex::default() }
     }
 
-    /// Waits until nobody else puts anything into a place. Nobody else does while the permit is held.
+    /// Waits until no other send of a chat is in progress. None starts while the permit is held.
     pub(super) async fn alone(&self, place: ChatTarget) -> Option<OwnedSemaphorePermit> {
         let turn = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +80,7 @@ impl SendLog {
         turn.acquire_owned().await.ok()
     }
 
-    /// A message is about to be sent.
+    /// Records the start of a send.
     pub(super) async fn sets_out(&self, place: ChatTarget, delivery: &DeliveryId) {
         let change = |track: &mut Track| {
             let sending =
@@ -92,7 +90,7 @@ impl SendLog {
         self.change(place, change).await;
     }
 
-    /// A message stands in a chat. Were that not written down, a later one could be looked for in its place, and
+    /// Records a message of a chat. Without the record a later search could mistake this message for a lost one and
     /// overwrite it.
     pub(super) async fn arrived(&self, place: ChatTarget, message: i64, delivery: Option<&DeliveryId>) {
         let change = |track: &mut Track| {
@@ -108,7 +106,7 @@ impl SendLog {
         self.change(place, change).await;
     }
 
-    /// What set out did not arrive, for certain.
+    /// Records that a send certainly failed.
     pub(super) async fn called_off(&self, place: ChatTarget, delivery: &DeliveryId) {
         let change = |track: &mut Track| {
             track.sending = track.sending.take().filter(|sending| sending.delivery != *delivery);
@@ -116,7 +114,7 @@ impl SendLog {
         self.change(place, change).await;
     }
 
-    /// What is known of a delivery; `answers` is the message it answers.
+    /// The status of a delivery; `answers` is the message that it replies to.
     pub(super) async fn trace(
         &self,
         place: ChatTarget,
@@ -139,14 +137,14 @@ impl SendLog {
             if places.len() >= MOST {
                 places.clear();
             }
-            // Whoever was quicker has put it there already.
+            // A concurrent caller may have inserted it already.
             let track = places.entry(place).or_insert(noted);
             change(track);
             track.clone()
         });
         let note = serde_json::to_value(track).unwrap_or_default();
         if let Err(error) = self.notes.put(&name(place), note).await {
-            tracing::debug!(chat = place.chat, %error, "it could not be noted what was sent");
+            tracing::debug!(chat = place.chat, %error, "send record not stored");
         }
     }
 
@@ -177,7 +175,7 @@ mod tests {
 
     const CHAT: ChatTarget = ChatTarget { chat: 7, topic: None };
 
-    /// The trail as the next daemon finds it.
+    /// The log as the next process finds it.
     fn trail(dir: &std::path::Path) -> SendLog {
         SendLog::new(Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())))
     }
@@ -214,7 +212,7 @@ mod tests {
         assert!(turn.is_some());
         let mut second = std::pin::pin!(trail.alone(CHAT));
         assert!(futures_util::poll!(&mut second).is_pending());
-        // More places than are remembered: those where nobody is are forgotten, and this one is not.
+        // More chats than are cached: idle ones are dropped, and this one is not.
         for chat in 100..100 + i64::try_from(MOST).unwrap() + 10 {
             let others = trail.alone(ChatTarget { chat, topic: None });
             let turn = tokio::time::timeout(std::time::Duration::from_secs(5), others).await;

@@ -1,4 +1,4 @@
-//! From an update to what happened, in our own words. Pure: what is known beforehand is handed in.
+//! Parses updates into events. Pure: the caller passes the context.
 
 use super::aliases::Aliases;
 use super::chat_target::ChatTarget;
@@ -14,21 +14,21 @@ use crate::domain::{
 
 #[derive(Clone, Debug)]
 pub(super) enum InboundEvent {
-    /// Somebody said, changed or ordered something.
+    /// A person sent or edited a message, or gave a command.
     InboundMessage(Box<InboundMessage>),
-    /// Somebody pressed a button.
+    /// A person pressed a button.
     Pressed(Box<Press>),
-    /// The bot was let into a chat.
+    /// The bot was added to a chat.
     Invited(Invitation),
-    /// The bot was thrown out of a chat, or blocked.
+    /// The bot was removed from a chat, or blocked.
     Expelled(i64),
-    /// A group has a new number.
+    /// A group migrated to a new id.
     Moved { from: i64, to: i64 },
-    /// Nothing for us, and why.
+    /// An update without effect, with the reason.
     Nothing(&'static str),
 }
 
-/// Something that somebody said, changed or ordered.
+/// A message, an edit or a command.
 #[derive(Clone, Debug)]
 pub(super) struct InboundMessage {
     pub(super) thread: ThreadId,
@@ -40,41 +40,40 @@ pub(super) struct InboundMessage {
     pub(super) at: Timestamp,
     pub(super) facts: Facts,
     pub(super) language: Option<Language>,
-    /// The album it is a part of.
+    /// The album that it belongs to.
     pub(super) album: Option<String>,
     pub(super) what: What,
 }
 
-/// What somebody did with words.
+/// The kind of a message.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Said(MessageContent),
-    /// Changed what they had said.
+    /// An edit of an earlier message.
     Edited(MessageContent),
     Ordered(CommandInvocation),
-    /// Opened the chat with the bot, with the code that the link to it carried.
+    /// `/start` in the chat with the bot, with the code of the link.
     Started(Option<String>),
 }
 
-/// Words, and files that are still at Telegram.
+/// Text, and files that are not downloaded yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MessageContent {
     pub(super) said: Said,
     pub(super) files: Vec<Attachment>,
 }
 
-/// A press of a button.
 #[derive(Clone, Debug)]
 pub(super) struct Press {
     pub(super) id: String,
     pub(super) author: Author,
     pub(super) data: String,
-    /// Where it was pressed; Telegram leaves that out of old ones.
+    /// The message of the button; Telegram omits it for old ones.
     pub(super) shown: Option<Shown>,
     pub(super) language: Option<Language>,
 }
 
-/// The message that a button stands under.
+/// The message of a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) place: ChatTarget,
@@ -82,7 +81,7 @@ pub(super) struct Shown {
     pub(super) message_id: Option<i64>,
 }
 
-/// The bot was let into a chat.
+/// The bot was added to a chat.
 #[derive(Clone, Debug)]
 pub(super) struct Invitation {
     pub(super) chat: i64,
@@ -90,7 +89,7 @@ pub(super) struct Invitation {
     pub(super) language: Option<Language>,
 }
 
-/// What is known before an update is read.
+/// The context for parsing updates.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     pub(super) platform: Platform,
@@ -132,7 +131,7 @@ impl Reader {
             return Ok(InboundEvent::Nothing("a message of another bot or of nobody"));
         };
         if edited && message.media_group_id.is_some() {
-            // Its other parts are not here, so it could only be recorded without them.
+            // The other parts are missing, so it could only be recorded without them.
             return Ok(InboundEvent::Nothing("a correction of a part of an album"));
         }
         let (text, marked) = match (&message.text, &message.caption) {
@@ -171,7 +170,7 @@ impl Reader {
     }
 
     fn topic(&self, message: &Message, kind: ChatKind) -> Option<i64> {
-        // Plain replies in a group without topics have a number of this name too.
+        // A plain reply in a group without topics has a `message_thread_id` too.
         let allowed = kind == ChatKind::Group || self.me.topics;
         let plain = message.reply_to_message.is_some() || !message.chat.is_forum;
         message.message_thread_id.filter(|_| allowed && (message.is_topic_message || !plain))
@@ -189,7 +188,7 @@ impl Reader {
         thread.for_user(author.id.as_str().rsplit(':').next().unwrap_or_default())
     }
 
-    /// Whoever wrote a message. Where a chat speaks, nobody can tell which person does.
+    /// The author of a message. A message in the name of a chat has no identifiable person.
     fn author(&self, message: &Message, kind: ChatKind) -> Result<Option<Author>, BadId> {
         if let Some(chat) = &message.sender_chat {
             let id = AuthorId::new(&self.platform, &chat.id.to_string())?;
@@ -197,7 +196,7 @@ impl Reader {
         }
         match message.from.as_ref().filter(|user| !user.is_bot) {
             Some(user) => self.person(user).map(Some),
-            // In private there is only one, and the chat goes by their number.
+            // A direct chat has one person, whose id is the chat id.
             None if kind == ChatKind::Direct && message.from.is_none() => {
                 let id = AuthorId::new(&self.platform, &message.chat.id.to_string())?;
                 Ok(Some(Author { id, name: None, role: AuthorRole::Person }))
@@ -230,7 +229,7 @@ impl Reader {
                 chat: shown.chat.id,
                 topic: shown.message_thread_id.filter(|_| shown.is_topic_message),
             },
-            // A channel is no place of ours; whoever pressed there is answered all the same.
+            // A channel is not served; a press there is answered all the same.
             chat: kind_of(&shown.chat).unwrap_or(ChatKind::Group),
             message_id: Some(shown.message_id),
         });
@@ -260,7 +259,7 @@ impl Reader {
 
     fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<InboundEvent, BadId> {
         let id = stopped.chat.id;
-        // Drafts are shown in private only, where the chat has the number of the person.
+        // Drafts exist only in direct chats, where the chat id is the person's id.
         let person = AuthorId::new(&self.platform, &id.to_string())?;
         let author = Author { id: person, name: None, role: AuthorRole::Person };
         let topic = stopped.message_thread_id.filter(|_| self.me.topics);
@@ -281,11 +280,11 @@ impl Reader {
     }
 }
 
-/// Who wrote what was passed on, where the platform does not tell.
+/// The author of a forwarded message where Telegram omits it.
 const UNKNOWN: &str = "unknown";
 
 fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Message, edited: bool) -> What {
-    // What somebody else wrote is no order of whoever passed it on.
+    // A forwarded text is no command of the person who forwarded it.
     let forwarded =
         message.forward_origin.is_some() || message.forward_date.is_some() || message.is_automatic_forward;
     let automatic =
@@ -299,9 +298,9 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
     if alone && word == "/start" {
         return What::Started(Some(rest).filter(|code| !code.is_empty()));
     }
-    // A group where the bot hears nothing but commands can still ask.
+    // `/ask` works in a group where the bot receives only commands.
     let asked = word == "/ask" && !rest.is_empty() && !words.for_another_bot;
-    // A description that is added to the text spoils a decision by itself.
+    // Text with an added description is never read as a decision.
     let marked_up = words.marked_up.filter(|_| told.is_none() && files.is_empty());
     let mut text = if asked { rest } else { words.text };
     if let Some(told) = told {
@@ -320,7 +319,7 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
     if edited { What::Edited(parcel) } else { What::Said(parcel) }
 }
 
-/// The first word, without the name of a bot behind it, and the rest.
+/// The first word, without a bot's name after it, and the rest.
 fn first_word(text: &str) -> (String, String) {
     let text = text.trim();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -331,7 +330,7 @@ fn kind_of(chat: &Chat) -> Option<ChatKind> {
     match chat.kind.as_str() {
         "private" => Some(ChatKind::Direct),
         "group" | "supergroup" => Some(ChatKind::Group),
-        // Its number tells as well.
+        // The sign of the id also tells the kind.
         "" => Some(if chat.id > 0 { ChatKind::Direct } else { ChatKind::Group }),
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! What is done about what happened: who it was is checked, files are fetched, and it is handed in. Whatever is only
-//! polite comes afterwards, so that nobody waits for it.
+//! Handles parsed updates: checks access, downloads files, and submits. Notices and other follow-ups run afterwards, so
+//! that no update waits for them.
 
 use std::sync::Arc;
 
@@ -24,51 +24,50 @@ use crate::metrics::Metrics;
 use crate::ports::{PairingRequest, StoreError, ThreadsHandle};
 use crate::render::Phrase;
 
-/// How long a polite word may take.
+/// Deadline of a follow-up call.
 const POLITE: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// Something to be done.
+/// A parsed update to handle.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    /// Somebody said something, and whether it is for the agent.
+    /// A message, and whether it is for the agent.
     InboundMessage(Box<InboundMessage>, Addressed),
-    /// Somebody pressed a button.
     Pressed(Box<Press>),
-    /// The bot was let into a chat.
+    /// The bot was added to a chat.
     Invited(Invitation),
-    /// A group has a new number.
+    /// A group migrated to a new id.
     Moved,
 }
 
-/// Whether something is accepted.
+/// Whether an update is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is, or needs not be.
+    /// Accepted, or nothing to accept.
     Kept,
-    /// It is not: it has to be tried again.
+    /// Not accepted: has to be retried.
     Again,
 }
 
-/// What is done afterwards, as well as it can be.
+/// A best-effort action after an update.
 #[derive(Debug)]
 pub(super) enum Followup {
-    /// Words beside the outbox.
+    /// A notice outside of the outbox.
     Say(ChatTarget, Option<i64>, String),
-    /// A sign under a message that it was seen.
+    /// The acknowledgement reaction.
     Eyes(ChatTarget, i64),
-    /// The end of the wait of whoever pressed a button.
+    /// The answer to a pressed button, which ends its spinner.
     Answer(String, Option<String>),
-    /// Other buttons under a question.
+    /// Another menu under an approval.
     Buttons(ChatTarget, i64, Box<Approval>, Menu),
-    /// No buttons under a message any more.
+    /// Removes the buttons of a message.
     Bare(ChatTarget, i64),
-    /// Words, and then the bot leaves the chat.
+    /// A notice, after which the bot leaves the chat.
     Leave(i64, String),
-    /// That something was not taken, for too much waits before it.
+    /// A notice that an update was refused because the queue is full.
     TooMuch(Work),
 }
 
-/// What became of some work.
+/// The result of handling an update.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) outcome: Outcome,
@@ -81,12 +80,11 @@ impl Done {
     }
 
     pub(super) fn again(why: &str) -> Self {
-        tracing::warn!(why, "an update could not be accepted and will be tried again");
+        tracing::warn!(why, "update not accepted, retrying");
         Self { outcome: Outcome::Again, asides: Vec::new() }
     }
 }
 
-/// Does what is to be done about an update.
 #[derive(Debug)]
 pub(super) struct UpdateHandler {
     pub(super) platform: Platform,
@@ -124,7 +122,7 @@ impl UpdateHandler {
 
     pub(super) async fn receive(&self, work: Work) -> Done {
         let done = match work {
-            Work::InboundMessage(heard, hearing) => self.heard(*heard, hearing).await,
+            Work::InboundMessage(inbound, hearing) => self.handle_message(*inbound, hearing).await,
             Work::Pressed(press) => self.pressed(*press).await,
             Work::Invited(invitation) => self.invited(invitation).await,
             Work::Moved => self.aliases.save(&*self.parts.notes).await.map(|()| Done::kept(Vec::new())),
@@ -132,7 +130,7 @@ impl UpdateHandler {
         done.unwrap_or_else(|error| Done::again(&error.to_string()))
     }
 
-    /// Does what is only polite.
+    /// Runs a follow-up.
     pub(super) async fn perform(&self, aside: Followup) {
         let work = async {
             match aside {
@@ -148,18 +146,18 @@ impl UpdateHandler {
             }
         };
         if tokio::time::timeout(POLITE * 2, work).await.is_err() {
-            tracing::warn!("telegram took too long to take a word");
+            tracing::warn!("follow-up timed out");
         }
     }
 
-    /// The language for whoever wrote this.
+    /// The language for the author of this text.
     pub(super) fn language(&self, text: &str, known: Option<Language>) -> Language {
         let theirs =
             || if Language::of(text) == Language::Zh { Language::Zh } else { known.unwrap_or_default() };
         self.parts.language.unwrap_or_else(theirs)
     }
 
-    /// Whether somebody may speak in a chat. A group that moved is known by both its numbers.
+    /// Whether a person may write in a chat. A migrated group is known by both its ids.
     pub(super) async fn admit(
         &self,
         author: &Author,
@@ -177,14 +175,14 @@ impl UpdateHandler {
         Ok(admission)
     }
 
-    /// The numbers that a chat has had: the settings may name any of them.
+    /// All ids that a chat has had: the settings may name any of them.
     fn numbers(&self, chat: i64) -> Vec<i64> {
         let mut numbers = vec![self.aliases.original(chat), chat, self.aliases.current(chat)];
         numbers.dedup();
         numbers
     }
 
-    /// Whether a group is served, by any of its numbers.
+    /// Whether a group is served, by any of its ids.
     async fn is_served(&self, chat: i64) -> Result<bool, StoreError> {
         for number in self.numbers(chat) {
             if self.gate.is_served(&number.to_string()).await? {
@@ -194,21 +192,21 @@ impl UpdateHandler {
         Ok(false)
     }
 
-    async fn heard(&self, heard: InboundMessage, hearing: Addressed) -> Result<Done, StoreError> {
-        let text = match &heard.what {
+    async fn handle_message(&self, inbound: InboundMessage, hearing: Addressed) -> Result<Done, StoreError> {
+        let text = match &inbound.what {
             What::Said(parcel) | What::Edited(parcel) => parcel.said.text.as_str(),
             What::Ordered(_) | What::Started(_) => "",
         };
-        let language = self.language(text, heard.language);
-        // A link to the bot carries the code that its owner gave away.
-        if let (What::Started(Some(code)), ChatKind::Direct) = (&heard.what, heard.chat) {
-            self.gate.redeem(&heard.author, code, self.parts.clock.now()).await?;
+        let language = self.language(text, inbound.language);
+        // A link to the bot carries the invitation code.
+        if let (What::Started(Some(code)), ChatKind::Direct) = (&inbound.what, inbound.chat) {
+            self.gate.redeem(&inbound.author, code, self.parts.clock.now()).await?;
         }
-        match self.admit(&heard.author, heard.place.chat, heard.chat).await? {
-            Admission::Welcome => Ok(self.submit(heard, hearing, language).await),
-            Admission::Pair(knock) => Ok(Done::kept(self.pair(heard.place, knock, language))),
+        match self.admit(&inbound.author, inbound.place.chat, inbound.chat).await? {
+            Admission::Welcome => Ok(self.submit(inbound, hearing, language).await),
+            Admission::Pair(knock) => Ok(Done::kept(self.pair(inbound.place, knock, language))),
             Admission::Closed => {
-                tracing::debug!(chat = heard.place.chat, "a message from a chat that is not served");
+                tracing::debug!(chat = inbound.place.chat, "message of an unserved chat ignored");
                 Ok(Done::kept(Vec::new()))
             }
         }
@@ -223,8 +221,8 @@ impl UpdateHandler {
         vec![Followup::Say(place, None, Phrase::Pair { code, minutes }.say(language))]
     }
 
-    async fn submit(&self, heard: InboundMessage, hearing: Addressed, language: Language) -> Done {
-        let InboundMessage { thread, place, author, chat, message, message_id, at, what, .. } = heard;
+    async fn submit(&self, inbound: InboundMessage, hearing: Addressed, language: Language) -> Done {
+        let InboundMessage { thread, place, author, chat, message, message_id, at, what, .. } = inbound;
         let context_only = hearing == Addressed::Overhear;
         let mut asides = Vec::new();
         let kind = match what {
@@ -264,7 +262,7 @@ impl UpdateHandler {
         }
     }
 
-    /// Fetches the files; nothing where neither words nor files are left.
+    /// Downloads the files; `None` where neither text nor files are left.
     async fn unpack(
         &self,
         parcel: MessageContent,
@@ -277,7 +275,7 @@ impl UpdateHandler {
         let MessageContent { mut said, files } = parcel;
         let reply_to = files.first().map(|file| file.message_id);
         if context_only {
-            // Nobody asked for them, so they are only named.
+            // Files of a context-only message are named, not downloaded.
             let names: Vec<String> = files.iter().map(named).collect();
             add_lines(&mut said.text, &names);
             return Some(said);
@@ -297,7 +295,7 @@ impl UpdateHandler {
         Some(said)
     }
 
-    /// What was changed: the words. Its files are those that were fetched before.
+    /// An edit changes the text. Its files are those that were downloaded before.
     async fn corrected(&self, parcel: MessageContent, thread: &ThreadId, place: ChatTarget) -> Said {
         let MessageContent { mut said, files } = parcel;
         let (files, others) = self.fetcher.find(&*self.parts.files, thread, self.moved(place), files).await;
@@ -305,43 +303,43 @@ impl UpdateHandler {
         Said { files, ..said }
     }
 
-    /// The number of a chat that has moved.
+    /// The new id of a migrated chat.
     fn moved(&self, place: ChatTarget) -> Option<i64> {
         Some(place.chat).filter(|chat| self.aliases.original(*chat) != *chat)
     }
 
     async fn invited(&self, invitation: Invitation) -> Result<Done, StoreError> {
         let Invitation { chat, by, language } = invitation;
-        // Whoever brings the bot to where it is served, it stays for the others.
+        // In a served group the bot stays, independent of who added it.
         if self.is_served(chat).await? {
             return Ok(Done::kept(Vec::new()));
         }
         match self.admit(&by, chat, ChatKind::Group).await? {
             Admission::Welcome => {
-                tracing::info!(chat, by = %by.id, "the bot was let into a group");
+                tracing::info!(chat, by = %by.id, "bot added to a group");
                 Ok(Done::kept(Vec::new()))
             }
             Admission::Pair(_) | Admission::Closed => {
-                tracing::info!(chat, by = %by.id, "the bot was let into a group that is not served, and leaves");
+                tracing::info!(chat, by = %by.id, "bot added to an unserved group, leaving");
                 let words = Phrase::NotServed.say(self.language("", language));
                 Ok(Done::kept(vec![Followup::Leave(chat, words)]))
             }
         }
     }
 
-    /// Says that something was not taken. Who may not speak is told nothing.
+    /// Sends the notice that an update was refused. A person without access gets none.
     async fn turn_away(&self, work: Work) {
         match work {
             Work::Pressed(press) => {
                 let words = Phrase::Busy.say(self.language("", press.language));
                 self.sender.answer_callback(&press.id, Some(&words)).await;
             }
-            Work::InboundMessage(heard, _) => {
-                let admission = self.admit(&heard.author, heard.place.chat, heard.chat).await;
+            Work::InboundMessage(inbound, _) => {
+                let admission = self.admit(&inbound.author, inbound.place.chat, inbound.chat).await;
                 if matches!(admission, Ok(Admission::Welcome)) {
-                    let words = Phrase::Busy.say(self.language("", heard.language));
-                    let reply_to = Some(heard.message_id).filter(|message| *message > 0);
-                    self.sender.say(&heard.place, reply_to, &words).await;
+                    let words = Phrase::Busy.say(self.language("", inbound.language));
+                    let reply_to = Some(inbound.message_id).filter(|message| *message > 0);
+                    self.sender.say(&inbound.place, reply_to, &words).await;
                 }
             }
             Work::Invited(_) | Work::Moved => {}
@@ -351,25 +349,25 @@ impl UpdateHandler {
     async fn bare(&self, place: ChatTarget, message: i64) {
         let body = json!({ "chat_id": place.chat, "message_id": message });
         if let Err(error) = self.sender.change_buttons(place, &body).await {
-            // The right copy lost its buttons when the question was answered.
-            tracing::debug!(%error, "there were no buttons to take away");
+            // The original lost its buttons when the approval was decided.
+            tracing::debug!(%error, "button removal failed");
         }
     }
 
     async fn leave(&self, chat: i64, words: &str) {
         let place = ChatTarget { chat, topic: None };
         if tokio::time::timeout(POLITE, self.sender.say(&place, None, words)).await.is_err() {
-            tracing::warn!(chat, "a group that is not served is left without a word");
+            tracing::warn!(chat, "notice to an unserved group timed out");
         }
         let body = json!({ "chat_id": chat });
         let left = with_retry(|| self.api.ask::<Value>("leaveChat", &body, POLITE)).await;
         if let Err(error) = left {
-            tracing::warn!(%error, chat, "a group that is not served could not be left");
+            tracing::warn!(%error, chat, "leaveChat failed");
         }
     }
 }
 
-/// What it matters for whether whoever says this runs the group.
+/// The administrator check that an event needs.
 const fn matter_of(kind: &IngressKind) -> Option<AdminCheck> {
     match kind {
         IngressKind::Said(_) | IngressKind::Decision(_) => Some(AdminCheck::Decision),

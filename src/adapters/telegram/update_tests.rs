@@ -1,4 +1,4 @@
-//! Updates as Telegram writes them, and what is made of them.
+//! Parsing of updates as Telegram sends them.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -213,7 +213,7 @@ fn a_command_that_is_struck_through_or_code_is_none() {
         let said = said(formatted(kind));
         assert!(said.text == "/approve A1" && said.decision_text() != said.text, "{kind}: {said:?}");
     }
-    // One entity that cannot be read does not hide the others, and may be any.
+    // An unreadable entity does not hide the others, and may be of any kind.
     let entities = json!([{ "type": "bold", "offset": -1, "length": 2 }, { "type": "strikethrough", "offset": 0, "length": 3 }]);
     assert_ne!(said(heard(8, json!({ "text": "yes", "entities": entities }))).decision_text(), "yes");
     let asked = json!([{ "type": "strikethrough", "offset": 5, "length": 3 }]);
@@ -262,7 +262,7 @@ fn a_press_an_invitation_a_move_and_a_stop_are_read() {
     assert_eq!((stop.thread.as_str(), stop.author.id.as_str()), ("telegram:chat:8", "telegram:user:8"));
 }
 
-/// Anything that is JSON.
+/// Any JSON.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

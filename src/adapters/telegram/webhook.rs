@@ -1,5 +1,4 @@
-//! Updates that Telegram sends by itself. They go the way of those that are asked for, and Telegram hears that one was
-//! received when it is accepted.
+//! Webhook calls. They are handled like polled updates; a call is answered when its update is accepted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,20 +13,20 @@ use super::api::Api;
 use super::update_queue::UpdateQueue;
 use crate::ports::{AdapterError, AdapterIo, BoxFuture, Hook, HookAnswer, HookRequest};
 
-/// The header Telegram proves itself with.
+/// The header with the secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// How many calls may wait for the desk.
+/// Capacity of the queue of calls.
 const WAITING: usize = 128;
-/// After so many it is looked who of them has gone.
+/// Number of waiting calls at which closed ones are dropped.
 const MOST_WAITING: usize = 1024;
-/// How long Telegram is kept waiting; then it comes again.
+/// Deadline of a call; Telegram sends the update again.
 const PATIENCE: Duration = Duration::from_secs(50);
-/// How often what takes long is put aside.
+/// Interval at which slow updates are stored on disk.
 const MAKE_ROOM: Duration = Duration::from_secs(1);
-/// How often Telegram is asked how its calls fare.
+/// Interval of the webhook check.
 const CHECK: Duration = Duration::from_secs(30);
 
-/// An update, and where to say that it was accepted.
+/// An update, and the channel for its confirmation.
 #[derive(Debug)]
 pub(super) struct Call {
     update: Value,
@@ -41,7 +40,7 @@ pub struct TelegramHook {
 }
 
 impl TelegramHook {
-    /// A hook that lets in whoever knows the secret, and where its calls come out.
+    /// A hook that accepts calls with this secret, and the queue of its calls.
     pub(super) fn new(secret: SecretString) -> (Self, mpsc::Receiver<Call>) {
         let (calls, receiver) = mpsc::channel(WAITING);
         (Self { secret, calls }, receiver)
@@ -73,64 +72,64 @@ impl Hook for TelegramHook {
             let Ok(update) = serde_json::from_slice(&request.body) else { return HookAnswer::of(400) };
             match tokio::time::timeout(PATIENCE, self.take(update)).await {
                 Ok(Some(())) => HookAnswer::of(200),
-                // Telegram comes again, and what was accepted meanwhile is recognised.
+                // Telegram sends the update again; one that was accepted meanwhile is deduplicated.
                 Ok(None) | Err(_) => HookAnswer::of(503),
             }
         })
     }
 }
 
-/// Takes calls until told to stop.
+/// Handles calls until stopped.
 pub(super) async fn serve(
     api: &Api,
-    desk: UpdateQueue,
+    queue: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,
 ) -> Result<(), AdapterError> {
-    // Beside each other: whoever asks Telegram something must keep no call waiting.
+    // In parallel: the webhook check must not delay a call.
     tokio::select! {
-        ended = take_calls(desk, calls, io, stop) => ended,
+        ended = take_calls(queue, calls, io, stop) => ended,
         never = watch(api, io) => never,
     }
 }
 
 async fn take_calls(
-    mut desk: UpdateQueue,
+    mut queue: UpdateQueue,
     calls: &mut mpsc::Receiver<Call>,
     io: &AdapterIo,
     stop: &CancellationToken,
 ) -> Result<(), AdapterError> {
     let mut waiting: BTreeMap<i64, oneshot::Sender<()>> = BTreeMap::new();
-    // The same update may be sent twice at a time, so calls are counted.
+    // The same update may be sent twice at a time, so calls are numbered.
     let mut count = 0;
     let mut slow = tokio::time::interval(MAKE_ROOM);
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            // Whoever is not taken waits, hears that it is too much, and comes again.
-            Some(call) = calls.recv(), if !desk.is_full() => {
+            // A call that is not received waits, times out, and is sent again.
+            Some(call) = calls.recv(), if !queue.is_full() => {
                 count += 1;
                 if waiting.len() >= MOST_WAITING {
                     waiting.retain(|_, reply| !reply.is_closed());
                 }
                 waiting.insert(count, call.reply);
-                desk.take(count, call.update);
+                queue.take(count, call.update);
                 io.health.alive(io.clock.now());
             }
-            // Telegram makes only so many calls at a time: none is held for long.
+            // Telegram limits concurrent calls: none is held for long.
             _ = slow.tick() => {
-                desk.make_room();
+                queue.make_room();
             }
-            number = desk.next() => if let Some(reply) = waiting.remove(&number) {
-                // Whoever called may have gone; they come again.
+            number = queue.next() => if let Some(reply) = waiting.remove(&number) {
+                // The caller may be gone; Telegram sends the update again.
                 let _gone = reply.send(()).is_err();
             },
         }
     }
 }
 
-/// Asks Telegram now and then how its calls fare. Never ends.
+/// Checks the webhook at an interval. Never ends.
 async fn watch<T>(api: &Api, io: &AdapterIo) -> T {
     let mut check = tokio::time::interval(CHECK);
     loop {
@@ -139,16 +138,16 @@ async fn watch<T>(api: &Api, io: &AdapterIo) -> T {
     }
 }
 
-/// Asks Telegram how its calls fare.
+/// Checks the webhook's state at Telegram.
 async fn look(api: &Api, io: &AdapterIo) {
     match api.ask::<Value>("getWebhookInfo", &json!({}), Duration::from_secs(10)).await {
         Ok(info) => {
             io.health.alive(io.clock.now());
             if let Some(trouble) = info.get("last_error_message").and_then(Value::as_str) {
-                tracing::warn!(trouble, "telegram has had trouble calling the webhook");
+                tracing::warn!(trouble, "telegram reports webhook errors");
             }
         }
-        Err(error) => tracing::warn!(%error, "telegram could not be asked about the webhook"),
+        Err(error) => tracing::warn!(%error, "webhook check failed"),
     }
 }
 

@@ -40,7 +40,7 @@ fn origin<'de, D: Deserializer<'de>>(given: D) -> Result<Option<Origin>, D::Erro
     Ok((!value.is_null()).then(|| Origin::deserialize(value).unwrap_or_default()))
 }
 
-/// A text, or a number that stands for one.
+/// A string, or a number converted to one.
 fn text<'de, D: Deserializer<'de>>(given: D) -> Result<String, D::Error> {
     match Value::deserialize(given)? {
         Value::String(text) => Ok(text),
@@ -84,7 +84,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// What people call them.
+    /// Full name.
     pub(super) fn name(&self) -> String {
         match &self.last_name {
             Some(last) => format!("{} {last}", self.first_name),
@@ -165,7 +165,7 @@ pub(super) struct Quote {
     pub(super) text: String,
 }
 
-/// Where a message was passed on from: exactly one of these names is there.
+/// The origin of a forwarded message: exactly one of these fields is set.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Origin {
@@ -193,7 +193,6 @@ impl Entity {
     }
 }
 
-/// A file of any sort.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct File {
     pub(super) file_id: String,
@@ -207,14 +206,12 @@ pub(super) struct Sticker {
     pub(super) emoji: Option<String>,
 }
 
-/// A place on earth.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Location {
     pub(super) latitude: f64,
     pub(super) longitude: f64,
 }
 
-/// A place with a name.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Venue {
     pub(super) location: Location,
@@ -241,14 +238,13 @@ pub(super) struct Poll {
     pub(super) options: Vec<PollOption>,
 }
 
-/// A choice of a vote.
+/// An option of a poll.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct PollOption {
     #[serde(default)]
     pub(super) text: String,
 }
 
-/// A thrown die, or something like it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Dice {
     #[serde(default)]
@@ -269,7 +265,7 @@ pub(super) struct CallbackQuery {
     pub(super) data: Option<String>,
 }
 
-/// The message with the button; of an old one there is little more than its number.
+/// The message with the button; of an old one there is little more than its id.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ShownMessage {
     pub(super) message_id: i64,

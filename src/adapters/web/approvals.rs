@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -24,7 +25,19 @@ pub(super) struct Filter {
     limit: Option<usize>,
 }
 
+const FILTERS: [&str; 7] = ["pending", "decided", "approved", "denied", "expired", "cancelled", "spent"];
+
 impl Filter {
+    fn check(&self) -> Result<(), Problem> {
+        match self.state.as_deref() {
+            Some(state) if !FILTERS.contains(&state) => {
+                let text = format!("there is no state `{state}`");
+                Err(Problem::bad(text).hint(format!("known states: {}", FILTERS.join(", "))))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn wants(&self, approval: &Value) -> bool {
         match self.state.as_deref() {
             None => true,
@@ -38,8 +51,10 @@ impl Filter {
 /// most that many.
 pub(super) async fn list(
     State(web): State<Arc<Web>>,
-    Query(filter): Query<Filter>,
+    filter: Result<Query<Filter>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
+    let Query(filter) = filter.map_err(|_| Problem::bad("limit must be a number"))?;
+    filter.check()?;
     let book = &web.parts.approvals;
     let pending = filter.state.as_deref() == Some("pending");
     let approvals = if pending { book.pending().await? } else { book.list().await? };
@@ -80,8 +95,7 @@ fn via(named: Option<&str>, caller: Caller) -> &'static str {
     match (named, caller) {
         (Some("console"), _) => "console",
         (Some("cli"), _) => "cli",
-        (_, Caller::Session) => "console",
-        (_, Caller::Token) => "http",
+        (_, caller) => caller.via(),
     }
 }
 

@@ -36,10 +36,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
             })?;
         // Serde would also accept an array with the fields of the struct in the order of declaration.
         if bytes.trim_ascii_start().first() == Some(&b'[') {
-            return Err(Problem::bad("the body must be a JSON object"));
+            return Err(Problem::bad("the body must be a JSON object").coded("bad-json"));
         }
         let parsed = serde_json::from_slice(&bytes);
-        Ok(Self(parsed.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?))
+        Ok(Self(
+            parsed.map_err(|error| {
+                Problem::bad(format!("the body cannot be read: {error}")).coded("bad-json")
+            })?,
+        ))
     }
 }
 

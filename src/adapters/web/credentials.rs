@@ -125,7 +125,7 @@ impl Credentials {
         Some(Issued { text: mac(&self.keys.as_ref()?.link, &[thread.as_str(), name, &at]), expires })
     }
 
-    /// `at` is the time of expiry as it stands in the link.
+    /// `at` is the time of expiry in the link.
     pub(super) fn check_link(
         &self,
         thread: &ThreadId,

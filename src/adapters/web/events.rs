@@ -24,10 +24,7 @@ pub(super) async fn events(
 ) -> Result<Response, Problem> {
     let thread: ThreadId = thread.parse()?;
     let place = sse::place(&web.watchers)?;
-    let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
-    let mut events = ThreadEvents { web, thread, watching: None, state: None, told: None };
-    events.watch(watching);
-    Ok(sse::response(events, place))
+    Ok(sse::response(ThreadEvents::open(&web, thread).await?, place))
 }
 
 /// The status of a thread, beside its messages.
@@ -38,8 +35,8 @@ struct ThreadStatus {
     pending_approvals: usize,
 }
 
-/// The event stream of a thread for one client.
-struct ThreadEvents {
+/// A thread as it is told to one client.
+pub(super) struct ThreadEvents {
     web: Arc<Web>,
     thread: ThreadId,
     watching: Option<Subscription>,
@@ -49,6 +46,13 @@ struct ThreadEvents {
 }
 
 impl ThreadEvents {
+    pub(super) async fn open(web: &Arc<Web>, thread: ThreadId) -> Result<Self, Problem> {
+        let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
+        let mut events = Self { web: Arc::clone(web), thread, watching: None, state: None, told: None };
+        events.watch(watching);
+        Ok(events)
+    }
+
     fn watch(&mut self, mut watching: Subscription) {
         // The first read counts as a change, so that a client starts with the state.
         watching.view.mark_changed();

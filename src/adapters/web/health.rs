@@ -63,6 +63,10 @@ fn store_totals(totals: &StoreTotals) -> String {
 
 /// The identity and health of the daemon.
 pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
+    Json(info_of(&web))
+}
+
+pub(super) fn info_of(web: &Web) -> Value {
     let options = &web.options;
     let reports = web.parts.healths.reports(web.clock.now());
     let adapters: Vec<Value> = reports
@@ -75,14 +79,14 @@ pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
             })
         })
         .collect();
-    Json(json!({
+    json!({
         "name": options.name,
         "version": options.version,
         "language": options.language.map_or(json!("auto"), |language| json!(language)),
         "model": { "provider": options.provider, "name": options.model },
         "adapters": adapters,
         "sandbox": *web.parts.sandbox.borrow(),
-    }))
+    })
 }
 
 #[cfg(test)]

@@ -30,6 +30,16 @@ pub(super) enum Caller {
     Session,
 }
 
+impl Caller {
+    /// The surface a request came through: sessions are made by the console's login.
+    pub(super) const fn via(self) -> &'static str {
+        match self {
+            Self::Token => "http",
+            Self::Session => "console",
+        }
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Login {
     token: String,
@@ -112,7 +122,9 @@ impl Web {
     }
 
     fn unauthenticated(&self, text: &str) -> Problem {
-        Problem::new(StatusCode::UNAUTHORIZED, text).wanting(self.challenge())
+        Problem::new(StatusCode::UNAUTHORIZED, text)
+            .hint("the daemon prints the console's address with the token at start; .ship/run/token holds it too")
+            .wanting(self.challenge())
     }
 
     fn challenge(&self) -> HeaderValue {

@@ -3,8 +3,11 @@
 
 mod access;
 mod adapter;
+mod all_events;
 mod approvals;
 mod body;
+#[cfg(test)]
+mod bundle;
 mod chat;
 mod credentials;
 mod events;

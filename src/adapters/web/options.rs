@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
-use crate::ports::{AccessBook, ApprovalBook, Audit, FileStore, Grants, Hook, Ids, ThreadStore};
+use crate::ports::{AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, ThreadStore};
 
 /// The settings of this daemon.
 #[derive(Clone, Debug)]
@@ -53,6 +53,9 @@ pub struct WebParts {
     pub healths: AdapterHealths,
     /// True once the threads of the last process are recovered.
     pub recovered: watch::Receiver<bool>,
+    /// Tells of changes anywhere.
+    pub changes: Changes,
+    /// What has been counted.
     pub metrics: Arc<Metrics>,
     /// The sandbox of commands; `None` until it is known.
     pub sandbox: watch::Receiver<Option<SandboxReport>>,

@@ -1,7 +1,10 @@
-//! An error response: a status and one plain sentence, which clients show as it is.
+//! A request that cannot be served: `{"error": {"code", "message", "hint"?}}`. The code is for programs, the message one
+//! plain sentence that clients show as it is, the hint what to do.
 
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
 use crate::domain::BadId;
 use crate::ports::{StoreError, StoreErrorKind};
@@ -10,16 +13,19 @@ use crate::ports::{StoreError, StoreErrorKind};
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
+    /// The kind of problem, where the status alone does not tell.
+    pub(super) code: Option<&'static str>,
     pub(super) text: String,
-    /// Seconds for `Retry-After`.
+    pub(super) hint: Option<Box<str>>,
+    /// Seconds after which it may work.
     pub(super) retry_after: Option<u64>,
-    /// The expected credential, for `WWW-Authenticate`.
-    pub(super) challenge: Option<HeaderValue>,
+    /// Which credential is wanted, for `WWW-Authenticate`.
+    pub(super) challenge: Option<Box<HeaderValue>>,
 }
 
 impl Problem {
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), retry_after: None, challenge: None }
+        Self { status, code: None, text: text.into(), hint: None, retry_after: None, challenge: None }
     }
 
     pub(super) fn bad(text: impl Into<String>) -> Self {
@@ -42,9 +48,23 @@ impl Problem {
         Self::bad(format!("{field}: {bad}"))
     }
 
+    /// The same problem, of a kind of its own.
+    #[must_use]
+    pub(super) const fn coded(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The same problem, with what to do about it.
+    #[must_use]
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into().into_boxed_str());
+        self
+    }
+
     #[must_use]
     pub(super) fn wanting(mut self, challenge: HeaderValue) -> Self {
-        self.challenge = Some(challenge);
+        self.challenge = Some(challenge.into());
         self
     }
 
@@ -76,17 +96,46 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.status, self.text + "\n").into_response();
+        let mut error = json!({
+            "code": self.code.unwrap_or_else(|| code_of(self.status)),
+            "message": self.text,
+        });
+        if let (Some(hint), Some(error)) = (self.hint, error.as_object_mut()) {
+            error.insert("hint".to_owned(), hint.into_string().into());
+        }
+        let mut response =
+            (self.status, Body::from(format!("{}\n", json!({ "error": error })))).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(challenge) = self.challenge {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
         }
         // The rest of the body is not read, so the connection cannot be reused: the client must know that.
         if matches!(self.status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+/// The code of a problem whose status says it all.
+fn code_of(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "bad-request",
+        StatusCode::UNAUTHORIZED => "unauthorized",
+        StatusCode::FORBIDDEN => "forbidden",
+        StatusCode::NOT_FOUND => "not-found",
+        StatusCode::METHOD_NOT_ALLOWED => "method-not-allowed",
+        StatusCode::REQUEST_TIMEOUT => "timeout",
+        StatusCode::CONFLICT => "conflict",
+        StatusCode::PAYLOAD_TOO_LARGE => "body-too-large",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported-media-type",
+        StatusCode::TOO_MANY_REQUESTS => "too-many-requests",
+        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        StatusCode::INSUFFICIENT_STORAGE => "storage-full",
+        status if status.is_server_error() => "internal",
+        _ => "refused",
     }
 }

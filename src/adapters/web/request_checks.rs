@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::body::to_bytes;
+use axum::extract::{MatchedPath, Query, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tower_service::Service as _;
@@ -90,22 +91,92 @@ fn no_store(mut response: Response) -> Response {
     response
 }
 
-/// The layer of every response.
+/// The query keys that a route of the API reads; all others are refused.
+fn query_keys(method: &Method, path: &str) -> &'static [&'static str] {
+    match (method, path) {
+        (&Method::GET, "/api/threads") => &["limit", "before", "state", "platform"],
+        (&Method::GET, "/api/threads/{id}/messages") => &["limit", "before"],
+        (&Method::GET, "/api/approvals") => &["state", "limit"],
+        (&Method::GET, "/api/events") => &["thread"],
+        _ => &[],
+    }
+}
+
+/// Lets through requests whose query holds only keys that are read: a misspelt one must not pass for an answer to it.
+pub(super) fn check_query(request: Request, next: Next) -> impl Future<Output = Result<Response, Problem>> {
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    // Without a route the answer is that there is none.
+    let checked = path.map_or(Ok(()), |path| check_keys(&request, query_keys(request.method(), path)));
+    passed(checked, request, next)
+}
+
+fn check_keys(request: &Request, known: &[&str]) -> Result<(), Problem> {
+    let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()) else {
+        return Err(Problem::bad("the query cannot be read").coded("bad-query"));
+    };
+    for (at, (key, _)) in pairs.iter().enumerate() {
+        if !known.contains(&key.as_str()) {
+            let hint = match known {
+                [] => "this address reads no query".to_owned(),
+                known => format!("known keys: {}", known.join(", ")),
+            };
+            let text = format!("unknown query key `{key}`");
+            return Err(Problem::bad(text).coded("unknown-query-key").hint(hint));
+        }
+        if pairs.iter().take(at).any(|(earlier, _)| earlier == key) {
+            return Err(Problem::bad(format!("the query key `{key}` is there twice")).coded("bad-query"));
+        }
+    }
+    Ok(())
+}
+
+/// Adds to every answer what browsers must not do with it.
 pub(super) fn finish(request: Request, mut next: Next) -> impl Future<Output = Response> {
     let answering = next.call(request);
     async move {
         let Ok(response) = answering.await;
-        harden(explain(response))
+        harden(response)
     }
 }
 
-/// Adds a text to a 405: the router itself sends a bare status, and afterwards an `Allow` header.
-fn explain(response: Response) -> Response {
-    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
-        return response;
+/// The longest plain error text that is put into JSON; only the framework's own texts come here.
+const MAX_PLAIN: usize = 4096;
+
+/// Gives errors that a handler did not make itself the shape of all others: a bare 405, a path that is no text.
+pub(super) fn shape_errors(request: Request, mut next: Next) -> impl Future<Output = Response> {
+    let answering = next.call(request);
+    async move {
+        let Ok(response) = answering.await;
+        let status = response.status();
+        let json = HeaderValue::from_static("application/json");
+        let is_shaped = response.headers().get(header::CONTENT_TYPE) == Some(&json);
+        if is_shaped || !(status.is_client_error() || status.is_server_error()) {
+            return response;
+        }
+        let (mut parts, body) = response.into_parts();
+        let text = to_bytes(body, MAX_PLAIN).await.unwrap_or_default();
+        let problem = match String::from_utf8_lossy(&text).trim() {
+            _ if status == StatusCode::METHOD_NOT_ALLOWED => {
+                Problem::new(status, "this address does not know this method")
+                    .hint("the header `Allow` names those it knows")
+            }
+            "" => Problem::new(status, status.canonical_reason().unwrap_or("refused").to_lowercase()),
+            text => Problem::new(status, text),
+        };
+        // The length is of the old body.
+        parts.headers.remove(header::CONTENT_LENGTH);
+        let (shaped, body) = problem.into_response().into_parts();
+        parts.headers.extend(shaped.headers);
+        Response::from_parts(parts, body)
     }
-    let text = "this address does not know this method: the header `Allow` names those it knows";
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, text).into_response()
+}
+
+/// The answer to a request whose handler panicked.
+pub(super) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    tracing::error!("a request handler panicked");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong inside the daemon")
+        .hint("the daemon's log says more")
+        .into_response()
 }
 
 /// Adds the security headers for browsers.

@@ -19,11 +19,13 @@ use super::hosts::Hosts;
 use super::limiter::FailureLimiter;
 use super::login::{login, project_id, renew};
 use super::problem::Problem;
-use super::request_checks::{check_caller, check_host, check_origin, finish};
+use super::request_checks::{
+    check_caller, check_host, check_origin, check_query, finish, panicked, shape_errors,
+};
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
-    WebOptions, WebParts, access, approvals, chat, events, execute, files, grants, health, hooks, page,
-    threads,
+    WebOptions, WebParts, access, all_events, approvals, chat, events, execute, files, grants, health, hooks,
+    page, threads,
 };
 use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
@@ -87,6 +89,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/threads/{id}/messages", get(threads::messages).post(threads::say))
         .route("/threads/{id}/events", get(events::events))
         .route("/threads/{id}/stop", post(threads::stop))
+        .route("/events", get(all_events::events))
         .route("/approvals", get(approvals::list))
         .route("/approvals/{id}", post(approvals::decide))
         .route("/grants", get(grants::list))
@@ -100,6 +103,7 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/session", post(renew))
         .route("/info", get(health::info))
         .fallback(nowhere)
+        .layer(from_fn(check_query))
         .layer(guard.clone());
     let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard);
     let entrance = Router::new()
@@ -114,10 +118,11 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .merge(page::routes())
         .fallback(nowhere)
         .layer(host)
+        .layer(from_fn(shape_errors))
         .merge(hooks::routes(&web.parts.hooks))
         .merge(probes())
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(CatchPanicLayer::new())
+        .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(finish))
         .with_state(web)
 }

@@ -1,47 +1,115 @@
 //! Threads over HTTP: listing them, their messages, and writing a message.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::body::JsonBody;
 use super::ingress::said_or_command;
+use super::login::Caller;
 use super::problem::Problem;
 use super::server::Web;
-use crate::domain::{Command, IngressKind, MessageId, Said, ThreadId};
+use crate::domain::{Command, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState};
+use crate::ports::{Among, AuditEvent, AuditLine, ThreadQuery, ThreadSummary, ThreadView};
 
-const DEFAULT_PAGE: usize = 50;
+pub(super) const DEFAULT_PAGE: usize = 50;
 const LARGEST_PAGE: usize = 200;
 
 /// Platforms whose threads the token holder may write to. The others belong to their people.
 const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
 
-/// All threads, newest first, each with its current state.
-pub(super) async fn list(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
-    let summaries = web.parts.store.list().await?;
-    let live: HashMap<_, _> = web.door.views().await.into_iter().collect();
-    let threads: Vec<Value> = summaries
-        .into_iter()
-        .map(|thread| {
-            let now = live.get(&thread.thread_id);
-            let waiting = now.and_then(|view| u64::try_from(view.pending_approvals).ok());
-            json!({
-                "threadId": thread.thread_id,
-                "state": now.map_or(thread.state, |view| view.state),
-                "title": thread.title,
-                "updatedAt": thread.updated_at.rfc3339(),
-                "messageCount": thread.message_count,
-                "pendingApprovals": waiting.unwrap_or(thread.pending_approvals),
-            })
+#[derive(Debug, Deserialize)]
+pub(super) struct ListQuery {
+    limit: Option<usize>,
+    before: Option<String>,
+    state: Option<String>,
+    platform: Option<String>,
+}
+
+/// A page of the threads, newest first, each with its live state.
+pub(super) async fn list(
+    State(web): State<Arc<Web>>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Query(query) =
+        query.map_err(|_| Problem::bad(format!("limit must be a number from 1 to {LARGEST_PAGE}")))?;
+    let wanted = match query.state.as_deref() {
+        None => None,
+        Some("idle") => Some(ThreadState::Idle),
+        Some("running") => Some(ThreadState::Running),
+        Some("awaiting-approval") => Some(ThreadState::AwaitingApproval),
+        Some(other) => {
+            let text = format!("there is no state `{other}`");
+            return Err(Problem::bad(text).hint("known states: idle, running, awaiting-approval"));
+        }
+    };
+    let before = query.before.map(|before| {
+        before.parse().map_err(|_| {
+            Problem::bad("before must be the nextBefore of an earlier page, a thread id or a time")
         })
-        .collect();
-    Ok(Json(json!({ "threads": threads })))
+    });
+    let platform = query.platform.map(|platform| {
+        platform.parse::<Platform>().map_err(|bad| Problem::of_id("platform", &platform, &bad))
+    });
+    let (before, platform) = (before.transpose()?, platform.transpose()?);
+    let live: HashMap<ThreadId, ThreadView> = web.door.views().await.into_iter().collect();
+    let among = match wanted {
+        None => Among::All,
+        // Threads that are not in memory are idle.
+        Some(ThreadState::Idle) => Among::Except(in_state(&live, |state| state != ThreadState::Idle)),
+        Some(wanted) => Among::Only(in_state(&live, |state| state == wanted)),
+    };
+    let query = ThreadQuery {
+        limit: query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE),
+        before,
+        platform,
+        among,
+    };
+    web.thread_page(query, &live).await.map(Json)
+}
+
+fn in_state(
+    live: &HashMap<ThreadId, ThreadView>,
+    wanted: impl Fn(ThreadState) -> bool,
+) -> BTreeSet<ThreadId> {
+    live.iter().filter(|(_, view)| wanted(view.state)).map(|(thread, _)| thread.clone()).collect()
+}
+
+impl Web {
+    /// A page of the list as clients get it.
+    pub(super) async fn thread_page(
+        &self,
+        query: ThreadQuery,
+        live: &HashMap<ThreadId, ThreadView>,
+    ) -> Result<Value, Problem> {
+        let page = self.parts.store.list(query).await?;
+        let threads = page.threads.iter().map(|thread| thread_row(thread, live.get(&thread.thread_id)));
+        let threads: Vec<Value> = threads.collect();
+        let mut body = json!({ "threads": threads });
+        if let (Some(next), Some(body)) = (page.next, body.as_object_mut()) {
+            body.insert("nextBefore".to_owned(), next.to_string().into());
+        }
+        Ok(body)
+    }
+}
+
+/// A thread as clients get it. The live state wins over the stored one.
+pub(super) fn thread_row(thread: &ThreadSummary, live: Option<&ThreadView>) -> Value {
+    let waiting = live.and_then(|view| u64::try_from(view.pending_approvals).ok());
+    json!({
+        "threadId": thread.thread_id,
+        "state": live.map_or(thread.state, |view| view.state),
+        "title": thread.title,
+        "updatedAt": thread.updated_at.rfc3339(),
+        "messageCount": thread.message_count,
+        "pendingApprovals": waiting.unwrap_or(thread.pending_approvals),
+    })
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,10 +168,11 @@ pub(super) async fn say(
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Stops the running turn of a thread.
+/// Ends the running turn of a thread, of whatever platform: the operator may stop any.
 pub(super) async fn stop(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<Value>, Problem> {
     let thread: ThreadId = thread.parse()?;
     // A command leaves a record, and a record would create a thread that does not exist.
@@ -112,6 +181,13 @@ pub(super) async fn stop(
     }
     let author = web.operator(&"web".parse()?)?;
     let kind = IngressKind::Command(Command::Stop.into());
-    let taken = web.submit(&thread, author, web.fresh_message()?, kind).await?;
+    let taken = web.submit(&thread, author.clone(), web.fresh_message()?, kind).await?;
+    web.parts.audit.record(AuditLine {
+        thread: Some(thread),
+        correlation: taken.correlation,
+        author: Some(author.id),
+        via: Some(caller.via().to_owned()),
+        ..AuditLine::new(AuditEvent::ThreadStopped, web.clock.now())
+    });
     Ok(Json(json!({ "messageId": taken.message })))
 }

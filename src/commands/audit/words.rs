@@ -14,6 +14,7 @@ pub(super) fn event(name: &str, language: Language) -> String {
         "execution" => "执行",
         "grant-added" => "新增授权",
         "grant-used" => "使用授权",
+        "thread-stopped" => "停止会话",
         "grant-revoked" => "撤销授权",
         "grant-expired" => "授权到期",
         "access-approved" => "配对",

@@ -10,14 +10,14 @@ use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ThreadState};
-use crate::ports::ThreadSummary;
+use crate::ports::{ThreadQuery, ThreadSummary};
 
 /// The widest a title is shown.
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
 pub(super) fn list(look: &CliContext, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let mut threads = look.wait(look.store.threads.list())?;
+    let mut threads = look.wait(look.store.threads.list(ThreadQuery::newest(usize::MAX)))?.threads;
     mark_waiting(&mut threads, &look.wait(look.store.approvals.list())?);
     if output.json {
         let threads: Vec<Value> = threads.iter().map(wire).collect();

@@ -1,8 +1,8 @@
-//! What a person may ask the offline model to do, one command per line. Pure.
+//! The commands of the offline model, one per line of a message. Pure.
 
 use serde_json::{Value, json};
 
-/// A tool to be called, and with what.
+/// A tool call with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Command {
     pub tool: &'static str,
@@ -20,7 +20,7 @@ const VERBS: &[(&[&str], &str, &str)] = &[
 const ASKS_FOR_TIME: &[&str] =
     &["time", "what time is it", "what's the time", "现在几点", "现在几点了", "几点了", "时间"];
 
-/// The commands in a message, in order; lines that are none are passed over.
+/// The commands in a message, in order; other lines are ignored.
 pub(crate) fn commands(message: &str) -> Vec<Command> {
     message.lines().filter_map(command).collect()
 }
@@ -34,7 +34,7 @@ fn command(line: &str) -> Option<Command> {
     let (verb, rest) = line.split_once([':', '：'])?;
     let (verb, rest) = (verb.trim().to_lowercase(), rest.trim());
     let (_, tool, argument) = VERBS.iter().find(|(verbs, ..)| verbs.contains(&verb.as_str()))?;
-    // Only a directory has something that goes without saying.
+    // Only the directory has a default.
     let rest = if rest.is_empty() && *tool == "list_files" { "." } else { rest };
     (!rest.is_empty()).then(|| Command { tool, arguments: json!({ *argument: rest }) })
 }

@@ -1,5 +1,5 @@
-//! The built-in model: no network, no key, always the same answer to the same words. It lets people try the
-//! whole program before they have a key, and tests and benchmarks run without one.
+//! The built-in model: no network, no key, deterministic answers. People can try the whole program without a key, and
+//! tests and benchmarks run without one.
 
 mod command;
 mod model;

@@ -1,4 +1,4 @@
-//! The offline model as a model: decides what to say and call, and says it piece by piece.
+//! The offline model: decides on text and calls, and streams them in pieces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::domain::Language;
 use crate::ports::{BoxFuture, CallDelta, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
 use crate::uimessage::{Content, ModelMessage};
 
-/// In how many pieces an answer comes at most, so that a long one does not take long.
+/// Most pieces of an answer, so that a long one does not take long.
 const MAX_PIECES: usize = 40;
-/// How many letters make a piece where words are not set apart.
+/// Characters per piece in text without spaces.
 const CJK_PIECE: usize = 4;
 
-/// How fast the offline model speaks.
+/// The streaming speed of the offline model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// All at once, for tests and benchmarks.
@@ -27,7 +27,7 @@ pub enum Pace {
 }
 
 impl Default for Pace {
-    /// Slow enough to be seen, too fast to be waited for.
+    /// Slow enough to be visible, too fast to wait for.
     fn default() -> Self {
         Self::PerPiece(Duration::from_millis(15))
     }
@@ -40,7 +40,7 @@ pub struct OfflineModel {
 }
 
 impl OfflineModel {
-    /// A model that speaks at this pace; `ids` name its tool calls.
+    /// With this speed; `ids` are for its tool calls.
     pub fn new(ids: Arc<dyn Ids>, pace: Pace) -> Self {
         Self { ids, pace }
     }
@@ -83,7 +83,7 @@ impl Model for OfflineModel {
     }
 }
 
-/// What to say and what to call.
+/// The text and the calls of an answer.
 struct Answer {
     text: String,
     calls: Vec<Command>,
@@ -114,7 +114,7 @@ fn names(commands: &[Command]) -> Vec<&'static str> {
     names
 }
 
-/// What people said since the model last spoke; before a result, what the call was about.
+/// The messages of people since the model's last answer; before a result, what the call was about.
 fn last_words(messages: &[ModelMessage]) -> String {
     let mut said = Vec::new();
     for message in messages.iter().rev() {
@@ -136,7 +136,7 @@ fn text_of(content: &[Content]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The results at the end of the conversation, each with the name of its tool.
+/// The results at the end of the conversation, each with its tool's name.
 fn last_results(messages: &[ModelMessage]) -> Vec<(String, String)> {
     let called = |id: &str| {
         messages.iter().rev().find_map(|message| match message {
@@ -157,7 +157,7 @@ fn last_results(messages: &[ModelMessage]) -> Vec<(String, String)> {
     results
 }
 
-/// A text in a few pieces, cut behind words and, where there are no spaces, every few letters.
+/// A text in a few pieces, split after words and, where there are no spaces, every few characters.
 fn pieces(text: &str) -> Vec<String> {
     let mut small = Vec::new();
     for word in text.split_inclusive(char::is_whitespace) {

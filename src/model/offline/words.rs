@@ -1,14 +1,14 @@
-//! What the offline model says. Pure.
+//! The texts of the offline model. Pure.
 
 use serde_json::Value;
 
 use crate::domain::Language;
 
-/// How much of a result is shown.
+/// Longest excerpt of a result.
 const EXCERPT_LINES: usize = 12;
 const EXCERPT_CHARS: usize = 800;
 
-/// An answer to a message that asks for no tool.
+/// The answer to a message without a command.
 pub(crate) fn chat(message: &str, language: Language) -> String {
     let lower = message.trim().to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -45,7 +45,7 @@ pub(crate) fn chat(message: &str, language: Language) -> String {
     heard + &hints(language)
 }
 
-/// What it is, and what can be tried.
+/// What the model is, and what can be tried.
 fn introduction(language: Language) -> String {
     let who = said(
         language,
@@ -65,7 +65,7 @@ fn hints(language: Language) -> String {
     )
 }
 
-/// What is said before tools are called, and about tools that are not there.
+/// The text before tool calls, and about missing tools.
 pub(crate) fn before_calls(wanted: &[&str], missing: &[&str], language: Language) -> String {
     let mut sentences = Vec::new();
     if !wanted.is_empty() {
@@ -83,7 +83,7 @@ pub(crate) fn before_calls(wanted: &[&str], missing: &[&str], language: Language
     sentences.join(if language == Language::En { " " } else { "" })
 }
 
-/// What a tool gave: a sentence and an excerpt.
+/// The text about a tool's result: a sentence and an excerpt.
 pub(crate) fn result(tool: &str, content: &str, language: Language) -> String {
     let text = readable(content);
     let count = text.lines().count();
@@ -97,7 +97,7 @@ pub(crate) fn result(tool: &str, content: &str, language: Language) -> String {
     if count == 0 { sentence } else { format!("{sentence}\n\n{}", fenced(&excerpt(&text))) }
 }
 
-/// The text inside a result, where it is plain which one it is; else all of it.
+/// The text inside a result, where it is unambiguous; otherwise all of it.
 fn readable(content: &str) -> String {
     let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str::<Value>(content) else {
         return content.trim_end().to_owned();
@@ -117,7 +117,7 @@ fn excerpt(text: &str) -> String {
     if head.len() < text.len() { format!("{head}\n…") } else { head }
 }
 
-/// A fence longer than any inside.
+/// A code fence longer than any inside.
 fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

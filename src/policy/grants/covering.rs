@@ -1,5 +1,4 @@
-//! Which calls a longer answer grants, and which grants cover a call. A grant that was revoked is not in the list any
-//! more.
+//! Which calls a longer approval grants, and which grants cover a call. Revoked grants are not in the list.
 
 use super::grant::{Calls, Grant, GrantedCommand, Pattern};
 use crate::domain::{Reach, Risk, Scope, ThreadId, Timestamp};
@@ -7,17 +6,16 @@ use crate::policy::fingerprint::FileDigest;
 use crate::policy::paths::{self, PathLocation};
 use crate::policy::shell::{ShellJudgement, ShellPart};
 
-/// What is known about a call that asks.
+/// The facts of a call that needs approval.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFacts<'a> {
     pub tool: &'a str,
-    /// How dangerous the call looks.
     pub risk: Risk,
-    /// Whether calls of this tool can be agreed to in advance.
+    /// Whether calls of this tool can be approved in advance.
     pub in_advance: bool,
-    /// What is known about the command, when the tool is the shell.
+    /// The judgement of the command, when the tool is the shell.
     pub shell: Option<&'a ShellJudgement>,
-    /// The files that the command runs, as they are; nothing when that cannot be determined.
+    /// The current files that the command runs; `None` when they cannot be determined.
     pub scripts: Option<&'a [FileDigest]>,
 }
 
@@ -25,14 +23,13 @@ pub struct CallFacts<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub calls: Calls,
-    /// While these files are as they are.
+    /// Valid while these files are unchanged.
     pub scripts: Vec<FileDigest>,
-    /// Where and how long.
+    /// Where and how long it holds.
     pub reach: Reach,
 }
 
-/// What a person's answer grants beyond this call; nothing for once, and nothing for a call that can only be allowed
-/// once.
+/// The grant that an answer proposes; `None` for the scope `Once`, and for a call that can only be approved once.
 pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFacts<'_>) -> Option<Proposal> {
     let reach = match scope {
         Scope::Once => return None,
@@ -48,7 +45,7 @@ pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFact
     Some(Proposal { calls, scripts, reach })
 }
 
-/// The calls that a longer answer to this one covers, and the files that have to stay as they are.
+/// The calls that a longer approval of this one covers, and the files that must stay unchanged.
 pub(in crate::policy) fn grantable(call: &CallFacts<'_>) -> Option<(Calls, Vec<FileDigest>)> {
     if call.risk >= Risk::High || !call.in_advance {
         return None;
@@ -73,7 +70,7 @@ pub(in crate::policy) fn grantable(call: &CallFacts<'_>) -> Option<(Calls, Vec<F
     (!commands.is_empty()).then_some((Calls::Commands(commands), fixed))
 }
 
-/// Words of a line that may differ from call to call, with what else decides about them.
+/// Words of a line that may differ from call to call.
 #[derive(Default)]
 struct Varying<'a> {
     words: Vec<(&'a ShellPart, Vec<String>)>,
@@ -87,13 +84,13 @@ impl<'a> Varying<'a> {
         self.runs |= runs;
     }
 
-    /// A part that the rules let run: what it reads may differ.
+    /// Adds a part that the rules allow without approval: its operands may differ.
     fn add_free(&mut self, part: &'a ShellPart) {
         self.add(part, part.argv.iter().skip(1).cloned().collect(), false);
     }
 
-    /// Whether a file is only named by one of these words, and so may be another one. Beside a part that runs files of
-    /// the project it may be one of those: `git add Makefile && make`.
+    /// Whether a file is only named by one of these words, and so may differ. Beside a part that runs files of the
+    /// project it may be one of those: `git add Makefile && make`.
     fn has(&self, script: &FileDigest) -> bool {
         if self.runs && self.words.len() > 1 {
             return false;
@@ -117,8 +114,8 @@ pub fn covers(grant: &Grant, thread: &ThreadId, now: Timestamp, call: &CallFacts
     covering(std::slice::from_ref(grant), thread, now, call).is_some()
 }
 
-/// The grants that together cover the call: each part of a command line by one of them, or free by the rules. The files
-/// it runs have to be as they were when these were given.
+/// The grants that together cover the call: each part of a command line by one of them, or allowed by the rules. The
+/// files it runs must be unchanged since the grants were given.
 pub fn covering<'a>(
     grants: &'a [Grant],
     thread: &ThreadId,
@@ -153,7 +150,7 @@ pub fn covering<'a>(
     (unchanged && !used.is_empty()).then_some(used)
 }
 
-/// Whether a file of the grant is another one now.
+/// Whether a file of the grant has changed.
 fn is_stale(grant: &Grant, scripts: &[FileDigest]) -> bool {
     grant
         .scripts
@@ -161,7 +158,7 @@ fn is_stale(grant: &Grant, scripts: &[FileDigest]) -> bool {
         .any(|then| scripts.iter().any(|now| now.path == then.path && now.digest != then.digest))
 }
 
-/// The words of the part that may differ, and whether it runs files of the project, when the grant has this part.
+/// If the grant covers the part: the words that may differ, and whether it runs files of the project.
 fn matching(grant: &Grant, part: &ShellPart) -> Option<(Vec<String>, bool)> {
     match &grant.calls {
         Calls::Any => None,
@@ -174,7 +171,7 @@ fn matching(grant: &Grant, part: &ShellPart) -> Option<(Vec<String>, bool)> {
     }
 }
 
-/// Whether a grant holds here and now.
+/// Whether a grant holds in this thread at this time.
 pub fn holds(grant: &Grant, thread: &ThreadId, now: Timestamp) -> bool {
     match &grant.reach {
         Reach::Thread(of) => of == thread,

@@ -13,16 +13,13 @@ use crate::policy::shape::{is_plain_argument, runs_project_files, shape_of};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
-    /// What people call it.
     pub id: GrantNumber,
-    /// The tool it is for.
     pub tool: String,
-    /// Which calls of it.
     pub calls: Calls,
-    /// The files that the commands run, as they were; a file without a digest was not there.
+    /// The files that the commands run, at the time of the grant; a file without a digest did not exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<FileDigest>,
-    /// Where and how long.
+    /// Where and how long it holds.
     pub reach: Reach,
 }
 
@@ -36,7 +33,7 @@ pub enum Calls {
     Commands(Vec<GrantedCommand>),
 }
 
-/// Which simple commands, in which folder.
+/// A granted simple command and its folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantedCommand {
     #[serde(flatten)]
@@ -53,11 +50,11 @@ pub(super) fn project_folder() -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// This very one. Grants of older versions were for commands that begin with certain words (`begins`); they are
-    /// read as grants for the command of these words alone.
+    /// Exactly this command. Grants of older versions were for commands that begin with certain words (`begins`); they
+    /// are read as grants for the command of these words alone.
     #[serde(alias = "begins")]
     Exactly(Vec<String>),
-    /// Those of a shape: these words, then options and operands that are known to be harmless.
+    /// Commands of a shape: these words, then options and operands that are known to be harmless.
     Shape(String),
     /// A program of the project with plain arguments: no option, no assignment, no path elsewhere.
     ProgramWithPlainArguments(String),
@@ -72,14 +69,14 @@ impl Pattern {
         }
     }
 
-    /// The program of a command with other plain arguments; nothing unless it is a file of the project.
+    /// The program of a command with other plain arguments; `None` unless it is a file of the project.
     pub fn program_of(argv: &[String], folders: &[String]) -> Option<Self> {
         let program = argv.first().filter(|program| program.contains('/') && !program.starts_with('/'))?;
         let pattern = Self::ProgramWithPlainArguments(program.clone());
         pattern.varying(argv, folders).map(|_| pattern)
     }
 
-    /// Whether this simple command is meant, and which of its words may differ from call to call.
+    /// If the pattern matches this simple command: the words that may differ from call to call.
     pub(super) fn varying(&self, argv: &[String], folders: &[String]) -> Option<Vec<String>> {
         match self {
             Self::Exactly(words) => (!words.is_empty() && argv == words.as_slice()).then(Vec::new),

@@ -1,4 +1,4 @@
-//! What people agreed to for more than once, and whether it covers a call.
+//! Grants: approvals for more than one call, and whether they cover a call.
 
 mod covering;
 mod grant;

@@ -1,9 +1,9 @@
-//! Which act each target belongs to: that of its own clause. Where two acts could have a target, or acts stand before
-//! their targets in one clause and behind them in another, there is no answer.
+//! Assigns targets to acts: a target belongs to the act of its own clause. Where two acts could have a target, or acts
+//! precede their targets in one clause and follow them in another, the reply is unclear.
 
 use super::grammar::{Group, Part, Target};
 
-/// How the acts and targets of one clause stand.
+/// The acts and targets of one clause.
 #[derive(Debug)]
 enum Clause {
     /// `ok`.
@@ -14,11 +14,12 @@ enum Clause {
     ActFirst(Vec<Group>),
     /// `A1 ok`.
     TargetFirst(Vec<Group>),
-    /// `the rest no`: in this order beside both others.
+    /// `the rest no`: may have this order beside both others.
     Rest(Group),
 }
 
-/// The groups of a reply. Targets without an act join a neighbour only where all acts stand on the same side of theirs.
+/// The groups of a reply. Targets without an act join a neighbour only where all acts are on the same side of their
+/// targets.
 pub(super) fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
     let clauses = row.chunk_by(|one, other| one.1 == other.1).map(clause).collect::<Option<Vec<Clause>>>()?;
     let act_first = clauses.iter().any(|clause| matches!(clause, Clause::ActFirst(_)));
@@ -27,7 +28,7 @@ pub(super) fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
         return None;
     }
     let mut groups: Vec<Group> = Vec::new();
-    // Acts without targets, and targets that wait for the act behind them.
+    // Acts without targets, and targets that wait for the act after them.
     let mut leading: Option<Group> = None;
     let mut waiting: Vec<Target> = Vec::new();
     let mut closed = false;
@@ -38,7 +39,7 @@ pub(super) fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
                 Some(known) => known.join(act.act?, act.negated, *act.clauses.first()?)?,
                 None => leading = Some(act),
             },
-            // `approve A1, ok`: a last act without targets says the same again.
+            // `approve A1, ok`: a last act without targets repeats the first.
             Clause::Act(act) => {
                 let [only] = groups.as_mut_slice() else { return None };
                 only.join(act.act?, act.negated, *act.clauses.first()?)?;
@@ -103,7 +104,7 @@ fn clause(row: &[(Part, usize)]) -> Option<Clause> {
                 groups.push(group);
             }
             (true, true) => groups.push(acts_of(run, number)?),
-            // A negation after the targets leaves them alone: `全部不同意` is a no to all.
+            // A negation after the targets applies to all of them: `全部不同意` denies all.
             (true, false) => {
                 let act = acts_of(run, number)?;
                 groups.last_mut()?.act = act.act;
@@ -113,7 +114,7 @@ fn clause(row: &[(Part, usize)]) -> Option<Clause> {
     if acts == parts.len() {
         return groups.pop().map(Clause::Act);
     }
-    // `approve A1 A2 deny deny A3`: either of the two may have A2.
+    // `approve A1 A2 deny deny A3`: A2 could belong to either act.
     let doubled = parts.windows(2).any(|pair| pair.iter().all(is_act));
     if doubled && groups.len() > 1 {
         return None;
@@ -133,7 +134,7 @@ fn clause(row: &[(Part, usize)]) -> Option<Clause> {
     })
 }
 
-/// Acts in a row that say the same.
+/// Consecutive acts with the same meaning.
 fn acts_of(run: &[Part], clause: usize) -> Option<Group> {
     let mut group: Option<Group> = None;
     for part in run {

@@ -1,6 +1,6 @@
-//! The closed grammar of a yes: which rows of words may approve at all. Each word is written as one letter, and the
-//! whole reply must match one pattern. A word without a place in the patterns, known or unknown, makes the reply
-//! unclear. What is approved is found out by `grammar` and `reader`; nothing here can add to it.
+//! The closed grammar of an approval: which sequences of words may approve at all. Each word is encoded as one letter,
+//! and the whole reply must match one pattern. A word that the patterns do not allow, known or unknown, makes the reply
+//! unclear. What is approved is determined by `grammar` and `reader`; nothing here can add to it.
 
 use std::sync::LazyLock;
 
@@ -20,12 +20,12 @@ use super::word::{Language, Word, Yes};
 /// J 本项目 · D 本项目里 · b 吧 · a 那就 · i 嗯 · P please · Q thanks · u anything else
 const PARTS: &[(&str, &str)] = &[
     ("<reply>", "(?:<lead>(?:<single><tail>|<several><tail>|<verb><thanks>|U)|<past>)!?[.,]{0,2}"),
-    // `approved`, `ok, approved`; behind `嗯` it answers whether something was.
+    // `approved`, `ok, approved`; after `嗯` it answers whether something was approved.
     ("<past>", "(?:[ym]!?[,.-]?)?p"),
-    // `嗯`, `ok`, before what is decided.
+    // `嗯`, `ok`, before the decision.
     ("<lead>", "(?:i,?)?(?:[ymCZz]!?[,.-]?){0,2}"),
     ("<tail>", "(?:!?[.,]{0,2}[PQ]){0,2}"),
-    // A verb alone with `please` behind it is a request.
+    // A verb alone followed by `please` is a request.
     ("<thanks>", "(?:!?[.,]{0,2}Q)?"),
     ("<verb>", "(?:[vfFqI]|[vfFI][hjHG]b?)m*<also>"),
     ("<single>", "(?:[ymCZzg]|<act first>|<target first>|<all first>|<only>|<reach>|<cut off>)m*<also>"),
@@ -85,8 +85,8 @@ pub(super) fn is_closed(tokens: &[Token], folded: &Folded<'_>) -> bool {
     fits && !repeats(tokens, folded) && !folded.is_indented()
 }
 
-/// Two decision words without a sign between them (`好好`, `可以通过`) are another word, and one that is said twice of
-/// the same thing is impatience.
+/// Two decision words without punctuation between them (`好好`, `可以通过`) are another word, and a repeated one expresses
+/// impatience.
 fn repeats(tokens: &[Token], folded: &Folded<'_>) -> bool {
     let han = |at: usize| folded.chars.get(at).is_some_and(|c| is_han(*c));
     let touch = |one: &Token, other: &Token| one.end == other.at && han(one.end - 1) && han(other.at);
@@ -113,7 +113,7 @@ fn letters(tokens: &[Token]) -> String {
     let mut out = String::with_capacity(tokens.len());
     for token in tokens {
         let letter = letter(token.word);
-        // Any number of exclamation marks says as much as one.
+        // Several exclamation marks count as one.
         if letter != '!' || !out.ends_with('!') {
             out.push(letter);
         }

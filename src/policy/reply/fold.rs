@@ -1,19 +1,19 @@
-//! One form per character: full-width as half-width, traditional as simplified, capitals as small letters, invisible
-//! ones gone. It knows characters, no words.
+//! Normalizes characters: full-width to half-width, traditional to simplified, upper to lower case; removes invisible
+//! ones. It knows characters, no words.
 
-/// A text with one form per character, and where each of them came from.
+/// A text with normalized characters, and their positions in the original.
 #[derive(Debug)]
 pub(super) struct Folded<'a> {
-    /// What is compared with the tables.
+    /// For comparison with the tables.
     pub(super) chars: Vec<char>,
-    /// The same, with capitals kept: ids are told apart by them.
+    /// The same, with case preserved: ids are case-sensitive.
     pub(super) cased: Vec<char>,
     starts: Vec<usize>,
     original: &'a str,
 }
 
 impl<'a> Folded<'a> {
-    /// Folds a text. A run of white space becomes one space, or one line break if it holds one.
+    /// Normalizes a text. White space becomes one space, or one line break if it contains one.
     pub(super) fn of(original: &'a str) -> Self {
         let mut folded = Self { chars: Vec::new(), cased: Vec::new(), starts: Vec::new(), original };
         for (at, raw) in original.char_indices() {
@@ -26,12 +26,12 @@ impl<'a> Folded<'a> {
         folded
     }
 
-    /// The words as they were written, from one character on.
+    /// The original text, from one character on.
     pub(super) fn written_from(&self, at: usize) -> &'a str {
         self.starts.get(at).and_then(|start| self.original.get(*start..)).unwrap_or_default().trim()
     }
 
-    /// Whether a line is indented as code is.
+    /// Whether a line is indented like code.
     pub(super) fn is_indented(&self) -> bool {
         let indent = |line: &str| {
             line.chars()
@@ -42,7 +42,7 @@ impl<'a> Folded<'a> {
         self.original.lines().any(|line| indent(line) >= 4 && !line.trim().is_empty())
     }
 
-    /// The characters of a span, folded.
+    /// The normalized characters of a span.
     pub(super) fn text(&self, at: usize, end: usize) -> String {
         self.cased.get(at..end).unwrap_or_default().iter().collect()
     }
@@ -63,20 +63,20 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// The folded words of a command, split at white space.
+/// The normalized words of a command, split at white space.
 pub(super) fn words_of(text: &str) -> Vec<Vec<char>> {
     let folded = Folded::of(text);
     folded.chars.split(|c| c.is_whitespace()).filter(|word| !word.is_empty()).map(<[char]>::to_vec).collect()
 }
 
-/// Whether a character is written without spaces around words.
+/// Whether a character belongs to a script without spaces between words.
 pub(super) fn is_han(c: char) -> bool {
     matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x2FA1F)
 }
 
 fn fold(c: char) -> Option<char> {
     match c {
-        // Zero-width characters, variation selectors and skin tones change nothing that is said.
+        // Zero-width characters, variation selectors and skin tones do not change the meaning.
         '\u{200B}'..='\u{200D}'
         | '\u{2060}'
         | '\u{FEFF}'
@@ -96,7 +96,7 @@ fn fold(c: char) -> Option<char> {
     }
 }
 
-/// Only the characters that the tables of words use.
+/// Only the characters that the word tables use.
 const TRADITIONAL: &[(char, char)] = &[
     ('絕', '绝'),
     ('執', '执'),

@@ -1,20 +1,20 @@
-//! Who does what to which: the words of a reply as groups of one act with its targets. A target belongs to the act of
-//! its own clause; where two acts could have it, there is no statement. It takes a reply only whole: one word that it
-//! cannot place, and there is no statement. It knows no approvals.
+//! Parses the words of a reply into groups of one act with its targets. A target belongs to the act of its own clause;
+//! where two acts could have it, there is no statement. The whole reply must parse: one word without a place, and there
+//! is no statement. It knows no approvals.
 
 use super::clauses::groups;
 use super::scope::Mark;
 use super::tokens::Token;
 use super::word::{Alone, Weight, Word};
 
-/// What is to be done.
+/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Approve(Weight),
     Deny(Weight),
-    /// Run the cut-off call again.
+    /// Run the interrupted call again.
     Rerun,
-    /// The cut-off call had run.
+    /// The interrupted call had run.
     Done,
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Act {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Number(u32),
-    /// By its number or place.
+    /// By its number or position.
     Ordinal(u32),
     Index(usize),
     Named(usize),
@@ -34,7 +34,7 @@ pub(super) enum Target {
         program: bool,
     },
     All,
-    /// The two of them.
+    /// The two pending ones.
     Both,
     /// Those that no other group has.
     Rest,
@@ -43,14 +43,14 @@ pub(super) enum Target {
 /// One act and its targets.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// What; none if only targets were named.
+    /// `None` if only targets were named.
     pub(super) act: Option<Act>,
-    /// Whether a negation made it a no.
+    /// Whether a negation made it a denial.
     pub(super) negated: bool,
-    /// To which; none if none was named.
+    /// Empty if none was named.
     pub(super) targets: Vec<Target>,
     pub(super) marks: Vec<Mark>,
-    /// The clauses its act stands in.
+    /// The clauses of its act.
     pub(super) clauses: Vec<usize>,
 }
 
@@ -60,13 +60,13 @@ pub(super) struct Statement {
     pub(super) groups: Vec<Group>,
     /// Whether no others are meant.
     pub(super) only: bool,
-    /// Whether `都` was said.
+    /// Whether the reply contains `都`.
     pub(super) each: bool,
-    /// Whether something was pointed at.
+    /// Whether the reply contains a demonstrative.
     pub(super) this: bool,
 }
 
-/// A part that counts, before parts are grouped.
+/// A relevant part, before grouping.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     Act { act: Act, negated: bool },
@@ -82,7 +82,7 @@ struct Parts {
     this: bool,
 }
 
-/// The statement that these words make, if they make one.
+/// The statement of these words, if they form one.
 pub(super) fn statement(tokens: &[Token]) -> Option<Statement> {
     let parts = parts(tokens)?;
     let mut groups = groups(&parts.row)?;
@@ -132,8 +132,8 @@ fn opens(after: &[Token]) -> bool {
     next.is_some_and(|token| act(token.word).is_some() || matches!(token.word, Word::Negation(_)))
 }
 
-/// What a negation makes of the words that follow it, and how many of them it takes. None if that is not clear: it
-/// turns a yes into a no, but nothing into a yes.
+/// The act of a negation with the words after it, and how many of them it includes. `None` if that is unclear: it turns
+/// an approval into a denial, but nothing into an approval.
 fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
     let mut heaviest: Option<Weight> = None;
     let mut taken = 0;
@@ -145,7 +145,7 @@ fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
             _ => None,
         };
         match token.word {
-            // `不要批准执行`, but in `不同意 approve A3` the second one begins anew.
+            // `不要批准执行`, but in `不同意 approve A3` the second one begins a new act.
             _ if weight.is_some() => {
                 if end.is_some_and(|end| end != token.at) {
                     break;
@@ -218,7 +218,7 @@ fn mark(word: Word) -> Option<Mark> {
     }
 }
 
-/// A mark goes to the only group there is, or to the only one that acts in its clause.
+/// A mark belongs to the only group, or to the only one with an act in its clause.
 fn place(mark: Mark, clause: usize, groups: &mut [Group]) -> Option<()> {
     if let [only] = groups {
         only.marks.push(mark);
@@ -238,7 +238,7 @@ impl Group {
         Self { act, negated, targets: Vec::new(), marks: Vec::new(), clauses: vec![clause] }
     }
 
-    /// Takes in a second act that says the same. None if it says something else.
+    /// Adds a second act with the same meaning. `None` if it differs.
     pub(super) fn join(&mut self, act: Act, negated: bool, clause: usize) -> Option<()> {
         let joined = match (self.act?, act) {
             (Act::Approve(one), Act::Approve(other)) => Act::Approve(one.max(other)),

@@ -1,10 +1,10 @@
-//! What a person's reply says about the approvals that wait. Rules only, Chinese and English: an approval needs the
-//! whole reply understood; a doubt, question, negation or unknown word in it approves nothing. It knows
-//! no store, no person and no command beyond its text.
+//! Reads a person's reply as decisions about pending approvals. Rules only, Chinese and English: an approval needs the
+//! whole reply to be understood; a doubt, question, negation or unknown word in it approves nothing. It knows no store,
+//! no person and no command beyond its text.
 //!
-//! A reply goes through `fold` (one form per character), `tokens` (one meaning per word, from `words_zh`, `words_en`,
-//! `numbers` and `naming`), `grammar` and `clauses` (who does what to which), and `reader` (which approvals that is).
-//! What approves must also match `closed`, the grammar of a yes.
+//! A reply goes through `fold` (normalized characters), `tokens` (one meaning per word, from `words_zh`, `words_en`,
+//! `numbers` and `naming`), `grammar` and `clauses` (acts and their targets), and `reader` (which approvals they are).
+//! An approval must also match `closed`, the grammar of an approval.
 
 mod clauses;
 mod closed;

@@ -1,24 +1,24 @@
 //! Approvals named by their content: `only git status`. Words are compared with words, from the start of a command or
-//! as a run inside it, never with parts of words. A command that is not one plain call must be named whole, for its
-//! beginning says nothing about its end.
+//! as a sequence inside it, never with parts of words. A command that is not one plain call must be named completely,
+//! because its beginning says nothing about its end.
 
 use super::fold::{is_han, words_of};
 use super::numbers::glued;
 use super::reader::Pending;
 use super::word::Word;
 
-/// How well a name fits. The better one is the greater.
+/// How well a name matches. The better one is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     /// The program it runs, without the arguments.
     Program,
-    /// One word of it, or a run of words inside it.
+    /// One word of it, or a sequence of words inside it.
     Inside,
     Beginning,
     Whole,
 }
 
-/// The names that the waiting approvals go by.
+/// The names of the pending approvals.
 #[derive(Debug)]
 pub(super) struct Names {
     commands: Vec<Name>,
@@ -28,18 +28,18 @@ pub(super) struct Names {
 struct Name {
     index: usize,
     words: Vec<Vec<char>>,
-    /// It is one plain call, by its words and by its signs.
+    /// It is one plain call, by its words and by its characters.
     plain: bool,
-    /// It has no sign that could make it more than one plain call.
+    /// It has no character that could make it more than one plain call.
     simple: bool,
 }
 
-/// A name that was found.
+/// A matched name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// Which one is named.
     pub(super) word: Word,
-    /// How many characters say so.
+    /// The length of the match.
     pub(super) taken: usize,
 }
 
@@ -58,7 +58,7 @@ impl Names {
         Self { commands }
     }
 
-    /// The longest name that the text goes on with. The best match wins; two equally good ones match nothing.
+    /// The longest name at the start of the text. The best match wins; two equally good ones match nothing.
     pub(super) fn find(&self, rest: &[char]) -> Option<Found> {
         let hits: Vec<_> = self.commands.iter().filter_map(|name| name.fits(rest)).collect();
         let taken = hits.iter().map(|(taken, _, _)| *taken).max()?;
@@ -77,11 +77,11 @@ impl Names {
     }
 }
 
-/// What makes a command more than one plain call.
+/// Characters that make a command more than one plain call.
 const COMPOUND: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\n', '\\'];
 
 impl Name {
-    /// The longest fit at this place: how many characters, how good, and whose.
+    /// The longest match here: its length, its quality, and its approval.
     fn fits(&self, rest: &[char]) -> Option<(usize, Fit, usize)> {
         let mut best: Option<(usize, Fit, usize)> = None;
         for start in 0..self.words.len() {
@@ -102,7 +102,7 @@ impl Name {
         best
     }
 
-    /// How many characters and words agree, from one word of the command on.
+    /// How many characters and words match, from one word of the command on.
     fn run(&self, rest: &[char], start: usize) -> Option<(usize, usize)> {
         let mut found = None;
         let mut at = 0;
@@ -125,7 +125,7 @@ impl Name {
     }
 }
 
-/// A short or letterless word fits too much by accident.
+/// A short word or one without letters would match too much by accident.
 fn telling(name: &[char]) -> bool {
     name.len() >= 2 && name.iter().any(|c| c.is_alphabetic())
 }

@@ -1,11 +1,11 @@
-//! Numbers as people write them: digits, Chinese numerals, `A1`, `第一个`, and stretches of time. Each reader takes
-//! the characters that are left and gives what it read and how many it took.
+//! Numbers as people write them: digits, Chinese numerals, `A1`, `第一个`, and durations. Each parser takes the remaining
+//! characters and returns what it read and how many characters it consumed.
 
 use std::num::NonZeroU32;
 
 use super::word::Language;
 
-/// A day: a longer permission is a rule, and rules are made elsewhere.
+/// A day, the longest duration of an approval.
 pub(super) const LONGEST_MINUTES: u32 = 1440;
 
 const MINUTE: u64 = 60;
@@ -17,24 +17,24 @@ const DAY: u64 = 24 * HOUR;
 pub(super) enum Numbered {
     /// `A1`, `#1`, `1`, `1号`.
     Number(u32),
-    /// `第一个`, `the first`: may be a number or a place in the list.
+    /// `第一个`, `the first`: may be a number or a position in the list.
     Ordinal(u32),
 }
 
-/// A stretch of time.
+/// A duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
-    /// From now on, for so many minutes: `for 10 minutes`, `10 分钟内`.
+    /// From now on, for this many minutes: `for 10 minutes`, `10 分钟内`.
     Minutes(NonZeroU32, Language),
-    /// A bare length of time: `10 minutes`.
+    /// A bare duration: `10 minutes`.
     Length(NonZeroU32),
-    /// No whole number of minutes from one to a day.
+    /// Not a whole number of minutes from one to a day.
     OutOfRange(Language),
     /// A point in time (`10 minutes later`) or a deadline (`within 24 hours`), which permits nothing.
     Point,
 }
 
-/// Whether the text goes on with these characters.
+/// The length of a prefix of the text.
 pub(super) fn starts(rest: &[char], text: &str) -> Option<usize> {
     let mut taken = 0;
     for wanted in text.chars() {
@@ -108,7 +108,7 @@ pub(super) fn stretch(rest: &[char]) -> Option<(Stretch, usize)> {
     Some((read, at + inside))
 }
 
-/// What a word before a stretch of time makes of it.
+/// The meaning of a word before a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     For,
@@ -162,7 +162,7 @@ fn piece(rest: &[char]) -> Option<(u64, usize)> {
     Some((seconds, at))
 }
 
-/// How many, in tenths: `10`, `1.5`, `十五`, `半`, `一个半`, `ten`, `half an`.
+/// An amount, in tenths: `10`, `1.5`, `十五`, `半`, `一个半`, `ten`, `half an`.
 fn amount(rest: &[char]) -> Option<(u64, usize)> {
     if let Some(taken) = ["半个", "半"].iter().find_map(|half| starts(rest, half)) {
         return Some((5, taken));
@@ -196,7 +196,7 @@ fn half(rest: &[char], tenths: u64, at: usize) -> (u64, usize) {
     (tenths, at + starts(left, "个").unwrap_or(0))
 }
 
-/// Longer words first where one begins with the other. In tenths.
+/// In tenths. Longer words first where one begins with the other.
 const ENGLISH: &[(&str, u64)] = &[
     ("half an", 5),
     ("half a", 5),
@@ -308,7 +308,7 @@ pub(super) fn numeral(rest: &[char]) -> Option<(u32, usize)> {
         match c {
             '十' => total = total.saturating_add(digit.take().unwrap_or(1).saturating_mul(10)),
             '百' => total = total.saturating_add(digit.take()?.saturating_mul(100)),
-            // Two digits in a row are no number of ours.
+            // Two digits in a row are no number here.
             _ => match HAN_DIGITS.iter().position(|han| han == c).map(u32::try_from) {
                 Some(Ok(0)) => {}
                 Some(Ok(value)) if digit.is_none() => digit = Some(if value == 10 { 2 } else { value }),

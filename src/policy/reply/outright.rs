@@ -1,5 +1,5 @@
-//! Approvals that a reply decides by their own names, whether they wait or not: `approve A3` after A3 was settled. Only
-//! what the whole reply says counts, and only by name; a bare yes is about what waits, or about something else.
+//! Approvals that a reply decides by number or id, whether they are pending or not: `approve A3` after A3 was settled.
+//! The whole reply must be such a decision; a bare yes is about what is pending, or about another subject.
 
 use super::fold::Folded;
 use super::reader::{LONGEST, Pending, Reading, read};
@@ -7,20 +7,20 @@ use super::tokens::tokens;
 use super::word::{Weight, Word};
 use crate::domain::{ApprovalId, ApprovalKind, ApprovalNumber};
 
-/// More than so many are no answer to anything.
+/// Most approvals in one reply.
 const MOST: usize = 16;
 
-/// An approval by its own name.
+/// An approval by number or id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// What people call it.
+    /// The number people see.
     Number(ApprovalNumber),
-    /// What buttons call it.
+    /// The id of buttons.
     Id(ApprovalId),
 }
 
-/// The approvals that a reply decides by name; none unless the whole of it does. A bare number is a name only behind
-/// a command: `approve 2` may well be about something else.
+/// The approvals that a reply decides by number or id; empty unless the whole reply does. A bare number counts only
+/// after a command: `approve 2` may be about another subject.
 pub fn decided_outright(reply: &str) -> Vec<Named> {
     let folded = Folded::of(reply);
     if folded.chars.len() > LONGEST {
@@ -51,7 +51,7 @@ pub fn decided_outright(reply: &str) -> Vec<Named> {
     if decided { named } else { Vec::new() }
 }
 
-/// Whether a word can hardly be said of anything but an approval.
+/// Whether a word can hardly refer to anything but an approval.
 const fn is_plain(word: Word) -> bool {
     match word {
         Word::Approve(yes) => matches!(yes.weight(), Weight::Plain | Weight::Formal),
@@ -61,7 +61,7 @@ const fn is_plain(word: Word) -> bool {
     }
 }
 
-/// Whether a reply would decide all of these, were they what waits.
+/// Whether a reply would decide all of these, if they were pending.
 fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
     let stand_ins: Vec<(ApprovalNumber, ApprovalId)> = (0..)
         .zip(named)

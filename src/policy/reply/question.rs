@@ -1,4 +1,4 @@
-//! What is asked back when a reply looks like a decision and is none. The words name the choices.
+//! The question back when a reply looks like a decision but is none. It names the choices.
 
 use crate::domain::{ApprovalNumber, Language};
 
@@ -12,23 +12,23 @@ pub enum Side {
 /// A question that a clearer reply would answer. It always names the approvals it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Several wait, and none was named.
+    /// Several are pending, and none was named.
     Which { among: Vec<ApprovalNumber> },
-    /// The reply seems to take a side, but does not say it plainly.
+    /// The reply seems to take a side, but not clearly.
     DoYouMean { side: Side, about: Vec<ApprovalNumber> },
     /// Both sides, or neither.
     ApproveOrDeny { about: Vec<ApprovalNumber> },
     /// A number or id without a pending approval.
     NoSuch {
-        /// As it was said.
+        /// As it was written.
         said: String,
         among: Vec<ApprovalNumber>,
     },
-    /// A time that cannot be had.
+    /// An impossible duration.
     HowLong { about: Vec<ApprovalNumber> },
-    /// A reach that was not said, or said in two ways.
+    /// A scope that was not stated, or stated in two ways.
     HowFar { about: Vec<ApprovalNumber> },
-    /// A yes or a no to a call that was cut off: to what?
+    /// A yes or a no to an interrupted call, whose meaning is ambiguous.
     Outcome { about: Vec<ApprovalNumber> },
 }
 
@@ -45,7 +45,7 @@ impl Question {
         }
     }
 
-    /// The question in a language.
+    /// The text of the question.
     pub fn words(&self, language: Language) -> String {
         match language {
             Language::En => self.english(),
@@ -53,7 +53,7 @@ impl Question {
         }
     }
 
-    /// The question and how it can be answered: in these words, or with the buttons of the request where it has them.
+    /// The question with its possible answers: as text, or with the buttons of the request where it has them.
     pub fn with_answers(&self, language: Language, buttons: bool) -> String {
         let Some(first) = self.about().first() else { return self.words(language) };
         let outcome = matches!(self, Self::Outcome { .. });

@@ -1,5 +1,5 @@
-//! From a reply to rulings: which of the waiting approvals a statement is about, and what is answered to each. Where
-//! that is not certain there is a trouble, and never an approval.
+//! Turns a reply into rulings: which pending approvals a statement is about, and the answer to each. Where that is
+//! uncertain there is a trouble, and never an approval.
 
 use super::closed::is_closed;
 use super::fold::Folded;
@@ -15,12 +15,12 @@ use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 /// A longer text is a message, not an answer.
 pub(super) const LONGEST: usize = 600;
 
-/// An approval that waits in this thread, as far as a reply can speak of it.
+/// A pending approval of this thread, with the facts that a reply can refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending<'a> {
-    /// What people call it.
+    /// The number people see.
     pub number: ApprovalNumber,
-    /// What buttons call it.
+    /// The id of buttons.
     pub id: &'a ApprovalId,
     pub kind: ApprovalKind,
     pub tool: &'a str,
@@ -30,59 +30,59 @@ pub struct Pending<'a> {
     pub argv: Option<&'a [String]>,
 }
 
-/// What a reply means.
+/// The meaning of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// It decides these, each once, in the order of the approvals.
     Decide(Vec<Ruling>),
-    /// It looks like a decision, but which one is not clear.
+    /// It looks like a decision, but which one is unclear.
     AskBack(Question),
-    /// It is about something else.
+    /// It is about another subject.
     NotADecision,
 }
 
-/// What is answered to one approval.
+/// The answer to one approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// Its place in the approvals that were handed in.
+    /// Its index in the approvals that were passed in.
     pub index: usize,
     pub answer: Answer,
-    /// The person's own reason for a no, as they wrote it.
+    /// The person's reason for a denial, as written.
     pub reason: Option<String>,
-    /// How the reply speaks of it.
+    /// How the reply refers to it.
     pub meant: Meant,
 }
 
-/// How a reply speaks of an approval.
+/// How a reply refers to an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meant {
-    /// It does not, or as one of several.
+    /// Not at all, or as one of several.
     #[default]
     Unnamed,
-    /// By its tool or its command, which another one may share.
+    /// By its tool or its command, which another approval may share.
     ByWords,
-    /// By its number or its id, which no other one has.
+    /// By its number or its id, which is unique.
     ByItsName,
 }
 
-/// Why words that look like a decision are none.
+/// Why a reply that looks like a decision is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// Not understood whole, or saying two things.
+    /// Not understood completely, or ambiguous.
     Unclear,
-    /// Several wait, none is named.
+    /// Several are pending, none is named.
     Which,
     /// No pending approval has this number.
     NoSuch(u32),
-    /// A time that cannot be had.
+    /// An impossible duration.
     HowLong,
-    /// A reach that is not said.
+    /// A scope that is not stated.
     HowFar,
-    /// A bare yes or no to these cut-off calls.
+    /// A bare yes or no to these interrupted calls.
     Outcome(Vec<usize>),
 }
 
-/// Reads a reply against the approvals that wait in its thread. It approves only what the whole reply says plainly.
+/// Reads a reply against the pending approvals of its thread. It approves only what the whole reply states plainly.
 pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
     let folded = Folded::of(reply);
     if folded.chars.is_empty() || folded.chars.len() > LONGEST {
@@ -96,7 +96,7 @@ pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
     };
     let denies = |rulings: &[Ruling]| rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
     match decided.and_then(|rulings| {
-        // A no may be said in any words that deny; a yes only in the closed form.
+        // A denial may use any words that deny; an approval only the closed form.
         let may = denies(&rulings) || (head.is_none() && is_closed(&tokens, &folded));
         if may { Ok(rulings) } else { Err(Trouble::Unclear) }
     }) {
@@ -108,7 +108,7 @@ pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
     }
 }
 
-/// What these words decide, if they do so as a whole.
+/// The rulings of these words, if all of them are understood.
 pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ruling>, Trouble> {
     let mut said = statement(tokens).ok_or(Trouble::Unclear)?;
     let only = only(&mut said, pending)?;
@@ -134,7 +134,7 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
                         *known = meant;
                     }
                 }
-                // Named by two acts, even by two that agree: something was misheard.
+                // Named by two acts, even by two that agree: the reply is unclear.
                 Some(_) => return Err(Trouble::Unclear),
                 None => outcomes.push(index),
             }
@@ -167,7 +167,7 @@ enum Others {
     Untouched,
 }
 
-/// What `only` means here. It names what is approved, so it needs a name, and it never turns a no into a yes.
+/// The meaning of `only`. It names what is approved, so it needs a name, and it never turns a denial into an approval.
 fn only(said: &mut Statement, pending: &[Pending<'_>]) -> Result<Others, Trouble> {
     if !said.only {
         return Ok(Others::Untouched);
@@ -192,7 +192,7 @@ fn only(said: &mut Statement, pending: &[Pending<'_>]) -> Result<Others, Trouble
     Ok(Others::Denied)
 }
 
-/// The places of the approvals that a group is about, each once, and how it speaks of them.
+/// The indexes of the approvals that a group is about, each once, and how it refers to them.
 fn targets(
     group: &Group,
     said: &Statement,
@@ -235,15 +235,15 @@ fn targets(
     Ok(places)
 }
 
-/// Whether a call is meant where only its program is named: by a no always, by a yes where its words are known and it
-/// is approved once. What a longer yes to a program covers is not said here.
+/// Whether naming only the program is enough: for a denial always, for an approval where its words are known and it is
+/// approved once. What a longer approval of a program covers is not stated.
 fn may_go_by_its_program(index: usize, group: &Group, pending: &[Pending<'_>]) -> bool {
     let known = pending.get(index).is_some_and(|one| one.argv.is_some());
     let once = group.marks.iter().all(|mark| *mark == Mark::Once);
     matches!(group.act, Some(Act::Deny(_))) || (known && once)
 }
 
-/// None was named: the only one that waits, or all if `都` says so and can mean nothing else.
+/// No approval was named: the only pending one, or all if `都` says so and can mean nothing else.
 fn unnamed(group: &Group, said: &Statement, pending: &[Pending<'_>]) -> Result<Vec<usize>, Trouble> {
     let alone = said.groups.len() == 1;
     if alone && pending.len() == 1 {
@@ -257,19 +257,19 @@ fn unnamed(group: &Group, said: &Statement, pending: &[Pending<'_>]) -> Result<V
     Err(Trouble::Which)
 }
 
-/// The place of the approval with this number.
+/// The index of the approval with this number.
 pub(super) fn by_number(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
     pending.iter().position(|one| one.number.0 == number).ok_or(Trouble::NoSuch(number))
 }
 
-/// `第一个` is sure only where the first one is also number one.
+/// `第一个` is certain only where the first one is also number one.
 fn by_ordinal(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
     let place = by_number(number, pending).map_err(|_| Trouble::Which)?;
     let same = u32::try_from(place + 1).is_ok_and(|place| place == number);
     if same { Ok(place) } else { Err(Trouble::Which) }
 }
 
-/// The answer an act gives to one approval. None if it is a bare yes or no to a call that was cut off.
+/// The answer of an act to one approval. `None` if it is a bare yes or no to an interrupted call.
 fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>, Trouble> {
     let reach = || {
         let by_words = |target: &Target| matches!(target, Target::Named(_) | Target::Loose { .. });
@@ -284,7 +284,7 @@ fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>,
         (ApprovalKind::Tool, Act::Approve(_)) => Ok(Some(Answer::Approve(reach()?))),
         (ApprovalKind::Tool, Act::Deny(_)) => Ok(Some(Answer::Deny)),
         (ApprovalKind::Tool, Act::Rerun | Act::Done) => Err(Trouble::Unclear),
-        // What may have been done once is run again once, not from now on.
+        // A call that may have run is run again once, not from now on.
         (ApprovalKind::UnknownOutcome, Act::Rerun | Act::Approve(Weight::Formal)) => {
             Ok((reach()? == Scope::Once).then_some(Answer::Approve(Scope::Once)))
         }
@@ -294,12 +294,12 @@ fn answer(kind: ApprovalKind, act: Act, group: &Group) -> Result<Option<Answer>,
     }
 }
 
-/// Whether a length of time stands there without saying what for.
+/// Whether there is a duration without a purpose.
 fn a_wait(marks: &[Mark]) -> bool {
     marks.iter().any(|mark| matches!(mark, Mark::Length(_))) && !marks.contains(&Mark::Each)
 }
 
-/// Denies what no group has named, if that was said. The rest is never approved, because it was not named.
+/// Denies what no group has named, if that was stated. The rest is never approved, because it was not named.
 fn deny_the_rest(rest: Option<&Group>, only: Others, ruled: &mut [Option<Answer>]) -> Result<(), Trouble> {
     if let Some(group) = rest {
         let denied = matches!(group.act, Some(Act::Deny(_))) && group.targets.len() == 1;

@@ -1,5 +1,5 @@
-//! The reason that a person adds to a no. Only to a no: words that are not understood may explain why something is not
-//! done, never why it is.
+//! The reason that a person adds to a denial. Only to a denial: words that are not understood may explain why something
+//! is not done, never why it is.
 
 use super::fold::{Folded, is_han};
 use super::reader::{Pending, Ruling, decide};
@@ -7,10 +7,10 @@ use super::tokens::Token;
 use super::word::{Weight, Word};
 use crate::domain::Answer;
 
-/// How many unknown words may follow a shake of the head before it is a message of its own.
+/// Most unknown words after a weak no before it is a message of its own.
 const AFTER_A_NOD: usize = 16;
 
-/// `/deny A1 too risky`: the words of the command, and the reason as it was written.
+/// `/deny A1 too risky`: the words of the command, and the reason as written.
 pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Option<(&'t [Token], String)> {
     let first = tokens.first()?;
     if first.word != Word::Deny(Weight::Formal) {
@@ -22,7 +22,7 @@ pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Opt
     Some((head, written.to_owned()))
 }
 
-/// `拒绝，太危险了`: a no that is whole by itself, and what follows it.
+/// `拒绝，太危险了`: a denial that is complete by itself, and the text after it.
 pub(super) fn of_denial(
     tokens: &[Token],
     folded: &Folded<'_>,
@@ -49,7 +49,7 @@ pub(super) fn of_denial(
     })
 }
 
-/// Whether a reason may begin here: after a sign or a `because`, or after the space that stands for one in Chinese.
+/// Whether a reason may begin here: after punctuation or a `because`, or after the space that replaces it in Chinese.
 fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
     let (Some(last), Some(first)) = (head.last(), tail.first()) else { return false };
     let spaced = last.end < first.at;
@@ -67,7 +67,7 @@ fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
     }
 }
 
-/// Whether a no says more than shaking the head.
+/// Whether a no is more than a weak one.
 fn plainly(head: &[Token]) -> bool {
     head.iter().any(|token| match token.word {
         Word::Deny(weight) => weight >= Weight::Plain,

@@ -1,15 +1,15 @@
-//! How far an approval reaches, from the marks that stand beside it. Marks that do not agree reach nowhere.
+//! The scope of an approval, from the marks beside it. Contradicting marks give no scope.
 
 use std::num::NonZeroU32;
 
 use crate::domain::Scope;
 
-/// A word about how far an approval reaches.
+/// A word about the scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// For so many minutes; none if the length cannot be had.
+    /// For this many minutes; `None` if the duration is impossible.
     Window(Option<NonZeroU32>),
-    /// A bare length of time: beside a yes it may be a wait, `ok, 10 minutes`.
+    /// A bare duration: beside a yes it may be a wait, `ok, 10 minutes`.
     Length(NonZeroU32),
     /// `都`.
     Each,
@@ -26,9 +26,9 @@ pub(super) enum Mark {
 /// Why there is no scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoScope {
-    /// The time is too short or too long.
+    /// The duration is too short or too long.
     HowLong,
-    /// Not said, or said in two ways.
+    /// Not stated, or stated in two ways.
     HowFar,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Naming {
 /// Reads the marks of one approval.
 ///
 /// # Errors
-/// If they contradict each other, or say that it goes on without saying where.
+/// If they contradict each other, or state a longer scope without saying which.
 pub(super) fn scope(marks: &[Mark], naming: Naming) -> Result<Scope, NoScope> {
     let has = |mark: Mark| marks.contains(&mark);
     let mut windows = marks.iter().filter_map(|mark| match mark {

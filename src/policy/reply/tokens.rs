@@ -1,5 +1,5 @@
-//! A reply as a row of words with one meaning each. The longest thing that fits at a place is read; what fits nothing
-//! is kept as unknown, and no reply with an unknown word approves.
+//! Splits a reply into words with one meaning each. The longest match at a position is used; text without a match is
+//! kept as unknown, and no reply with an unknown word approves.
 
 use super::fold::{Folded, is_han};
 use super::naming::Names;
@@ -8,18 +8,18 @@ use super::reader::Pending;
 use super::word::{Weight, Word, Yes};
 use super::{words_en, words_zh};
 
-/// A word and where it stands.
+/// A word and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) word: Word,
     pub(super) at: usize,
-    /// The character after its last.
+    /// The position after its last character.
     pub(super) end: usize,
-    /// Whether it is one character of Chinese.
+    /// Whether it is a single Chinese character.
     lone_han: bool,
 }
 
-/// Reads a folded reply into words.
+/// Splits a normalized reply into words.
 pub(super) fn tokens(folded: &Folded<'_>, pending: &[Pending<'_>]) -> Vec<Token> {
     let names = Names::of(pending);
     let mut out = Vec::new();
@@ -93,7 +93,7 @@ fn in_words(stretch: Stretch) -> Word {
     }
 }
 
-/// A target in quotation marks or as code: ``approve `git status` ``. The marks hold the target and nothing else.
+/// A target in quotation marks or as code: ``approve `git status` ``. The marks contain the target and nothing else.
 fn quoted_target(
     folded: &Folded<'_>,
     at: usize,
@@ -109,7 +109,7 @@ fn quoted_target(
         .or_else(|| id(folded, at + 1, pending).or_else(|| number(inner)).and_then(closes))
 }
 
-/// The longest entry of the tables that fits.
+/// The longest matching entry of the tables.
 fn vocabulary(rest: &[char], before: Option<char>) -> Option<(Word, usize)> {
     let mut best: Option<(Word, usize)> = None;
     for (word, entries) in words_zh::WORDS.iter().chain(words_en::WORDS) {
@@ -122,7 +122,7 @@ fn vocabulary(rest: &[char], before: Option<char>) -> Option<(Word, usize)> {
             }
         }
     }
-    // `no. 1` is a number in some mouths and a no in others.
+    // `no. 1` may be a number or a denial.
     if let Some((Word::Deny(_), taken @ 2)) = best
         && rest.get(taken) == Some(&'.')
         && rest
@@ -142,7 +142,7 @@ fn addressed(rest: &[char]) -> Option<(Word, usize)> {
     (taken == sign && name > 0).then_some((word, sign + 1 + name))
 }
 
-/// A word in Latin letters has no letters, digits or joining signs around it.
+/// Whether a Latin word has no letters, digits or joining characters around it.
 fn stands_alone(entry: &str, after: &[char], before: Option<char>) -> bool {
     let latin = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let command = entry.starts_with('/');
@@ -155,7 +155,7 @@ fn stands_alone(entry: &str, after: &[char], before: Option<char>) -> bool {
     begins && ends
 }
 
-/// An approval's own id, capitals and all.
+/// An approval's own id, case-sensitive.
 fn id(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>]) -> Option<(Word, usize)> {
     let rest = folded.cased.get(at..)?;
     let run: String =
@@ -167,8 +167,8 @@ fn id(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>]) -> Option<(Word, 
     like_an_id.then_some((Word::StrangeId, run.len()))
 }
 
-/// Whether no word of a name means anything by itself. A command is written by a model: it must not swallow the
-/// `not` of a reply by having one too.
+/// Whether no word of a name has a meaning of its own. A command is written by a model: it must not hide the `not` of a
+/// reply by containing one too.
 fn says_nothing_else(rest: &[char], taken: usize) -> bool {
     let name = rest.get(..taken).unwrap_or_default();
     let mut words = name.split(|c| c.is_whitespace());
@@ -182,7 +182,7 @@ fn says_nothing_else(rest: &[char], taken: usize) -> bool {
     !phrase && !last_is_a_number && !name.iter().any(|c| is_han(*c) || *c == '?') && words.all(silent)
 }
 
-/// What is in no table: a run of Latin letters and signs, or one other character.
+/// An unknown word: a sequence of Latin letters and symbols, or one other character.
 fn unknown(rest: &[char]) -> (Word, usize) {
     let run = rest.iter().take_while(|c| c.is_ascii_graphic() && !is_sign(**c)).count();
     if run > 0 { (Word::Unknown(2), run) } else { (Word::Unknown(1), 1) }
@@ -192,7 +192,7 @@ fn is_sign(c: char) -> bool {
     matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | '"' | '`' | '(' | ')' | '[' | ']')
 }
 
-/// What only the neighbours can tell.
+/// Resolves meanings that depend on the neighbours.
 fn in_context(tokens: &mut [Token]) {
     let seen: Vec<Token> = tokens.to_vec();
     for (i, token) in tokens.iter_mut().enumerate() {

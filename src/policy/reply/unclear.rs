@@ -1,5 +1,5 @@
-//! What to do with a reply that decides nothing: ask back if it looks like a decision, leave it if it is about
-//! something else. Nothing here can approve.
+//! Handles a reply that decides nothing: asks back if it looks like a decision, ignores it if it is about another
+//! subject. Nothing here can approve.
 
 use super::fold::Folded;
 use super::question::{Question, Side};
@@ -8,11 +8,11 @@ use super::tokens::Token;
 use super::word::{Weight, Word};
 use crate::domain::{ApprovalKind, ApprovalNumber};
 
-/// How much that is unknown may stand beside a nod, and beside a plain word, in a reply that is still about approvals.
+/// How much unknown text may accompany a weak yes, and a plain word, in a reply that is still about approvals.
 const BESIDE_A_NOD: usize = 4;
 const BESIDE_A_PLAIN_WORD: usize = 10;
 
-/// What a reply holds, counted.
+/// The counted content of a reply.
 #[derive(Debug, Default)]
 struct Tally {
     yes: Option<Weight>,
@@ -70,7 +70,7 @@ pub(super) fn ask_back(
         Trouble::Which | Trouble::Unclear if tally.named.is_empty() && pending.len() > 1 => {
             Question::Which { among: waiting }
         }
-        // A time that is not said in an explicit form: `approve 30m`.
+        // A duration without an explicit form: `approve 30m`.
         Trouble::Which | Trouble::Unclear if tally.timed && tally.approves_only(pending) => {
             Question::HowLong { about }
         }

@@ -1,23 +1,23 @@
-//! What a word of a reply can mean, and the kinds of yes and no. The words themselves are data in `words_en` and
+//! The meanings of words in a reply, and the kinds of yes and no. The words themselves are data in `words_en` and
 //! `words_zh`.
 
 use std::num::NonZeroU32;
 
-/// Meanings with the words that have them, parted by `|`.
+/// Meanings with their words, separated by `|`.
 pub(super) type Table = &'static [(Word, &'static str)];
 
-/// How much a yes or a no says by itself.
+/// How explicit a yes or a no is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
     /// Yes without a target: `ok`.
     Nod,
-    /// Says that something may be done: `同意`.
+    /// States that something may be done: `同意`.
     Plain,
     /// The word on the button: `approve`.
     Formal,
 }
 
-/// The kinds of yes, told apart by the company they keep: see `closed`.
+/// The kinds of yes, distinguished by the words they occur with: see `closed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Yes {
     /// `ok`, `好的`.
@@ -34,7 +34,7 @@ pub(super) enum Yes {
     To,
     /// `do it`, `去吧`.
     Go,
-    /// `approved`, `批准了`: also what a report says.
+    /// `approved`, `批准了`: also used in reports.
     Past,
     /// `执行`: a decision only before its object.
     First,
@@ -42,7 +42,7 @@ pub(super) enum Yes {
     Confirm,
     /// `I approve`, `我同意`.
     Speaker,
-    /// `allow`, `同意`: may say for how long, too.
+    /// `allow`, `同意`: may be followed by a duration.
     Verb,
     /// `approve`.
     Formal,
@@ -51,7 +51,7 @@ pub(super) enum Yes {
 }
 
 impl Yes {
-    /// How much it says by itself.
+    /// How explicit it is.
     pub(super) const fn weight(self) -> Weight {
         match self {
             Self::Nod | Self::Comment | Self::Sign | Self::Can | Self::Lone | Self::To | Self::Go => {
@@ -72,32 +72,32 @@ pub(super) enum Language {
     Chinese,
 }
 
-/// What a negation means when nothing follows it.
+/// The meaning of a negation without a following word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alone {
-    /// A no: `别`.
+    /// A denial: `别`.
     Denies,
     /// Nothing: `not`.
     SaysNothing,
 }
 
-/// What a word means.
+/// The meaning of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Approve(Yes),
     Deny(Weight),
-    /// Turns the yes that follows.
+    /// Negates the yes that follows.
     Negation(Alone),
-    /// Run the cut-off call again.
+    /// Run the interrupted call again.
     Rerun,
-    /// The cut-off call had run.
+    /// The interrupted call had run.
     Done,
     Question,
-    /// Doubts, waits, reports, or makes it depend.
+    /// A doubt, a delay, a report, or a condition.
     Doubt,
-    /// What follows is a reason.
+    /// A reason follows.
     Because,
-    /// Speaks of something else.
+    /// Refers to another subject.
     Elsewhere,
     /// `please`.
     Please,
@@ -105,33 +105,33 @@ pub(super) enum Word {
     Thanks,
     /// `嗯`: before a yes.
     Yeah,
-    /// `吧`: behind the targets of a yes.
+    /// `吧`: after the targets of a yes.
     Particle,
-    /// Words that mean nothing by themselves; none of them is part of a yes.
+    /// Words without a meaning of their own; none of them is part of a yes.
     Aside,
-    /// `那就`: a beginning; later it makes one thing depend on another.
+    /// `那就`: an opening; later it makes one thing depend on another.
     Then,
     Comma,
     Stop,
     Colon,
     Exclamation,
-    /// Ends a clause, unless it stands between two numbers.
+    /// Ends a clause, unless it is between two numbers.
     Dash,
     Ellipsis,
-    /// A sign of quotation, code or striking through, or a bracket.
+    /// A quotation mark, a mark of code or strikethrough, or a bracket.
     Quote,
     And,
-    /// Points at something: `这个`.
+    /// A demonstrative: `这个`.
     This,
-    /// Points at something, behind its verb only: `it`.
+    /// A pronoun, after its verb only: `it`.
     It,
-    /// Points at the command.
+    /// Refers to the command.
     ThisCommand,
-    /// Every one that waits.
+    /// Every pending one.
     All(Language),
     /// Each of those that are meant.
     Each,
-    /// The two that wait.
+    /// The two pending ones.
     Both(Language),
     /// These and no others.
     Only,
@@ -146,7 +146,7 @@ pub(super) enum Word {
     /// `once`: this one time, unless something follows that it waits for.
     OnceUnless,
     Thread(Language),
-    /// `in this chat`: explicit behind `always` and `allow`, elsewhere the place of a decision.
+    /// `in this chat`: explicit after `always` and `allow`, elsewhere the place of a decision.
     InThread,
     Project(Language),
     /// `这个项目里`.
@@ -157,25 +157,25 @@ pub(super) enum Word {
     ThisKind,
     /// The approval with this number.
     Number(u32),
-    /// The approval with this number, or in this place.
+    /// The approval with this number, or at this position.
     Ordinal(u32),
     /// The approval with this id.
     Id(usize),
-    /// An id that no approval has.
+    /// An id without an approval.
     StrangeId,
     /// The approval whose command is this or begins so, in two words at least.
     Named(usize),
-    /// The approval with this somewhere in its command, or whose command is this one word.
+    /// The approval whose command contains this, or is this one word.
     NamedLoosely(usize),
     /// The approval whose command runs this program, with arguments that are not named.
     Program(usize),
-    /// More than one approval goes by this name.
+    /// More than one approval has this name.
     NamedSeveral,
-    /// For so many minutes; none if the length cannot be had.
+    /// For this many minutes; `None` if the duration is impossible.
     Window(Option<NonZeroU32>, Language),
     /// A number of minutes without a target.
     Length(NonZeroU32),
-    /// Not in any table; counts for so much.
+    /// In no table, with its weight.
     Unknown(usize),
 }
 
@@ -184,7 +184,7 @@ impl Word {
         matches!(self, Self::Comma | Self::Stop | Self::Dash | Self::Ellipsis)
     }
 
-    /// Whether it may stand anywhere in a no.
+    /// Whether it may occur anywhere in a denial.
     pub(super) const fn says_nothing(self) -> bool {
         matches!(
             self,

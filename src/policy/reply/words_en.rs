@@ -1,9 +1,9 @@
-//! English words, signs and emoji of a decision, as data. The longest entry that fits is read, so a phrase here
-//! outranks its parts. Nothing but the tables: which words make a yes together is said in `closed`.
+//! English words, punctuation and emoji of a decision, as data. The longest matching entry is used, so a phrase takes
+//! precedence over its parts. Tables only: `closed` defines which words together make a yes.
 
 use super::word::{Alone, Language, Table, Weight, Word, Yes};
 
-/// Every entry is folded: half-width, small letters, straight apostrophes, one space. Entries are parted by `|`.
+/// Every entry is normalized: half-width, lower case, straight apostrophes, one space. Entries are separated by `|`.
 pub(super) const WORDS: Table = &[
     (Word::Approve(Yes::Command), "/approve"),
     (Word::Approve(Yes::Formal), "approve"),
@@ -15,7 +15,7 @@ pub(super) const WORDS: Table = &[
     (Word::Approve(Yes::First), "accept|agree"),
     // Also a request: `confirm, please`.
     (Word::Approve(Yes::Confirm), "confirm|i confirm"),
-    // Said of what has happened as well: with anything beside it, it is a report.
+    // Also used about the past: with anything beside it, it is a report.
     (
         Word::Approve(Yes::Past),
         "approved|allowed|permitted|accepted|granted|authorized|authorised|agreed|confirmed",
@@ -25,7 +25,7 @@ pub(super) const WORDS: Table = &[
         "yes|y|yep|yup|yeah|yes please|ok|okay|ok的|ok 的|ok吧|sure|sure thing|go ahead|please go ahead|\
          go for it",
     ),
-    // Says what is thought of it: with a target or a time beside it, it is a remark.
+    // An opinion: with a target or a duration beside it, it is a remark.
     (
         Word::Approve(Yes::Comment),
         "lgtm|looks good|looks good to me|sounds good|no problem|of course|certainly|fine by me|\
@@ -140,7 +140,7 @@ pub(super) const WORDS: Table = &[
          for the thread|for the rest of this chat|for the rest of this thread|\
          for the rest of this conversation|for the rest of this session",
     ),
-    // A place, where it may also be said in which place something is to be decided.
+    // A place, which may also be where something is to be decided.
     (
         Word::InThread,
         "in this thread|this thread|in this chat|this chat|in this session|this session|\
@@ -162,6 +162,6 @@ pub(super) const WORDS: Table = &[
     (Word::Exclamation, "!|~"),
     (Word::Dash, "—|——|–|-- |- |--"),
     (Word::Ellipsis, "..|...|…|……"),
-    // Struck through, code, or the words of another person.
+    // Strikethrough, code, or a quotation.
     (Word::Quote, "~~|\"|`|```|(|)|[|]"),
 ];

@@ -1,18 +1,18 @@
-//! Chinese words of a decision, as data. The longest entry that fits is read, so a phrase here outranks its parts.
-//! Nothing but the tables: which words make a yes together is said in `closed`.
+//! Chinese words of a decision, as data. The longest matching entry is used, so a phrase takes precedence over its
+//! parts. Tables only: `closed` defines which words together make a yes.
 
 use super::word::{Alone, Language, Table, Weight, Word, Yes};
 
-/// Every entry is folded: half-width, simplified. Entries are parted by `|`.
+/// Every entry is normalized: half-width, simplified. Entries are separated by `|`.
 pub(super) const WORDS: Table = &[
     (
         Word::Approve(Yes::Verb),
         "同意|批准|允许|准许|同意执行|批准执行|允许执行|同意吧|批准吧|同意哦|同意啦|批准啦",
     ),
     (Word::Approve(Yes::Speaker), "我同意|我们同意|我方同意|本人同意|我批准|我允许|我赞成"),
-    // Said of what has happened as well, or a noun: with anything beside it, it is a report or a heading.
+    // Also used about the past, or as a noun: with anything beside it, it is a report or a heading.
     (Word::Approve(Yes::Past), "同意了|批准了|允许了|准了|通过|许可"),
-    // Takes its object behind it: before it, it is a report or says what something does.
+    // Its object follows it: after an object, it is a report or a description.
     (Word::Approve(Yes::First), "放行|准|授权|赞成|完全同意|非常同意|执行|执行吧|请执行|请执行吧|可以执行"),
     (Word::Approve(Yes::Confirm), "确认|确认执行"),
     (Word::Approve(Yes::Can), "可以|可以的"),
@@ -77,7 +77,7 @@ pub(super) const WORDS: Table = &[
         "啊|呀|了|哦|的|哈|哈哈|啦|呗|噢|喔|哟|诶|欸|请|请你|麻烦|麻烦了|麻烦你|您|我|我们|我方|\
          那|现在|马上|立即|立刻|赶紧|直接|不好意思|抱歉|这些|那些|它们|命令|操作|呐",
     ),
-    // A beginning only; later it makes one thing depend on another.
+    // An opening only; later it makes one thing depend on another.
     (Word::Then, "那就"),
     (Word::And, "和|与|跟|及|以及|还有|、"),
     (Word::This, "这个|这条|这一个|这项"),
@@ -119,7 +119,7 @@ pub(super) const WORDS: Table = &[
          在这个项目内|在本项目|在本项目中|在本项目里|在本项目内",
     ),
     (Word::Kind(Language::Chinese), "同类命令|同类的命令|同类型命令|同类操作|类似命令|类似的命令|类似操作"),
-    // Also surprise: `这种命令都可以`.
+    // Also an exclamation: `这种命令都可以`.
     (
         Word::ThisKind,
         "这种命令|这类命令|这种操作|这类操作|这样的命令|这样的操作|此类命令|此类操作|这种类型的命令",

@@ -1,6 +1,6 @@
-//! Which files programs read by themselves, without being told: build files, hooks, settings. Data only.
+//! The files that programs read by convention: build files, hooks, settings. Data only.
 
-/// Programs and what they look for in their folder or above it. A name that ends with `/` means every file in that
+/// Programs and the files they look for in their folder or above it. A name that ends with `/` means every file in that
 /// folder.
 const BUILD_FILES: &[(&[&str], &[&str])] = &[
     (&["make", "gmake", "bmake", "remake"], &["Makefile", "makefile", "GNUmakefile", "BSDmakefile"]),
@@ -258,7 +258,7 @@ const BUILD_FILES: &[(&[&str], &[&str])] = &[
     (&["latexmk"], &[".latexmkrc", "latexmkrc"]),
 ];
 
-/// Programs for which the files they are given are data: they are never executed.
+/// Programs that never execute the files they are given.
 const DATA_PROGRAMS: &[&str] = &[
     "[",
     "basename",
@@ -343,14 +343,14 @@ const DATA_PROGRAMS: &[&str] = &[
     "zip",
 ];
 
-/// What a program of this name looks for by itself.
+/// The files that a program of this name looks for.
 pub(super) fn build_files(program: &str) -> impl Iterator<Item = &'static str> {
     let name = without_version(program).to_owned();
     let of_name = move |(programs, _): &&(&[&str], &[&str])| programs.contains(&name.as_str());
     BUILD_FILES.iter().filter(of_name).flat_map(|(_, files)| files.iter().copied())
 }
 
-/// Whether the operands of a program are never run.
+/// Whether the operands of a program are never executed.
 pub(super) fn takes_data(program: &str) -> bool {
     DATA_PROGRAMS.contains(&program)
 }
@@ -361,7 +361,7 @@ fn without_version(program: &str) -> &str {
     if bare.is_empty() { program } else { bare }
 }
 
-/// Whether a program takes `-m MODULE` and finds modules in its folder.
+/// Whether a program accepts `-m MODULE` and finds modules in its folder.
 pub(super) fn is_python(program: &str) -> bool {
     matches!(
         without_version(program),

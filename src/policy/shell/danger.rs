@@ -1,4 +1,4 @@
-//! What is dangerous about a command, by its name and first words: for the risk that is shown, not for permission.
+//! The dangers of a command, by its name and first words: for the displayed risk, not for permission.
 
 use super::launchers::{is_interpreter, is_shell};
 use super::rules::base_name;
@@ -7,7 +7,7 @@ use super::wrappers::{is_launcher, runs_unseen};
 use crate::domain::Risk;
 use crate::policy::Reason;
 
-/// Programs whose purpose is the network.
+/// Programs for network access.
 const NETWORK: &[&str] = &[
     "aria2c",
     "aws",
@@ -67,7 +67,7 @@ const NETWORK: &[&str] = &[
     "xh",
 ];
 
-/// Subcommands that fetch or send.
+/// Subcommands that download or upload.
 const NETWORK_VERBS: &[(&[&str], &[&str])] = &[
     (&["git"], &["clone", "fetch", "ls-remote", "pull", "push", "remote", "send-email", "submodule"]),
     (
@@ -155,7 +155,7 @@ const DESTROYS_VERBS: &[(&str, &[&str])] = &[
     ("find", &["-delete", "-exec", "-execdir"]),
 ];
 
-/// What is dangerous about one command.
+/// The dangers of one command.
 pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
     let mut out = Vec::new();
     let Some(first) = words.first() else { return out };
@@ -187,7 +187,7 @@ pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
     out
 }
 
-/// How dangerous the reasons make a call.
+/// The risk of a reason.
 pub(super) fn risk_of(reason: &Reason) -> Risk {
     match reason {
         Reason::DeniedByRule(_)
@@ -223,7 +223,7 @@ pub(super) fn risk_of(reason: &Reason) -> Risk {
     }
 }
 
-/// Names that bash turns into connections.
+/// Paths that bash turns into connections.
 pub(super) fn is_network_device(text: &str) -> bool {
     text.contains("/dev/tcp/") || text.contains("/dev/udp/")
 }

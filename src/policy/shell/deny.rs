@@ -1,7 +1,7 @@
-//! Whether a deny rule matches a command: certainly, perhaps, or not. A rule is a program and the words after it.
-//! Two questions are asked. The first is about one simple command whose words are known, past the options before the
-//! subcommand. The second is about the text of the whole line: the words of a rule anywhere in it, quoted or not, may
-//! be the command that something else starts.
+//! Whether a deny rule matches a command: certainly, perhaps, or not. A rule is a program and the words after it. There
+//! are two tests. The first is for one simple command with known words, skipping the options before the subcommand. The
+//! second is for the text of the whole line: the words of a rule anywhere in it, quoted or not, may be a command that
+//! another program starts.
 
 use super::globals::{Globals, Subcommand, same_subcommand};
 use super::launchers::unversioned;
@@ -12,7 +12,7 @@ use super::word::Word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
     No,
-    /// It depends on what is only known at run time, or on an option that is not known here.
+    /// It depends on words that are unknown until it runs, or on an unknown option.
     Perhaps,
     Yes,
 }
@@ -30,7 +30,8 @@ pub(super) fn matches(rule: &[String], words: &[Word]) -> Match {
     }
 }
 
-/// Whether a word names the program of a rule, by any path and in any case. A version at its end may make it another.
+/// Whether a word names the program of a rule, by any path and in any case. A version suffix may make it another
+/// program.
 fn same_program(program: &str, name: &str) -> Match {
     let (program, name) = (base_name(program), base_name(name));
     if program.eq_ignore_ascii_case(name) {
@@ -88,8 +89,8 @@ fn begins(program: &str, rest: &[String], args: &[Word]) -> Match {
     Match::Yes
 }
 
-/// Whether the rule's words follow each other among the arguments, with others between them. Any option may be another
-/// spelling of the options a rule has: `-r -f` for `-rf`.
+/// Whether the rule's words occur in order among the arguments, with others between them. Any option may be another
+/// spelling of a rule's options: `-r -f` for `-rf`.
 fn in_order(rest: &[String], args: &[Word]) -> Match {
     let mut args_left = args.iter();
     for wanted in rest.iter().filter(|wanted| !wanted.starts_with('-')) {
@@ -104,7 +105,7 @@ fn in_order(rest: &[String], args: &[Word]) -> Match {
     if !wants_option || has_option { Match::Perhaps } else { Match::No }
 }
 
-/// Whether all words of the rule stand in the text, in any order: as words of a command, inside quotes, in an
+/// Whether all words of the rule occur in the text, in any order: as words of a command, inside quotes, in an
 /// assignment. Letters and digits make a word; `firmware` has no `rm` in it, `"sudo rm"` has.
 pub(super) fn mentions(rule: &[String], text: &str) -> bool {
     let Some((program, rest)) = rule.split_first() else { return false };

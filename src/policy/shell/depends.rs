@@ -1,6 +1,6 @@
-//! Which files of the project a command line depends on: what it runs, what that looks for by itself, and every file it
-//! names. It is answered by words alone, and generously: a file too many makes a question be asked again, a file too few
-//! runs what was not shown. What files say inside of themselves is followed one step, by [`named_in`].
+//! The files of the project that a command line depends on: those it runs, those that programs load by convention, and
+//! every file it names. Determined by words alone, and generously: a file too many repeats a question, a file too few
+//! would run code that was not shown. Names inside files are followed one step, by [`named_in`].
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use super::rules::base_name;
 use super::script::Redirect;
 use super::word::Word;
 
-/// The most that is looked at for one command line.
+/// Limits for one command line.
 const MOST_WORDS: usize = 256;
 const MOST_FOLDERS: usize = 24;
 const MOST_FILES: usize = 2_000;
 const LONGEST_WORD: usize = 1_024;
 
-/// Options whose value is the folder that a command works in.
+/// Options whose value is the working folder of a command.
 const FOLDER_OPTIONS: &[&str] = &[
     "-C",
     "--directory",
@@ -38,28 +38,28 @@ const FOLDER_OPTIONS: &[&str] = &[
 /// Something a command depends on, relative to the project or absolute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dependency {
-    /// A file, if it is there.
+    /// A file, if it exists.
     File(String),
-    /// The files directly in a folder: which of them are meant is only known when the command runs.
+    /// The files directly in a folder: which of them are meant is unknown until the command runs.
     Folder(String),
 }
 
-/// What a command line depends on.
+/// The dependencies of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
-    /// What it runs, and what that looks for by itself.
+    /// The files it runs, and those that programs load by convention.
     pub scripts: BTreeSet<Dependency>,
     /// The other files it names.
     pub operands: BTreeSet<Dependency>,
-    /// The files that it writes by redirection and names nowhere else: what they hold does not matter, where they are
+    /// The files that it writes by redirection and names nowhere else: their content does not matter, their location
     /// does.
     pub written: BTreeSet<String>,
-    /// Whether some of it is only known when it runs, or there was too much of it.
+    /// Whether some of it is unknown until it runs, or a limit was reached.
     pub undetermined: bool,
 }
 
-/// Finds what a command line depends on. `text` is the line as written, `commands` are the commands found in it, at any
-/// depth, and `redirects` are its own redirections.
+/// Determines the dependencies of a command line. `text` is the line as written, `commands` are the commands found in
+/// it, at any depth, and `redirects` are its own redirections.
 pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: &[Redirect]) -> Dependencies {
     let mut found = Dependencies::default();
     let mut words = literal_words(commands);
@@ -106,7 +106,7 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: 
     found
 }
 
-/// The files that are written by redirection and stand nowhere else in the line.
+/// The files that are written by redirection and occur nowhere else in the line.
 fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redirect]) -> BTreeSet<&'a str> {
     let targets: Vec<&str> = redirects
         .iter()
@@ -124,7 +124,7 @@ fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redire
     targets.iter().copied().filter(alone).collect()
 }
 
-/// The words whose value is known, with the values inside of options.
+/// The words with a known value, and the values inside options.
 fn literal_words(commands: &[Vec<Word>]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in commands.iter().flatten().filter_map(Word::literal) {
@@ -137,13 +137,13 @@ fn literal_words(commands: &[Vec<Word>]) -> BTreeSet<String> {
     out
 }
 
-/// Everything in a text that may be the name of a file: quotes, operators and signs are taken for what is between.
+/// Everything in a text that may be a file name: split at quotes, operators and other characters.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "_-./+@%~^#".contains(c);
     text.split(move |c| !is_part(c)).filter(|token| !token.is_empty() && token.len() <= LONGEST_WORD)
 }
 
-/// The ways a program may take a word for a file.
+/// The ways a program may read a word as a file.
 fn spellings(word: &str, python: bool) -> Vec<String> {
     let bare = word.trim_start_matches('@');
     let value = match bare.strip_prefix('-') {
@@ -167,13 +167,13 @@ fn spellings(word: &str, python: bool) -> Vec<String> {
                 out.push(format!("{module}{end}"));
             }
         }
-        // The folders of `a.b` have a beginning of their own.
+        // Parent packages of `a.b` have their own initialization file.
         out.extend(path.split_once('/').map(|(first, _)| format!("{first}/__init__.py")));
     }
     out
 }
 
-/// Every folder that a part of the line may work in: after any `cd`, with any `-C`, however they follow each other.
+/// Every folder that a part of the line may run in: after any `cd`, with any `-C`, in any combination.
 fn folders(cwd: &str, commands: &[Vec<Word>], found: &mut Dependencies) -> Vec<String> {
     let mut changes: BTreeSet<&str> = BTreeSet::new();
     for words in commands {
@@ -218,7 +218,7 @@ fn folders(cwd: &str, commands: &[Vec<Word>], found: &mut Dependencies) -> Vec<S
     folders
 }
 
-/// Whether a path to this file says where a program works.
+/// Whether a path to this file determines the folder of a program.
 fn is_build_file(name: &str) -> bool {
     matches!(
         name,
@@ -226,7 +226,7 @@ fn is_build_file(name: &str) -> bool {
     )
 }
 
-/// The folders and those above them, up to the project: programs look there too.
+/// The folders and their parents, up to the project: programs search there too.
 fn with_parents(folders: &[String]) -> BTreeSet<String> {
     let mut out = BTreeSet::from([String::new()]);
     for folder in folders {
@@ -238,8 +238,8 @@ fn with_parents(folders: &[String]) -> BTreeSet<String> {
     out
 }
 
-/// Words that are only known when the line runs: the folder they begin with stands for them, and so does every folder
-/// that is named anywhere in the line, as in `for f in scripts/*; do sh $f; done`.
+/// Words that are unknown until the line runs: the folder of their literal prefix is added, and every folder that is
+/// named anywhere in the line, as in `for f in scripts/*; do sh $f; done`.
 fn dynamic(folders: &[String], text: &str, commands: &[Vec<Word>], found: &mut Dependencies) {
     let mut named: BTreeSet<String> = BTreeSet::new();
     for word in commands.iter().flatten().filter(|word| word.literal().is_none()) {
@@ -260,7 +260,7 @@ fn dynamic(folders: &[String], text: &str, commands: &[Vec<Word>], found: &mut D
     }
 }
 
-/// A file that a word names.
+/// The file of a word.
 fn dependency(folder: &str, name: &str) -> Dependency {
     Dependency::File(normal(&join(folder, name)))
 }
@@ -277,15 +277,15 @@ fn join(folder: &str, name: &str) -> String {
     if name.starts_with('/') || folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// The path without `.` and empty names; `..` stays, links decide what it means.
+/// The path without `.` and empty names; `..` stays, because links determine its meaning.
 fn normal(path: &str) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", names.join("/"))
 }
 
-/// The files that a script or build file names in its text and runs, relative to its folder or to where it is run.
-/// Nothing for files that are no scripts.
+/// The files that a script or build file names in its text and runs, relative to its folder or to the working folder.
+/// Empty for files that are no scripts.
 pub fn named_in(path: &str, text: &str) -> BTreeSet<String> {
     let name = base_name(path);
     let mut out = BTreeSet::new();
@@ -317,12 +317,12 @@ fn is_script(name: &str, text: &str) -> bool {
 }
 
 /// Whether a word in a script may be a program or script of the project. A path without such a name counts only if the
-/// file is executable, which is for the caller to find out.
+/// file is executable, which the caller checks.
 fn looks_run(token: &str) -> bool {
     token.contains('/') || has_script_name(token)
 }
 
-/// Whether the name of a file alone says that it is run.
+/// Whether a file name alone shows that it is executed.
 pub fn has_script_name(path: &str) -> bool {
     const ENDINGS: &[&str] = &[
         ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua", ".mk",

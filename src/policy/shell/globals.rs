@@ -1,11 +1,11 @@
-//! Options that stand between a program and its subcommand, and other spellings of subcommands: where `push` is in
-//! `git -C x --git-dir y push`. Data and the function that skips the options.
+//! Options between a program and its subcommand, and other spellings of subcommands: where `push` is in `git -C x
+//! --git-dir y push`. Data and the function that skips the options.
 
 use super::launchers::lists;
 use super::rules::base_name;
 use super::word::Word;
 
-/// The options of one program before its subcommand. Lists are words with spaces between them. Lists are words with spaces between them.
+/// The options of one program before its subcommand. Lists are words separated by spaces.
 pub(super) struct Globals {
     names: &'static str,
     /// One-letter options without a value.
@@ -14,17 +14,17 @@ pub(super) struct Globals {
     valued: &'static str,
     /// Long options: `--x` takes no value, `--x=` takes the next word when none is attached.
     long: &'static str,
-    /// Every subcommand of the program; empty where another word may be one too. A word outside of a non-empty list
+    /// Every subcommand of the program; empty where other words may be subcommands too. A word outside a non-empty list
     /// may be an alias.
     pub(super) subcommands: &'static str,
 }
 
-/// Where the subcommand is.
+/// The position of the subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subcommand {
     At(usize),
     Missing,
-    /// An option is not in the table, or a word is only known at run time.
+    /// An option is not in the table, or a word is unknown until it runs.
     Unknown,
 }
 
@@ -58,7 +58,7 @@ impl Globals {
         Subcommand::Missing
     }
 
-    /// How many words a long option takes; zero for one that is not in the table.
+    /// How many words a long option has; zero for one that is not in the table.
     fn long_option(&self, text: &str) -> usize {
         if text.contains('=') {
             // The option's value is in the same word.
@@ -73,7 +73,7 @@ impl Globals {
         }
     }
 
-    /// How many words a cluster of one-letter options takes; zero for one that is not in the table.
+    /// How many words a cluster of one-letter options has; zero for one that is not in the table.
     fn short_options(&self, text: &str) -> usize {
         let mut letters = text.chars().skip(1);
         while let Some(letter) = letters.next() {
@@ -155,11 +155,11 @@ const GLOBALS: &[Globals] = &[
         long: "--allow-downgrades --assume-yes --no-install-recommends --quiet --yes",
         subcommands: "",
     },
-    // `-chdir=x` has its value in it; the single dash makes it a cluster that is not in the table.
+    // `-chdir=x` contains its value; the single dash makes it a cluster that is not in the table.
     Globals { names: "terraform tofu", flags: "", valued: "c", long: "", subcommands: "" },
 ];
 
-/// Spellings that a program takes for the same subcommand.
+/// Spellings of the same subcommand.
 const SAME: &[(&str, &[&str])] = &[
     (
         "npm pnpm yarn bun",
@@ -181,7 +181,7 @@ const SAME: &[(&str, &[&str])] = &[
     ("git", &["stage add"]),
 ];
 
-/// Whether a program takes both words for the same subcommand.
+/// Whether both words are the same subcommand of a program.
 pub(super) fn same_subcommand(program: &str, one: &str, other: &str) -> bool {
     let has = |group: &str, word: &str| group.split(' ').any(|known| known == word);
     one == other
@@ -192,7 +192,7 @@ pub(super) fn same_subcommand(program: &str, one: &str, other: &str) -> bool {
             .any(|group| has(group, one) && has(group, other))
 }
 
-/// The subcommands that git brings itself.
+/// The built-in subcommands of git.
 const GIT_SUBCOMMANDS: &str = "\
     add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
     check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column \

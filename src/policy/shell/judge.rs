@@ -1,4 +1,4 @@
-//! Puts the readers, the lists and the operator's rules together: one command in, one judgement out.
+//! Combines the parsers, the lists and the operator's rules: one command in, one judgement out.
 
 use super::danger::{dangers, is_network_device, risk_of};
 use super::depends::{Dependencies, depends};
@@ -16,40 +16,40 @@ use crate::policy::fingerprint::scripts_named;
 use crate::policy::paths::{self, PathLocation};
 use crate::policy::{Compound, Mode, Reason, Verdict};
 
-/// How many commands inside commands are looked into.
+/// Most levels of commands inside commands that are inspected.
 const DEEPEST: usize = 6;
 
 /// A requested command.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellCall<'a> {
     pub command: &'a str,
-    /// Where it runs, relative to the project; empty for the project itself.
+    /// The working folder, relative to the project; empty for the project itself.
     pub cwd: &'a str,
 }
 
-/// What is known about a command line.
+/// The judgement of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellJudgement {
     pub verdict: Verdict,
-    /// Every command whose words are all literal, wrapped and nested ones too.
+    /// Every command whose words are all literal, including wrapped and nested ones.
     pub commands: Vec<Vec<String>>,
-    /// Files that a command runs as program or script, as written: their content belongs to the fingerprint.
+    /// Files that a command runs as program or script, as written: their content is part of the fingerprint.
     pub scripts: Vec<String>,
-    /// Every file of the project that it depends on, as far as its words tell.
+    /// Every file of the project that it depends on, as far as its words show.
     pub depends: Dependencies,
-    /// The simple commands in their order, when that is all there is to the line; empty otherwise.
+    /// The simple commands in order, if the line consists of nothing else; empty otherwise.
     pub parts: Vec<ShellPart>,
-    /// Whether a grant may cover it: it is plain, its risk is not high, it hides no denied command, nothing outside the
-    /// project and no secret is named, no file is read or written by redirection, and no pipe feeds what may do more
-    /// than look.
+    /// Whether a grant may cover it: it is plain, its risk is not high, it hides no denied command, it names nothing
+    /// outside the project and no secret, no file is read or written by redirection, and no pipe feeds a command that
+    /// is not read-only.
     pub grantable: bool,
     /// Whether it is more than one simple command.
     pub compound: bool,
-    /// How dangerous it looks, independent of the verdict.
+    /// The risk, independent of the verdict.
     pub risk: Risk,
-    /// Whether it reaches the network, as far as names tell.
+    /// Whether it uses the network, as far as names show.
     pub network: bool,
-    /// Whether it may change something.
+    /// Whether it may have side effects.
     pub writes: bool,
     /// Paths that a read-only command reads; the caller resolves links.
     pub reads: Vec<ReadPath>,
@@ -61,22 +61,22 @@ pub struct ShellJudgement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellPart {
     pub argv: Vec<String>,
-    /// Whether the rules let it run unasked beside others.
+    /// Whether the rules allow it without approval beside others.
     pub free: bool,
     /// The folders it may run in: more than one after a `cd` that may fail.
     pub folders: Vec<String>,
 }
 
-/// Something that is read.
+/// A path that is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadPath {
-    /// From the project or, with a leading `/`, from the root. `..` is still in it: links decide what it means.
+    /// Relative to the project or, with a leading `/`, absolute. `..` is still in it: links determine its meaning.
     pub path: String,
-    /// Whether everything below is read too.
+    /// Whether everything below it is read too.
     pub deep: bool,
     /// Whether links found below are followed.
     pub follows_links: bool,
-    /// Whether it is a directory from which git looks for a repository, up to the project.
+    /// Whether it is a directory from which git searches for a repository, up to the project.
     pub repository: bool,
 }
 
@@ -116,7 +116,7 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
     }
 }
 
-/// Every command there is, and whether there may be others.
+/// Every command of the line, and whether there may be others.
 #[derive(Debug, Default)]
 struct Found {
     commands: Vec<Vec<Word>>,
@@ -127,7 +127,7 @@ fn everything(script: &Script) -> Found {
     let mut found = Found { hidden: script.oddities.contains(&Reason::Unparsed), ..Found::default() };
     found.hidden |= script.assigned.iter().any(|name| decides_programs(name));
     collect(script, 0, &mut found);
-    // What is written and then run in the same line is in no file that could be looked at.
+    // A file that is written and then run in the same line cannot be inspected.
     let written = script.redirects.iter().filter_map(|redirect| match redirect {
         Redirect::Write(path) => Some(path.trim_start_matches("./")),
         Redirect::Read(_) | Redirect::Harmless => None,
@@ -170,7 +170,7 @@ fn collect(script: &Script, depth: usize, found: &mut Found) {
     }
 }
 
-/// The line's parts, when both readers see the same.
+/// The line's parts, if both parsers agree.
 fn agreed(command: &str, script: &Script) -> Option<Vec<Part>> {
     if !script.oddities.is_empty() {
         return None;
@@ -212,22 +212,21 @@ fn scripts(found: &Found) -> Vec<String> {
     files
 }
 
-/// What is collected while judging.
+/// The state of judging.
 #[derive(Debug, Default)]
 struct Judged {
-    /// What the letters and the form have against it.
+    /// The objections to its characters and form.
     odd: Vec<Reason>,
-    /// What each part has against it, beside the compound rule.
+    /// The objections to each part, beside the compound rule.
     against: Vec<Reason>,
-    /// What is dangerous about it.
     dangers: Vec<Reason>,
-    /// Whether an operator's rule, not the built-in list, lets a part run.
+    /// Whether a part is allowed by an operator's rule, not by the built-in list.
     by_rule: bool,
     blocks_grants: bool,
     only_looks: bool,
     /// Whether every part is on the built-in list, without the operator's rules.
     is_harmless: bool,
-    /// What the deny list says.
+    /// The result of the deny list.
     denied: Denied,
     reads: Vec<ReadPath>,
     shell_parts: Vec<ShellPart>,
@@ -239,7 +238,7 @@ impl Judged {
         self.odd.iter().chain(&self.dangers).chain(&self.against).chain(perhaps)
     }
 
-    /// Judges each part of a line that is understood.
+    /// Judges each part of a line that was parsed.
     fn parts(&mut self, rules: &ShellRules, call: &ShellCall<'_>, parts: &[Part], compound: bool) {
         self.only_looks = true;
         self.is_harmless = true;
@@ -272,7 +271,7 @@ impl Judged {
         }
     }
 
-    /// Where the input comes from and the output goes to.
+    /// Judges the redirections.
     fn redirects(&mut self, rules: &ShellRules, cwds: &[String], part: &Part) {
         for redirect in &part.redirects {
             match redirect {
@@ -293,7 +292,7 @@ impl Judged {
         }
     }
 
-    /// The folders of the project a part may run in, by one spelling each. No grant covers a command elsewhere.
+    /// The folders of the project a part may run in, normalized. No grant covers a command elsewhere.
     fn folders(&mut self, rules: &ShellRules, cwds: &[String]) -> Vec<String> {
         let mut folders = Vec::new();
         for cwd in cwds {
@@ -305,8 +304,8 @@ impl Judged {
         folders
     }
 
-    /// What makes a part that may do more than look too much for a grant: input from a pipe, a word that names something
-    /// outside the project, a word that names a file through which programs are started.
+    /// Excludes a part with side effects from grants: with input from a pipe, a word that names something outside the
+    /// project, or a word that names a file that can start programs.
     fn changes(&mut self, rules: &ShellRules, folders: &[String], part: &Part) {
         self.blocks_grants |= part.piped;
         for word in part.argv.iter().skip(1) {
@@ -329,7 +328,7 @@ impl Judged {
         }
     }
 
-    /// A word that names a secret asks, over every rule and grant.
+    /// A word that names a secret needs approval, regardless of rules and grants.
     fn names(&mut self, rules: &ShellRules, cwds: &[String], argv: &[String]) {
         let pieces =
             argv.iter().skip(1).flat_map(|word| word.split(['=', ':', ',', '@']).map(move |p| (word, p)));
@@ -347,7 +346,7 @@ impl Judged {
         }
     }
 
-    /// Whether what is looked at is inside the project, from wherever the command may run.
+    /// Whether the paths are inside the project, from every folder the command may run in.
     fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: ReadSet) -> Result<(), Reason> {
         for cwd in cwds.iter().filter(|_| looked.repository) {
             let path = if cwd.is_empty() { ".".to_owned() } else { cwd.clone() };
@@ -376,7 +375,7 @@ impl Judged {
         Ok(())
     }
 
-    /// What the form of a line that is not plain has against it.
+    /// The objections to the form of a line that is not plain.
     fn form(&mut self, script: &Script) {
         self.against.extend(script.oddities.iter().cloned());
         for redirect in &script.redirects {
@@ -391,7 +390,7 @@ impl Judged {
             }
         }
         if self.against.is_empty() && self.odd.is_empty() {
-            // The readers do not agree, or the strict one knows more than it says.
+            // The parsers do not agree, or the strict one has further objections.
             self.against.push(Reason::Unparsed);
         }
     }
@@ -416,8 +415,8 @@ impl Judged {
         }
     }
 
-    /// What the deny list says: of each command, and of the text where something in it may run another command. The
-    /// built-in list has no command that runs what its arguments say.
+    /// Applies the deny list: to each command, and to the text where a part may start another command. No command of
+    /// the built-in list runs its arguments.
     fn look_for_denied(&mut self, rules: &ShellRules, found: &Found, text: &str) {
         if !rules.denies_anything() {
             return;
@@ -438,7 +437,7 @@ impl Judged {
         }
     }
 
-    /// The deny list, the operator's rules, the built-in list, the compound rule, and the mode for the rest.
+    /// Applies the deny list, the operator's rules, the built-in list, the compound rule, and the mode for the rest.
     fn verdict(&self, rules: &ShellRules, compound: bool, risk: Risk) -> Verdict {
         if let Denied::Yes(rule) = &self.denied {
             return Verdict::Deny { reason: Reason::DeniedByRule(rule.clone()) };
@@ -465,7 +464,7 @@ impl Judged {
     }
 }
 
-/// `cd` before other commands: they may run there or, should it fail, where they were.
+/// `cd` before other commands: they may run there or, if it fails, in the old folder.
 fn change(rules: &ShellRules, cwds: &mut Vec<String>, words: &[String]) -> Result<ReadSet, Reason> {
     let refused =
         |argument: &str| Reason::Argument { command: "cd".to_owned(), argument: argument.to_owned() };

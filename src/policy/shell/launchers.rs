@@ -1,10 +1,10 @@
-//! Which programs start others, and where in their arguments those stand. Data only.
+//! Programs that start others, and the position of those in their arguments. Data only.
 
-/// Shells, which take a script.
+/// Shells, which execute a script.
 pub(in crate::policy) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
 
-/// Languages whose programs cannot be looked into.
+/// Languages whose programs cannot be inspected.
 pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "awk",
     "bun",
@@ -61,8 +61,8 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "wish",
 ];
 
-/// How a command names the one it starts. An option that is not listed makes the rest unreadable. Lists are words with
-/// spaces between them.
+/// How a command names the one it starts. An unlisted option makes the rest unreadable. Lists are words separated by
+/// spaces.
 pub(super) struct Launcher {
     pub(super) names: &'static str,
     /// The subcommands that start another command; empty when the program always does.
@@ -77,9 +77,9 @@ pub(super) struct Launcher {
     pub(super) long: &'static str,
     /// Options whose value is a script: `-c`, `--command`.
     pub(super) scripts: &'static str,
-    /// How many operands stand before the command, at least and at most.
+    /// The number of operands before the command, least and most.
     pub(super) operands: (usize, usize),
-    /// Whether `A=b` may stand before the command.
+    /// Whether `A=b` may precede the command.
     pub(super) assigns: bool,
     pub(super) form: Form,
 }
@@ -90,7 +90,7 @@ pub(super) enum Form {
     Argv,
     /// The rest, joined, is a script.
     Joined,
-    /// The command gets more words from elsewhere.
+    /// The command gets more words from another source.
     Open,
 }
 
@@ -217,7 +217,7 @@ pub(super) const LAUNCHERS: &[Launcher] = &[
         long: "--32bit --3gb --4gb --addr-compat-layout --addr-no-randomize --fdpic-funcptrs \
             --mmap-page-zero --read-implies-exec --short-inode --sticky-timeouts --uname-2.6 --verbose \
             --whole-seconds",
-        // `setarch x86_64 -R rm x`, `setarch -R rm x`: the architecture may be left out, and options may follow it.
+        // `setarch x86_64 -R rm x`, `setarch -R rm x`: the architecture is optional, and options may follow it.
         operands: (0, 1),
         ..PLAIN
     },
@@ -343,7 +343,7 @@ pub(super) const LAUNCHERS: &[Launcher] = &[
     },
 ];
 
-/// Whether a list has a name, in any case, with or without a version at its end.
+/// Whether a list contains a name, in any case, with or without a version suffix.
 pub(super) fn lists(list: &str, name: &str) -> bool {
     let has = |name: &str| list.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(name));
     has(name) || has(unversioned(name))
@@ -363,7 +363,7 @@ fn is_in(list: &[&str], name: &str) -> bool {
     list.iter().any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(unversioned(name)))
 }
 
-/// The name without a version at its end: `python3.12` is `python`.
+/// The name without a version suffix: `python3.12` is `python`.
 pub(super) fn unversioned(name: &str) -> &str {
     let short = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
     if short.is_empty() { name } else { short }

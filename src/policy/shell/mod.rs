@@ -1,6 +1,6 @@
-//! Reads a shell command and says whether it may run. Two readers look at it: the tolerant one (a real grammar) finds
-//! every command there is, however deep, for the deny list and the risk; the strict one understands little, and only
-//! what both read the same way can run unasked.
+//! Parses a shell command and judges whether it may run. There are two parsers: the tolerant one (a real grammar) finds
+//! every command, at any depth, for the deny list and the risk; the strict one accepts little, and only what both parse
+//! in the same way can run without approval.
 
 mod build_files;
 mod danger;

@@ -1,7 +1,7 @@
-//! Programs that start others in a way that is not read here, and those that start none. Data only; lists are words with
-//! spaces between them.
+//! Programs that start others in a way that is not parsed here, and those that start none. Data only; lists are words
+//! separated by spaces.
 
-/// Programs that start what their arguments, files or later input say, in a way that is not read here.
+/// Programs that start what their arguments, files or later input say, in a way that is not parsed here.
 pub(super) const OPAQUE: &str = "\
     . abduco adb alias ansible at batch bind bwrap capsh complete conda crontab daemonize devbox dtach \
     ed emacs enable entr ex expect fabric fakeroot fc firejail gdb guix hash heroku lldb lxc machinectl \
@@ -9,11 +9,11 @@ pub(super) const OPAQUE: &str = "\
     reflex rlwrap rr runsv screen sem sg source start-stop-daemon supervisord tmux tox tsp unbuffer \
     vagrant valgrind vi view vim virsh watchexec wine zellij";
 
-/// Options of other programs after which a command follows, up to `;` or `+`.
+/// Options of other programs that are followed by a command, up to `;` or `+`.
 pub(super) const CALLING: &[(&str, &str)] =
     &[("find gfind", "-exec -execdir -ok -okdir"), ("fd fdfind", "-x -X --exec --exec-batch")];
 
-/// Options and words of other programs that run something we do not look into.
+/// Options and words of other programs that run something that is not inspected.
 pub(super) const HIDING: &[(&str, &str)] = &[
     (
         "git",
@@ -46,7 +46,7 @@ pub(super) const HIDING: &[(&str, &str)] = &[
     ("rustc clang gcc cc", "-wrapper -fplugin -fuse-ld -B"),
 ];
 
-/// Programs that never execute their arguments, whichever characters those contain.
+/// Programs that never execute their arguments, with any content.
 pub(super) const SELF_CONTAINED: &str = "\
     [ basename base64 cat cd chgrp chmod chown cksum cmp column comm cp curl cut date declare df diff \
     dirname du echo egrep exit expand export expr false fd fdfind fgrep file find fmt fold gfind grep \
@@ -55,7 +55,7 @@ pub(super) const SELF_CONTAINED: &str = "\
     sha256sum shasum shift sleep sort split stat strings sum tac tail tee test touch tr tree true \
     truncate type typeset uname uniq unlink unset wait wc wget which whoami xxd yes";
 
-/// Subcommands of git that start what their arguments or the settings say.
+/// Subcommands of git that start programs named by their arguments or settings.
 pub(super) const GIT_STARTS: &str =
     "config daemon difftool filter-branch for-each-repo hook instaweb mergetool send-email";
 
@@ -63,7 +63,7 @@ pub(super) const GIT_STARTS: &str =
 pub(super) const GIT_SELF_CONTAINED: &str =
     "add branch checkout commit diff log mv reset restore rm show stash status switch tag";
 
-/// Whether a variable of this name decides which programs run.
+/// Whether a variable of this name determines which programs run.
 pub(super) fn decides_programs(variable: &str) -> bool {
     const NAMES: &str = "\
     AR BASHOPTS BASH_ENV BROWSER CC CXX EDITOR ENV FCEDIT HOME IFS LD LESSCLOSE LESSOPEN MAKEFLAGS \

@@ -1,5 +1,5 @@
-//! The tolerant reader: the bash grammar of tree-sitter, walked for every command in it. It accepts nearly anything, so
-//! nothing is allowed because of it alone.
+//! The tolerant parser: walks tree-sitter's bash grammar for every command. It accepts nearly anything, so nothing is
+//! allowed because of it alone.
 
 use std::ops::ControlFlow;
 
@@ -10,10 +10,10 @@ use super::word::Word;
 use super::{plain, screen};
 use crate::policy::Reason;
 
-/// The parser reports its progress every hundred steps or so; a text that needs more is not worth it.
+/// Limit of the parser's progress reports, about one per hundred steps; a text that needs more is not parsed.
 const MOST_REPORTS: usize = 20_000;
 
-/// Reads a command line. What cannot be read has [`Reason::Unparsed`] among its oddities.
+/// Parses a command line. A text that cannot be parsed has [`Reason::Unparsed`] among its oddities.
 pub(super) fn read(text: &str) -> Script {
     let mut script = Script::default();
     let Some(tree) = tree(text) else {
@@ -49,8 +49,8 @@ fn tree(text: &str) -> Option<tree_sitter::Tree> {
         reports += 1;
         if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    // The grammar's own C code reads beyond its tables at some letters outside ASCII, which ends the process. To a shell
-    // these are letters like any other, so it is shown as many plain ones: every place in the text stays where it is.
+    // The grammar's own C code reads beyond its tables at some letters outside ASCII, which crashes the process. To a
+    // shell these are ordinary letters, so each byte is replaced by a plain one: all offsets stay the same.
     let stand_in: Vec<u8> = text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'z' }).collect();
     let bytes = stand_in.as_slice();
     parser.parse_with_options(
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn letters_outside_ascii_are_letters_to_the_grammar() {
-        // The first one of these ended the process.
+        // The first one of these crashed the process.
         for text in ["ls {\u{e0041}", "ls {会..3}", "会议 x", "ls 会议; rm x", "é=1 rm x"] {
             read(text);
         }

@@ -1,18 +1,17 @@
-//! The strict reader: simple commands of literal words, joined by `;`, newline, `&&`, `||` and pipes, with
-//! redirections. Anything else is not read at all; then a person is asked.
+//! The strict parser: simple commands of literal words, joined by `;`, newline, `&&`, `||` and pipes, with
+//! redirections. Anything else is not parsed; then approval is needed.
 
 use std::ops::Range;
 
 use super::script::{Redirect, RedirectKind};
 use super::word::{Reader, ends_a_word};
 
-/// A simple command as the strict reader sees it.
+/// A simple command of the strict parser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) argv: Vec<String>,
-    /// Where each word stands in the text, quotes included.
+    /// The position of each word in the text, quotes included.
     pub(super) spans: Vec<Range<usize>>,
-    /// Where its input and output go.
     pub(super) redirects: Vec<Redirect>,
     /// Whether it reads the output of the part before it.
     pub(super) piped: bool,
@@ -24,7 +23,7 @@ const RESERVED: &[&str] = &[
     "function", "if", "in", "select", "then", "time", "until", "while",
 ];
 
-/// Reads a whole command line. Nothing when any of it is not understood.
+/// Parses a whole command line. `None` when any of it is not understood.
 pub(super) fn read(text: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut part = Part::default();
@@ -72,7 +71,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Part>> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// An operator between commands: what follows it, and whether another command must come.
+/// An operator between commands: the text after it, and whether another command must follow.
 fn operator(rest: &str) -> Option<(&str, bool)> {
     if rest.starts_with(";;") || rest.starts_with(";&") {
         return None;
@@ -86,10 +85,10 @@ fn operator(rest: &str) -> Option<(&str, bool)> {
     None
 }
 
-/// There is a redirection, but not one that is understood.
+/// A redirection that is not understood.
 struct NotRead;
 
-/// A redirection at the front of the text, if there is one.
+/// A redirection at the start of the text, if there is one.
 fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
     // One digit: shells differ about longer numbers, and about `&>`.
     let sign_at = match rest.strip_prefix(|c: char| c.is_ascii_digit()) {
@@ -117,7 +116,7 @@ fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
     Ok(Some((Redirect::new(kind, target).ok_or(NotRead)?, after)))
 }
 
-/// Whether the first word is a command's name, written as it is: `'r'm`, `\rm`, `A=1` and `if` are not.
+/// Whether the first word is a plainly written command name: `'r'm`, `\rm`, `A=1` and `if` are not.
 fn is_command_name(word: &str, rest: &str) -> bool {
     let as_written =
         rest.strip_prefix(word).is_some_and(|after| after.chars().next().is_none_or(ends_a_word));

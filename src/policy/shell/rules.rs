@@ -13,7 +13,7 @@ use crate::policy::{Compound, Mode};
 )]
 pub struct BadRule(pub String);
 
-/// What the operator wrote about the shell.
+/// The operator's rules for the shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellRules {
     mode: Mode,
@@ -24,11 +24,11 @@ pub struct ShellRules {
 }
 
 impl ShellRules {
-    /// Reads the rules. `root` is the project's absolute path; empty when absolute paths are all to be asked about.
+    /// Parses the rules. `root` is the project's absolute path; empty when all absolute paths need approval.
     ///
     /// # Errors
     /// Names the first rule that is not the beginning of one simple command: a deny rule that matches nothing would
-    /// be a false comfort.
+    /// give false safety.
     pub fn new(
         mode: Mode,
         compound: Compound,
@@ -75,18 +75,18 @@ impl ShellRules {
         if perhaps { Denied::Perhaps } else { Denied::No }
     }
 
-    /// Whether the words of a deny rule stand anywhere in the text.
+    /// Whether the words of a deny rule occur anywhere in the text.
     pub(super) fn mentions_denied(&self, text: &str) -> bool {
         self.deny.iter().any(|rule| deny::mentions(rule, text))
     }
 }
 
-/// Whether the deny list has a command.
+/// The result of the deny list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Denied {
     #[default]
     No,
-    /// It depends on what is only known when it runs.
+    /// It depends on words that are unknown until it runs.
     Perhaps,
     Yes(String),
 }

@@ -1,12 +1,13 @@
-//! Checks the characters of a command before it is parsed: what a terminal or a reader may misread is refused.
+//! Checks the characters of a command before it is parsed: characters that a terminal or a reader may misread are
+//! refused.
 
 use crate::domain::both_ends_of_line;
 use crate::policy::Reason;
 
-/// Longer commands are not parsed: a person who is asked would not read them either.
+/// Longer commands are not parsed: a person would not read them either.
 pub(super) const LONGEST: usize = 32 * 1024;
 
-/// What is odd about the letters of a command. Empty for ordinary text.
+/// The oddities of a command's characters. Empty for ordinary text.
 pub(super) fn oddities(command: &str) -> Vec<Reason> {
     let mut odd = Vec::new();
     if command.len() > LONGEST {
@@ -15,21 +16,21 @@ pub(super) fn oddities(command: &str) -> Vec<Reason> {
     if let Some(strange) = command.chars().find(|c| !is_ordinary(*c)) {
         odd.push(Reason::StrangeCharacter(strange));
     }
-    // The grammar reads these wrongly without noticing.
+    // The grammar parses these wrongly without an error.
     if command.contains("\\\n") || command.contains("\\`") {
         odd.push(Reason::HiddenSpelling);
     }
     odd
 }
 
-/// The text for the tolerant reader, without what it stumbles over: it must still find what is forbidden.
+/// The text for the tolerant parser, without sequences it parses wrongly: it must still find denied commands.
 pub(super) fn joined(command: &str) -> String {
     let mut out = String::with_capacity(command.len());
     let text = command.replace("\\\n", "");
     let mut letters = text.chars().filter(|c| !matches!(c, '\0' | '\r')).peekable();
     let mut line_starts = true;
     while let Some(c) = letters.next() {
-        // At the start of a line it takes `\rm` for an argument of the line before.
+        // At the start of a line the grammar reads `\rm` as an argument of the line before.
         let quotes_a_letter = c == '\\' && letters.peek().is_some_and(char::is_ascii_alphanumeric);
         if !(line_starts && quotes_a_letter) {
             out.push(c);
@@ -39,7 +40,7 @@ pub(super) fn joined(command: &str) -> String {
     out
 }
 
-/// The command for people: nothing in it can move the cursor, hide or turn around.
+/// The command for people: nothing in it can move the cursor, be invisible or reverse the text direction.
 pub fn shown(command: &str) -> String {
     let mut out = String::with_capacity(command.len());
     for c in command.chars() {
@@ -53,13 +54,13 @@ pub fn shown(command: &str) -> String {
     out
 }
 
-/// One line of at most `limit` characters; of a longer one both ends.
+/// One line of at most `limit` characters; a longer one is shortened in the middle.
 pub(super) fn summary(command: &str, limit: usize) -> String {
     let line = shown(command.trim()).replace('\n', " ⏎ ");
     both_ends_of_line(&line, limit)
 }
 
-/// Letters of the scripts people here write in; nothing that looks like ASCII and is not.
+/// Letters of the supported scripts; no ASCII look-alikes.
 fn is_ordinary(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
@@ -74,7 +75,7 @@ fn is_ordinary(c: char) -> bool {
     }
 }
 
-/// Characters that take no space, or change the direction of what follows.
+/// Characters without width, or that change the text direction.
 pub fn is_invisible(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F

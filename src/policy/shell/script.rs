@@ -1,26 +1,24 @@
-//! A command line as data: its simple commands, however deep, and what else it does.
+//! A command line as data: its simple commands, at any depth, and its other features.
 
 use std::collections::BTreeSet;
 
 use super::word::Word;
 use crate::policy::Reason;
 
-/// What the tolerant reader found.
+/// The result of the tolerant parser.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     /// Every simple command, in the order of the text: of lists, substitutions, functions, all alike.
     pub(super) commands: Vec<Vec<Word>>,
-    /// Where input and output go.
     pub(super) redirects: Vec<Redirect>,
-    /// Why it cannot run unasked, as far as its form tells.
+    /// Why it needs approval, as far as its form shows.
     pub(super) oddities: BTreeSet<Reason>,
-    /// The variables that are set.
     pub(super) assigned: Vec<String>,
-    /// Texts that a shell may be fed with: here-documents and here-strings.
+    /// Input texts for a shell: here-documents and here-strings.
     pub(super) texts: Vec<String>,
 }
 
-/// Where a command's input or output goes.
+/// A redirection of a command's input or output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Redirect {
     /// To another descriptor, nowhere, or `/dev/null`.
@@ -29,7 +27,7 @@ pub(super) enum Redirect {
     Write(String),
 }
 
-/// What a redirection's sign says.
+/// The operator of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RedirectKind {
     Read,
@@ -38,7 +36,7 @@ pub(super) enum RedirectKind {
 }
 
 impl Redirect {
-    /// A redirection of a kind to a target; nothing for `>&file`, which is two things in one.
+    /// A redirection of a kind to a target; `None` for `>&file`, which redirects two descriptors.
     pub(super) fn new(kind: RedirectKind, target: String) -> Option<Self> {
         let descriptor = target == "-" || (!target.is_empty() && target.bytes().all(|b| b.is_ascii_digit()));
         Some(match kind {

@@ -1,4 +1,4 @@
-//! The corpus of commands with the verdict each must get, and laws that hold for any text.
+//! The corpus of commands with their expected verdicts, and laws that hold for any text.
 
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ fn verdict(set: &str, command: &str) -> Verdict {
     judge(&rules(set), &ShellCall { command, cwd: "" }).verdict
 }
 
-/// `<LF>`, `<U+202E>` and their like stand for what a line of a file cannot hold or an eye cannot see.
+/// `<LF>`, `<U+202E>` and the like stand for characters that a line of a file cannot contain or that are invisible.
 fn unescaped(text: &str) -> String {
     let mut out =
         text.replace("<LF>", "\n").replace("<CR>", "\r").replace("<NUL>", "\0").replace("<TAB>", "\t");
@@ -133,7 +133,7 @@ fn the_place_counts() {
     assert_eq!(place("sub", "cat ../../x"), "ask");
     assert_eq!(place("sub", "cat ../.env"), "ask");
     assert_eq!(place("", "cd sub && cat a"), "look");
-    // Should the first fail, the second runs where it was.
+    // If the first fails, the second runs in the old folder.
     assert_eq!(place("", "cd sub; cat ../a"), "ask");
     assert_eq!(place("sub", "cat /home/u/p/a"), "look");
 }
@@ -194,7 +194,7 @@ proptest! {
     ) {
         let text: String = soup.concat();
         let judged = judge(&rules("analyze"), &ShellCall { command: &text, cwd: "" });
-        // A line judged read-only names no command that does more.
+        // A line judged read-only names no command with side effects.
         if word(&judged.verdict) == "look" {
             prop_assert!(judged.commands.iter().flatten().all(|w| w != "rm" && w != "eval") || text.contains("ls"));
             for part in &judged.parts {
@@ -214,7 +214,7 @@ proptest! {
         first in any::<bool>(),
         set in proptest::sample::select(vec!["default", "analyze"]),
     ) {
-        // In a comment or after a bare `\`, nothing would run; that is not what is tried here.
+        // In a comment or after a bare `\`, nothing would run; that is not tested here.
         prop_assume!(!look.contains('#'));
         let text = if first { format!("{danger}{separator}{look}") } else { format!("{look}{separator}{danger}") };
         let got = verdict(set, &text);
@@ -296,7 +296,7 @@ proptest! {
     }
 }
 
-/// A launcher with any of its options, known to us or not.
+/// A launcher with any options, known or unknown.
 fn launcher() -> impl Strategy<Value = String> {
     let names = proptest::sample::select(vec![
         "sudo",

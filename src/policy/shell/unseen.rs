@@ -1,12 +1,12 @@
 //! Whether a command may run something that its words do not show: an interpreter with its program in the arguments, an
-//! option that names a program, a subcommand that starts what settings say, an argument with signs of code.
+//! option that names a program, a subcommand that starts programs named in settings, an argument that looks like code.
 
 use super::globals::{Globals, Subcommand};
 use super::launchers::{is_interpreter, lists};
 use super::opaque::{GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
 use super::word::Word;
 
-/// Whether an option, or the program itself, makes it run what is not read here.
+/// Whether an option, or the program itself, makes it run something that is not parsed here.
 pub(super) fn hides(name: &str, args: &[Word]) -> bool {
     let has = |options: &str| {
         let mut options = options.split_ascii_whitespace();
@@ -25,7 +25,7 @@ pub(super) fn hides(name: &str, args: &[Word]) -> bool {
     code || pager || sed || options || lists(OPAQUE, name) || (name == "git" && git_hides(args))
 }
 
-/// Whether an interpreter is given its program in the arguments: `-c x`, `-ne x`, `--eval=x`.
+/// Whether an interpreter gets its program in the arguments: `-c x`, `-ne x`, `--eval=x`.
 fn takes_code(args: &[Word]) -> bool {
     const LONG: &str =
         "--eval --print --require --import --run --execute --command --exec --cmd --init-command";
@@ -39,7 +39,7 @@ fn takes_code(args: &[Word]) -> bool {
     })
 }
 
-/// Whether a script of sed may have the command `e`, or the flag `e` of `s`.
+/// Whether a sed script may contain the command `e`, or the flag `e` of `s`.
 fn sed_executes(text: &str) -> bool {
     let text = text.strip_prefix("--expression=").or_else(|| text.strip_prefix("-e")).unwrap_or(text);
     let is_substitution =
@@ -63,8 +63,8 @@ fn git_hides(args: &[Word]) -> bool {
     }
 }
 
-/// Whether an argument may be a program of a language that this program reads: one with signs of code in it, or one
-/// that is only known when it runs.
+/// Whether an argument may be a program in the language of this command: one that looks like code, or one that is
+/// unknown until it runs.
 pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
     let git = name == "git"
         && args
@@ -76,7 +76,7 @@ pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
     let evaluates = lists("[ test printf read declare typeset local export unset wait", name);
     args.iter().any(|arg| match arg {
         Word::Dynamic(text) => {
-            // A pattern may find any program of the system.
+            // A pattern may match any program of the system.
             let elsewhere = text.starts_with(['/', '~']) || text.starts_with("..");
             let is_pattern = text.contains(['*', '?', '[', '{']);
             (elsewhere && is_pattern)

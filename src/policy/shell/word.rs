@@ -1,12 +1,12 @@
-//! One word of a command: its value when the text alone tells it, nothing otherwise. Quotes are read here by our own
-//! rules, never taken from the grammar.
+//! One word of a command: its value where the text alone determines it. Quotes are parsed here by our own rules, not by
+//! the grammar.
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// The text alone tells its value.
+    /// The text alone determines its value.
     Literal(String),
-    /// It is only known when the command runs. The text as written.
+    /// Its value is unknown until the command runs. The text as written.
     Dynamic(String),
 }
 
@@ -26,7 +26,7 @@ impl Word {
         }
     }
 
-    /// Reads the whole text as one word.
+    /// Parses the whole text as one word.
     pub(super) fn read(text: &str) -> Self {
         match Reader::new(text).word() {
             Some((value, "")) => Self::Literal(value),
@@ -35,14 +35,14 @@ impl Word {
     }
 }
 
-/// Reads words off the front of a text.
+/// Parses words from the start of a text.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a str,
     value: String,
-    /// Whether anything, if only `''`, was read.
+    /// Whether anything, even only `''`, was read.
     some: bool,
-    /// The last character that stood outside quotes, for `~` after `=` and `:`.
+    /// The last character outside quotes, for `~` after `=` and `:`.
     before: Option<char>,
 }
 
@@ -51,9 +51,9 @@ impl<'a> Reader<'a> {
         Self { rest, value: String::new(), some: false, before: None }
     }
 
-    /// The next word and what follows it; nothing when its value is not plain to see.
+    /// The next word and the text after it; `None` when its value is unknown.
     pub(super) fn word(mut self) -> Option<(String, &'a str)> {
-        // These stand alone, as arguments of `find` and `[`.
+        // These are words of their own, as arguments of `find` and `[`.
         for alone in ["{}", "!", "[", "]"] {
             if let Some(rest) = self.rest.strip_prefix(alone)
                 && rest.chars().next().is_none_or(ends_a_word)
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
                     self.value.push(escaped);
                     self.before = None;
                 }
-                // Empty braces stand for themselves: `-I{}`.
+                // Empty braces are literal: `-I{}`.
                 '{' if self.rest.starts_with('}') => {
                     self.rest = self.rest.strip_prefix('}')?;
                     self.value.push_str("{}");
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
             match c {
                 '"' => return Some(()),
                 '`' => return None,
-                // A dollar that nothing follows is a dollar: `"end$"`.
+                // A dollar sign before nothing is literal: `"end$"`.
                 '$' if matches!(next, Some('"' | ' ' | '|' | ')' | '/')) => self.value.push('$'),
                 '$' => return None,
                 '\\' => match next? {

@@ -1,5 +1,5 @@
-//! Commands that start other commands. They are looked through so that the deny list finds what is inside; none of
-//! them ever runs unasked. What cannot be looked through is said to be hidden.
+//! Commands that start other commands. They are unwrapped so that the deny list finds the inner command; none of them
+//! ever runs without approval. What cannot be unwrapped is reported as hidden.
 
 use super::globals::{Globals, Subcommand};
 use super::launchers::{Form, LAUNCHERS, Launcher, is_shell, lists};
@@ -13,7 +13,7 @@ use super::word::Word;
 pub(super) struct Inner {
     pub(super) commands: Vec<Vec<Word>>,
     pub(super) scripts: Vec<String>,
-    /// Whether something else may run that cannot be seen from here.
+    /// Whether something else may run that is not visible here.
     pub(super) hidden: bool,
 }
 
@@ -23,12 +23,12 @@ pub(super) fn is_launcher(words: &[Word]) -> bool {
     launcher(name, args).is_some() || lists(OPAQUE, name) || lists("trap", name)
 }
 
-/// Whether an option or the program itself makes it run what is not read here.
+/// Whether an option or the program itself makes it run something that is not parsed here.
 pub(super) fn runs_unseen(words: &[Word]) -> bool {
     named(words).is_some_and(|(name, args)| hides(name, args))
 }
 
-/// What this command starts, as far as its words tell.
+/// What this command starts, as far as its words show.
 pub(super) fn inside(words: &[Word]) -> Inner {
     let mut inner = Inner::default();
     if words.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn inside(words: &[Word]) -> Inner {
     if shell {
         start_shell(args, &mut inner);
     }
-    // `command -v x` only says where x is.
+    // `command -v x` only prints the path of x.
     let only_tells = name == "command" && args.first().is_some_and(|arg| matches!(arg.text(), "-v" | "-V"));
     if let Some((launcher, args)) = launcher.filter(|_| !only_tells) {
         launch(launcher, args, &mut inner);
@@ -79,7 +79,7 @@ fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a 
         let is_subcommand = |arg: &Word| arg.literal().is_some_and(|arg| lists(launcher.subcommands, arg));
         let at = match Globals::of(name).map(|globals| globals.subcommand(args)) {
             Some(Subcommand::At(at)) => args.get(at).is_some_and(is_subcommand).then_some(at),
-            // Options that are not known may be skipped wrongly; the words are searched as well.
+            // Unknown options may be skipped wrongly; the words are searched as well.
             Some(Subcommand::Missing | Subcommand::Unknown) | None => args.iter().position(is_subcommand),
         }?;
         Some((launcher, args.get(at + 1..).unwrap_or_default()))
@@ -116,7 +116,7 @@ fn start_shell(args: &[Word], inner: &mut Inner) {
                 inner.scripts.push(text.to_owned());
                 return;
             }
-            // A file: its digest is bound into the approval, its text is not judged.
+            // A file: its digest is part of the fingerprint, its text is not judged.
             _ => return,
         }
     }
@@ -142,16 +142,16 @@ fn calling(options: &str, args: &[Word], inner: &mut Inner) {
     }
 }
 
-/// What an option does to the words after it.
+/// The effect of an option on the words after it.
 enum Step {
-    /// It takes so many words, itself included.
+    /// It has this many words, itself included.
     Skip(usize),
     /// Its value is a script: the text attached to it, or the next word.
     Script(Option<String>),
     Unknown,
 }
 
-/// Looks through the options and operands of a launcher to the command it starts.
+/// Skips the options and operands of a launcher to find the command it starts.
 fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
     let (least, most) = launcher.operands;
     let mut at = 0;
@@ -192,7 +192,7 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
                 let rest: Option<Vec<&str>> =
                     args.get(at + words..).unwrap_or_default().iter().map(Word::literal).collect();
                 match (value, rest) {
-                    // `env -S` takes the words after it too; others ignore them.
+                    // `env -S` uses the words after it too; others ignore them.
                     (Some(value), Some(rest)) => {
                         inner.scripts.push([&[value.as_str()], rest.as_slice()].concat().join(" "));
                         inner.scripts.push(value);
@@ -205,7 +205,7 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
         }
     }
     let rest: Vec<Word> = args.get(at..).unwrap_or_default().to_vec();
-    // A launcher without a command starts a shell, or what its input says.
+    // A launcher without a command starts a shell, or reads commands from its input.
     let nothing_to_start = inner.commands.is_empty() || !launcher.scripts.is_empty();
     inner.hidden |= rest.is_empty() && !started && nothing_to_start && !lists("flock exec", launcher.names);
     finish(launcher, rest, inner);

@@ -1,4 +1,4 @@
-//! What root may do, and how a command gets little of it.
+//! Linux capabilities: commands of root keep only a few.
 
 use rustix::io;
 use rustix::thread::{
@@ -6,7 +6,7 @@ use rustix::thread::{
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root's commands keep: to work with files of any owner, to change who they are, and to end processes.
+/// The capabilities of root's commands: working with files of any owner, changing the user, and ending processes.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -15,7 +15,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 
-/// Hands the right to mount, which we have inside our user namespace, to the program that is started next.
+/// Passes the mount capability, which we have inside our user namespace, to the next program.
 pub(super) fn keep_for_child() -> io::Result<()> {
     let own = capabilities(None)?;
     set_capabilities(None, CapabilitySets { inheritable: CapabilitySet::SYS_ADMIN, ..own })?;
@@ -29,7 +29,7 @@ pub(super) fn give_up() -> io::Result<()> {
     if own.effective.contains(CapabilitySet::SETPCAP) {
         for capability in CapabilitySet::all().iter().filter(|capability| !KEPT.contains(*capability)) {
             match remove_capability_from_bounding_set(capability) {
-                // A kernel that does not know it does not grant it either.
+                // A kernel that does not know a capability does not grant it either.
                 Ok(()) | Err(io::Errno::INVAL) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! The rules about files, told to the kernel.
+//! Enforces the file rules with Landlock.
 
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
@@ -9,10 +9,10 @@ use crate::domain::Network;
 use crate::sandbox::report::Restrictions;
 use crate::sandbox::rules::{Access, Grant};
 
-/// The newest version that these rules were tried with; on an older kernel less of them is in force.
+/// The newest Landlock version that these rules were tested with; an older kernel enforces fewer of them.
 const KNOWN: ABI = ABI::V6;
 
-/// Restricts this process, and all that it starts, to the grants.
+/// Restricts this process and its descendants to the grants.
 pub(super) fn enforce(grants: &[Grant], network: Network) -> Result<Restrictions, String> {
     let status = build(grants, network).map_err(|error| format!("Landlock: {error}"))?;
     let abi = match status.landlock {
@@ -26,7 +26,7 @@ pub(super) fn enforce(grants: &[Grant], network: Network) -> Result<Restrictions
     Ok(Restrictions { landlock: abi as u8, gaps: gaps(abi) })
 }
 
-/// What a kernel of this version cannot restrict.
+/// What a kernel with this Landlock version cannot restrict.
 fn gaps(abi: ABI) -> Vec<String> {
     let known = [
         (ABI::V2, "files cannot be moved between folders"),
@@ -50,7 +50,7 @@ fn build(grants: &[Grant], network: Network) -> Result<RestrictionStatus, Rulese
     }
     let mut rules = rules.create()?;
     for grant in grants {
-        // What has gone since the rules were made needs none.
+        // A path that was removed meanwhile needs no rule.
         let Ok(place) = PathFd::new(&grant.path) else { continue };
         let rights = rights(grant.access);
         let rights = if grant.path.is_dir() { rights } else { rights & AccessFs::from_file(KNOWN) };

@@ -1,4 +1,4 @@
-//! What Linux has for keeping a command in.
+//! The sandbox mechanisms of Linux.
 
 mod capabilities;
 mod landlock;

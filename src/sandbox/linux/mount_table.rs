@@ -1,4 +1,4 @@
-//! The mounts of this process's namespace: which there are, and making one read-only.
+//! The mounts of this process's namespace: lists them, and makes one read-only.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -8,11 +8,11 @@ use rustix::fs::StatVfsMountFlags;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount_remount};
 
-/// Makes one mount read-only. The other flags stay: some may not be taken away.
+/// Makes one mount read-only. The other flags stay: some may not be removed.
 pub(super) fn make_read_only(place: &Path) -> Result<(), String> {
     let has = match rustix::fs::statvfs(place) {
         Ok(system) => system.f_flag,
-        // Covered by a later mount, or in a place where the command cannot go either.
+        // Covered by a later mount, or inaccessible to the command as well.
         Err(Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::NOTCONN) => return Ok(()),
         Err(error) => return Err(told(place, "cannot be looked at")(error)),
     };
@@ -30,19 +30,19 @@ pub(super) fn make_read_only(place: &Path) -> Result<(), String> {
     let flags = kept.iter().filter(|(has_it, _)| has.contains(*has_it)).map(|(_, keeps)| *keeps);
     let flags = flags.fold(MountFlags::BIND | MountFlags::RDONLY, MountFlags::union);
     match mount_remount(place, flags, c"") {
-        // Not a mount of this namespace any more: covered by another.
+        // No longer a mount of this namespace: covered by another.
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(error) => Err(told(place, "cannot be made read-only")(error)),
     }
 }
 
-/// Where something is mounted, once for each mount.
+/// All mount points, once for each mount.
 pub(super) fn mount_points() -> Result<Vec<PathBuf>, String> {
     let table = fs::read("/proc/self/mountinfo").map_err(|error| format!("no table of mounts: {error}"))?;
     Ok(table.split(|byte| *byte == b'\n').filter_map(mount_point_in).collect())
 }
 
-/// The fifth field of a line; spaces and the like are written as three octal digits.
+/// The fifth field of a line; spaces and the like are octal escapes.
 fn mount_point_in(line: &[u8]) -> Option<PathBuf> {
     let field = line.split(|byte| *byte == b' ').nth(4)?;
     let mut path = Vec::with_capacity(field.len());
@@ -58,7 +58,7 @@ fn mount_point_in(line: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsString::from_vec(path)))
 }
 
-/// Puts a path and what could not be done before an error of the kernel.
+/// Prefixes a kernel error with the path and the operation.
 pub(super) fn told(path: &Path, what: &str) -> impl Fn(Errno) -> String {
     let text = format!("{} {what}", path.display());
     move |error| format!("{text}: {error}")

@@ -1,4 +1,4 @@
-//! Arranges the mounts of a command: covers what it must not see, and makes read-only what it must not change.
+//! Sets up the mounts of a command: covers hidden paths, and makes paths read-only.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,14 +14,14 @@ use super::mount_table::{make_read_only, mount_points, told};
 use super::private_view::{View, is_writable};
 use crate::sandbox::spec::{Limits, Spec};
 
-/// How an empty file system that covers something is mounted.
+/// The flags of an empty file system that covers a path.
 const COVER: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
-/// Arranges the mounts of a command. This process has a mount namespace of its own, and the right to mount.
+/// Sets up the mounts of a command. This process has its own mount namespace, and the capability to mount.
 pub(super) fn arrange(spec: &Spec) -> Result<(), String> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| format!("mounts cannot be made private: {error}"))?;
-    // What stays visible is opened before anything covers it.
+    // Visible paths are opened before they are covered.
     let view = View::of(spec)?;
     let stage = CoverMount::mount(&spec.limits)?;
     view.build(&stage)?;
@@ -36,8 +36,8 @@ pub(super) fn arrange(spec: &Spec) -> Result<(), String> {
     Ok(())
 }
 
-/// Hides the project's reserved files. Folders are covered by an empty one, files by something that cannot be
-/// opened. What is to be shown of a hidden folder, and what may only be read, is mounted read-only.
+/// Hides the project's reserved files. Folders are covered by an empty one, files by a file that cannot be opened.
+/// Visible folders inside hidden ones, and read-only paths, are mounted read-only.
 fn hide(spec: &Spec, stage: &CoverMount) -> Result<(), String> {
     let shown: Vec<(&PathBuf, OwnedFd)> = spec
         .shown
@@ -71,11 +71,11 @@ fn hide(spec: &Spec, stage: &CoverMount) -> Result<(), String> {
 fn hide_one(path: &Path, stage: &CoverMount) -> Result<(), String> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if found.is_symlink() {
-        // Where it leads to is hidden by its own name, or is out of reach.
+        // The link's target is hidden by its own name, or not accessible.
         return Ok(());
     }
     if found.is_dir() {
-        // One for each: folders inside of it may be shown.
+        // One for each: folders inside it may be visible.
         mount("tmpfs", path, "tmpfs", COVER | MountFlags::NOEXEC, c"size=64k,mode=0555")
             .map_err(told(path, "cannot be covered"))
     } else {
@@ -84,11 +84,11 @@ fn hide_one(path: &Path, stage: &CoverMount) -> Result<(), String> {
     }
 }
 
-/// Where the stage is mounted: a directory that every machine has, and that holds no project.
+/// Where the stage is mounted: a directory that every machine has, and that contains no project.
 const STAGE: &str = "/sys";
 
-/// An empty file system whose folders cover others. It is mounted only while the mounts are arranged; what is
-/// bound elsewhere stays when it is unmounted. All folders share its bound of bytes.
+/// An empty file system whose folders cover others. It is mounted only during the setup; its bind mounts stay when it
+/// is unmounted. All folders share its size limit.
 #[derive(Debug)]
 pub(super) struct CoverMount;
 
@@ -100,18 +100,18 @@ impl CoverMount {
         mount("tmpfs", place, "tmpfs", COVER, options.as_c_str())
             .map_err(told(place, "cannot be covered"))?;
         let stage = Self;
-        // A file that cannot be opened, not even by root: a device where there may be no devices.
+        // A file that cannot be opened, not even by root: a device on a mount without devices.
         let (file, device) = (stage.unopenable(), FileType::CharacterDevice);
         rustix::fs::mknodat(CWD, &file, device, Mode::empty(), makedev(0, 0))
             .map_err(told(&file, "cannot be made"))?;
         Ok(stage)
     }
 
-    /// Makes an empty folder, and gives its path.
+    /// Creates an empty folder, and returns its path.
     pub(super) fn folder(&self, name: &str, mode: Mode) -> Result<PathBuf, String> {
         let path = Path::new(STAGE).join(name);
         rustix::fs::mkdir(&path, mode).map_err(told(&path, "cannot be made"))?;
-        // The mask for new files has taken something away.
+        // The umask has removed some bits.
         rustix::fs::chmod(&path, mode).map_err(told(&path, "cannot be made"))?;
         Ok(path)
     }

@@ -1,4 +1,4 @@
-//! A view of the machine of the command's own: its own mounts, processes and shared memory.
+//! Namespaces of a command: its own mounts, processes and shared memory.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,10 +10,10 @@ use rustix::thread::UnshareFlags;
 use super::{capabilities, mounts};
 use crate::sandbox::spec::{Limits, Spec};
 
-/// Moves this process into namespaces of its own and arranges the mounts; its next child is the first process
-/// of the new process namespace, and whenever that one ends, the kernel ends all others in it.
+/// Moves this process into new namespaces and sets up the mounts; its next child is the first process of the new PID
+/// namespace, and when that one ends, the kernel ends all others in it.
 ///
-/// Root separates without a user namespace, in which it would lose its rights to other users' files.
+/// Root needs no user namespace, in which it would lose access to other users' files.
 pub(in crate::sandbox) fn separate(spec: &Spec) -> Result<(), String> {
     let (uid, gid) = (getuid(), getgid());
     let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
@@ -37,21 +37,21 @@ pub(in crate::sandbox) fn separate(spec: &Spec) -> Result<(), String> {
     Ok(())
 }
 
-/// Covers `/proc` by one that shows the command's own processes alone.
+/// Mounts a `/proc` that shows only the command's own processes.
 pub(in crate::sandbox) fn own_proc(limits: &Limits) -> Result<(), String> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(|error| format!("no /proc of its own: {error}"))?;
-    // Root is not bound by the usual limit of processes. Newer kernels have one for each namespace; where it
-    // is for the whole machine this process has no leave to change it, or must not: then it stays.
+    // The usual process limit does not apply to root. Newer kernels have a limit per namespace; where it is global,
+    // this process may not, or must not, change it: then it stays.
     if own_pid_limit() {
         drop(write("/proc/sys/kernel/pid_max", &limits.processes.max(400).to_string()));
     }
-    // Shared memory without a process that maps it is counted nowhere else. The namespace's own limit, in pages.
+    // Shared memory that no process maps is counted nowhere else. The namespace's own limit, in pages.
     drop(write("/proc/sys/kernel/shmall", &(limits.temporary_bytes / 4_096).to_string()));
     Ok(())
 }
 
-/// Whether the highest process id is each namespace's own, which it is since Linux 6.14.
+/// Whether the highest process id is per namespace, which it is since Linux 6.14.
 fn own_pid_limit() -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);

@@ -1,6 +1,6 @@
-//! What a command sees of the machine. A process can connect to any socket it can name, and no rule of
-//! Landlock judges that; so every top-level directory without system files (`/tmp`, `/run`, `/var`, `/home`, …) is
-//! covered by an empty one, into which only what the rules allow is mounted again.
+//! The file system that a command sees. A process can connect to any socket whose path it can open, and Landlock does
+//! not restrict that; so every top-level directory without system files (`/tmp`, `/run`, `/var`, `/home`, …) is covered
+//! by an empty one, into which only the paths of the rules are mounted again.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,14 +16,14 @@ use crate::domain::{Class, Network};
 use crate::sandbox::rules::{self, Access, Grant};
 use crate::sandbox::spec::Spec;
 
-/// Top-level directories that stay as they are beside those that the rules name: they hold devices, and what
-/// the kernel and the administrator say.
+/// Top-level directories that stay visible beside those in the rules: they contain devices, kernel files and system
+/// settings.
 const UNCOVERED: &[&str] = &["/dev", "/etc", "/proc", "/sys"];
 
-/// Links that programs expect: they are made again where they were.
+/// Links that programs expect: they are created again.
 const LINKS: &[&str] = &["/run/current-system", "/run/opengl-driver", "/var/lock", "/var/run"];
 
-/// Something that stays visible, opened before it is covered.
+/// A path that stays visible, opened before it is covered.
 #[derive(Debug)]
 struct Kept {
     path: PathBuf,
@@ -31,19 +31,18 @@ struct Kept {
     source: OwnedFd,
 }
 
-/// What a command sees.
 #[derive(Debug)]
 pub(super) struct View {
     covered: Vec<PathBuf>,
     temporary: Vec<PathBuf>,
     links: Vec<(PathBuf, PathBuf)>,
     kept: Vec<Kept>,
-    /// Other names of what is visible, and sockets. They may be missing.
+    /// Other names of visible paths, and sockets. They may be missing.
     extras: Vec<Kept>,
 }
 
 impl View {
-    /// Looks at the machine as it is, and opens what is to stay visible.
+    /// Reads the current state of the machine, and opens the paths that stay visible.
     pub(super) fn of(spec: &Spec) -> Result<Self, String> {
         let grants = rules::lasting(spec);
         let mut temporary = rules::temporary_directories();
@@ -65,7 +64,7 @@ impl View {
         Ok(Self { covered, temporary, links, kept, extras })
     }
 
-    /// Covers the directories and mounts again what stays visible.
+    /// Covers the directories and mounts the visible paths again.
     pub(super) fn build(&self, stage: &CoverMount) -> Result<(), String> {
         for (number, path) in self.covered.iter().enumerate() {
             let cover = stage.folder(&format!("cover-{number}"), Mode::from_raw_mode(0o755))?;
@@ -83,13 +82,13 @@ impl View {
         }
         for kept in &self.kept {
             let visible = is_below(&kept.path, &self.covered) || is_below(&kept.path, &self.temporary);
-            // Elsewhere it needs a mount of its own only to stay writable when its surroundings do not.
+            // Elsewhere a mount of its own is needed only to stay writable in read-only surroundings.
             if visible || kept.access == Access::Write {
                 kept.mount()?;
             }
         }
         for extra in &self.extras {
-            // A name that leads somewhere already, through what is visible, needs no mount.
+            // A name that already resolves through visible paths needs no mount.
             if fs::symlink_metadata(&extra.path).is_err() {
                 extra.mount()?;
             }
@@ -108,7 +107,7 @@ impl View {
 }
 
 impl Kept {
-    /// Mounts it where it was.
+    /// Mounts it at its original path.
     fn mount(&self) -> Result<(), String> {
         let source = PathBuf::from(format!("/proc/self/fd/{}", self.source.as_raw_fd()));
         let made = if source.is_dir() {
@@ -141,7 +140,7 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().any(|directory| path.starts_with(directory))
 }
 
-/// The grants in the order of their paths, without those inside of one that gives as much.
+/// The grants in path order, without those inside a grant of at least the same access.
 fn needed(mut grants: Vec<Grant>) -> Vec<Grant> {
     grants.sort_by(|one, other| one.path.cmp(&other.path).then(other.is_write().cmp(&one.is_write())));
     let mut needed: Vec<Grant> = Vec::new();
@@ -156,8 +155,8 @@ fn needed(mut grants: Vec<Grant>) -> Vec<Grant> {
     needed
 }
 
-/// Names in replaced places that lead to what is visible, and sockets that the operator lists. What does not
-/// exist, or cannot be opened, is left out.
+/// Names in replaced places that lead to visible paths, and the operator's sockets. Paths that do not exist, or cannot
+/// be opened, are left out.
 fn extras(spec: &Spec, grants: &[Grant], replaced: &[PathBuf]) -> Vec<Kept> {
     let sockets = match spec.network {
         Network::On => spec.sockets.as_slice(),
@@ -187,7 +186,7 @@ fn make_parents(path: &Path) -> std::io::Result<()> {
 
 fn top_level_directories() -> Vec<PathBuf> {
     let entries = fs::read_dir("/").into_iter().flatten().flatten();
-    // A link leads to a directory that is looked at by its own name.
+    // A link's target is visited by its own name.
     let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     directories.map(|entry| entry.path()).collect()
 }

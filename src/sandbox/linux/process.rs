@@ -1,4 +1,4 @@
-//! The process tree below a helper: adopting, listing and ending children.
+//! The process tree below a helper: adopts, lists and ends children.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -10,29 +10,29 @@ use rustix::process::{
     set_dumpable_behavior, set_parent_process_death_signal, wait,
 };
 
-/// Our own binary, also when the file it was started from has been replaced since.
+/// Our own binary, also when its file has been replaced since the start.
 pub(in crate::sandbox) const SELF: &str = "/proc/self/exe";
 
-/// Makes us the parent of every descendant whose own parent ends.
+/// Makes this process the parent of every orphaned descendant.
 pub(in crate::sandbox) fn adopt_orphans() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))
 }
 
-/// Has the kernel kill us when our parent dies.
+/// Has the kernel kill this process when its parent dies.
 pub(in crate::sandbox) fn die_with_parent() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))
 }
 
-/// Keeps the command from reading our memory and taking our files.
+/// Keeps the command from reading this process's memory and file descriptors.
 pub(in crate::sandbox) fn hide_self() {
-    // It only hardens: tracing and taking files are refused by seccomp as well.
+    // Additional hardening, so errors are ignored: seccomp forbids the same calls.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
 }
 
-/// Has the kernel end the command, rather than anything else, when the machine is out of memory. What a process
-/// starts inherits it, and only root can take it back.
+/// Has the kernel end the command first when the machine is out of memory. Descendants inherit it, and only root can
+/// undo it.
 pub(in crate::sandbox) fn end_first_without_memory() {
-    // It only helps: limits of memory are kept otherwise.
+    // Best effort: memory limits are enforced separately.
     OpenOptions::new()
         .write(true)
         .open("/proc/self/oom_score_adj")
@@ -40,12 +40,11 @@ pub(in crate::sandbox) fn end_first_without_memory() {
         .ok();
 }
 
-/// Kills children until there are none. Children of those that die become ours, so however a process has
-/// detached itself, its turn comes.
+/// Kills children until there are none. Children of killed processes become ours, so detached processes are found too.
 pub(in crate::sandbox) fn end_children() {
     loop {
         for child in children() {
-            // One that is gone already is what we want.
+            // An error means that it has ended already.
             kill_process(child, Signal::KILL).ok();
         }
         match wait(WaitOptions::empty()) {
@@ -77,7 +76,7 @@ fn parent_of(pid: Pid) -> Option<Pid> {
     parent_in(&stat)
 }
 
-/// The name of a process stands in parentheses and may itself contain some.
+/// The process name is in parentheses and may itself contain parentheses.
 fn parent_in(stat: &str) -> Option<Pid> {
     let (_, after_name) = stat.rsplit_once(')')?;
     Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)

@@ -1,5 +1,5 @@
-//! Which calls of the kernel a command may not make: those that Landlock cannot judge, and those that no
-//! command needs and many exploits do.
+//! The system calls that a command may not make: those that Landlock cannot restrict, and those that no command needs
+//! and many exploits use.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use seccompiler::{
 use crate::domain::{Class, Network};
 use crate::sandbox::spec::{LocalSockets, Spec};
 
-/// Looks into other processes, changes the machine, or opens wide and little-tried parts of the kernel.
+/// Calls that inspect other processes, change the machine, or expose large and rarely used parts of the kernel.
 const NEVER: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -61,7 +61,7 @@ const NEVER: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Changes of what is known about a file, which Landlock lets pass.
+/// Changes of file metadata, which Landlock does not restrict.
 const METADATA: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -103,26 +103,26 @@ const METADATA_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const METADATA_HERE: &[i64] = &[];
 
-/// Types into a terminal, or pastes into it.
+/// Insert input into a terminal, or paste into it.
 const TERMINAL_IOCTLS: [u64; 2] = [0x5412, 0x541C];
-/// Sets flags of a file.
+/// Set file flags.
 const METADATA_IOCTLS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401C_5820];
 
-/// What programs speak over the network, to the kernel about addresses, and to other local programs.
+/// The socket families for the network, for queries about addresses, and for other local programs.
 const NETWORK_SOCKETS: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 const NETWORK_AND_LOCAL_SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// The bits of a socket's type that are not flags, and the types that can send to another address than that of
-/// their peer (the kernel takes `SOCK_RAW` of a local socket for `SOCK_DGRAM`).
+/// The bits of a socket's type that are not flags, and the types that can send to an address other than their peer (the
+/// kernel treats `SOCK_RAW` of a local socket as `SOCK_DGRAM`).
 const SOCKET_TYPE: u64 = 0xf;
 const UNBOUND_TYPES: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Forbids the calls to this process and all that it starts.
+/// Forbids the calls to this process and its descendants.
 pub(super) fn enforce(spec: &Spec) -> Result<(), String> {
     let told = |error: seccompiler::Error| format!("seccomp: {error}");
-    // No arguments of this one can be judged. Programs that hear it does not exist use the older call.
+    // The arguments of clone3 cannot be inspected. Programs that get ENOSYS use the older call.
     let newer_clone = Rules::from([(libc::SYS_clone3, Vec::new())]);
     seccompiler::apply_filter(&program(newer_clone, libc::ENOSYS)?).map_err(told)?;
     #[cfg(target_arch = "x86_64")]
@@ -133,7 +133,7 @@ pub(super) fn enforce(spec: &Spec) -> Result<(), String> {
 
 fn forbidden(class: Class, network: Network, local: LocalSockets) -> Result<Rules, String> {
     let mut rules: Rules = NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())).collect();
-    // A user namespace would give the command back what was taken from it.
+    // A user namespace would give the command back its dropped capabilities.
     let new_user = u64::try_from(libc::CLONE_NEWUSER).unwrap_or_default();
     rules.insert(libc::SYS_clone, vec![when(0, SeccompCmpOp::MaskedEq(new_user), new_user)?]);
     let mut ioctls = TERMINAL_IOCTLS.to_vec();
@@ -144,7 +144,7 @@ fn forbidden(class: Class, network: Network, local: LocalSockets) -> Result<Rule
     let ioctls: Result<Vec<_>, _> = ioctls.into_iter().map(|code| when(1, SeccompCmpOp::Eq, code)).collect();
     rules.insert(libc::SYS_ioctl, ioctls?);
     let sockets = match (network, local) {
-        // Of no kind: local ones reach daemons that act with rights of their own.
+        // No sockets at all: local ones reach daemons with privileges of their own.
         (Network::Off, _) => Vec::new(),
         (Network::On, LocalSockets::Forbidden) => vec![none_of(0, NETWORK_SOCKETS)?],
         (Network::On, LocalSockets::Allowed) => vec![none_of(0, NETWORK_AND_LOCAL_SOCKETS)?],
@@ -183,8 +183,8 @@ fn program(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
         .map_err(|error| format!("seccomp: {error}"))
 }
 
-/// This architecture has a second table of calls, under numbers of their own from a certain bit up, by which any
-/// list of forbidden numbers could be circumvented. No program needs it.
+/// This architecture has a second system call table, with numbers from a certain bit up, which would circumvent a list
+/// of forbidden numbers. No program needs it.
 #[cfg(target_arch = "x86_64")]
 fn no_second_table() -> BpfProgram {
     const SECOND_TABLE: u32 = 0x4000_0000;

@@ -1,7 +1,7 @@
-//! Control groups (version 2) for commands, where the daemon's own group is its to divide.
+//! Control groups (version 2) for commands, where the daemon's own group is delegated to it.
 //!
-//! A group that holds processes cannot divide its memory, so the daemon moves itself into `daemon` below it. Beside
-//! that is `commands`, which holds all commands together, with one group for each.
+//! A group with processes cannot divide its memory, so the daemon moves itself into `daemon` below it. Beside that is
+//! `commands`, with one group for each command.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -15,27 +15,27 @@ use std::time::Duration;
 
 use super::limits::{Exceeded, MemoryLimits, MemoryScope};
 
-/// Where the kernel shows control groups of version 2, unless version 1 is there.
+/// The mount point of control groups version 2, unless version 1 is there.
 const MOUNTED: &str = "/sys/fs/cgroup";
 
 const DAEMON: &str = "daemon";
 const COMMANDS: &str = "commands";
 const CONTROLLERS: &str = "+memory +pids";
 
-/// The kernel frees processes that it killed a moment after they are gone; until then their group cannot be removed.
+/// The kernel releases killed processes with a delay; until then their group cannot be removed.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 const REMOVAL_ATTEMPTS: u32 = 500;
 
-/// What keeps the memory of commands.
+/// How the memory of commands is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryControl {
     Groups,
-    /// A thread of the daemon that looks at them.
+    /// A thread of the daemon that samples their memory.
     Sampling,
 }
 
-/// What keeps the memory of the commands of a daemon, by its process id; of one that would be started as this
-/// process was, without. Changes nothing.
+/// How the memory of a daemon's commands is limited, by its process id; without one, for a daemon that would be started
+/// like this process. Changes nothing.
 pub fn control_of(daemon: Option<u32>) -> MemoryControl {
     let mounted = Path::new(MOUNTED);
     let found = match daemon {
@@ -45,7 +45,7 @@ pub fn control_of(daemon: Option<u32>) -> MemoryControl {
     if found { MemoryControl::Groups } else { MemoryControl::Sampling }
 }
 
-/// The smallest limit of memory of a process's group and of those around it, in bytes. Without a process id: of this
+/// The smallest memory limit of a process's group and of its ancestors, in bytes. Without a process id: of this
 /// process.
 pub(super) fn limit_of_group(process: Option<u32>) -> Option<u64> {
     let mounted = Path::new(MOUNTED);
@@ -73,11 +73,11 @@ pub(super) struct Groups {
 #[derive(Debug, Default)]
 struct LeftGroups {
     paths: BTreeSet<PathBuf>,
-    /// Whether a thread tries again to remove them.
+    /// Whether a thread is retrying the removal.
     removing: bool,
 }
 
-/// The group of one command. It is removed with it.
+/// The group of one command, removed with it.
 #[derive(Debug)]
 pub(super) struct Group {
     path: PathBuf,
@@ -85,7 +85,7 @@ pub(super) struct Group {
 }
 
 impl Groups {
-    /// Divides the daemon's own group, where it may.
+    /// Divides the daemon's own group, if it is delegated.
     pub(super) fn prepare(limits: MemoryLimits) -> io::Result<Arc<Self>> {
         let mounted = Path::new(MOUNTED);
         let group = own_group(mounted)?;
@@ -101,7 +101,7 @@ impl Groups {
     fn below(group: &Path, limits: MemoryLimits) -> io::Result<Arc<Self>> {
         let commands = group.join(COMMANDS);
         make(&commands)?;
-        // What a daemon left behind that was killed.
+        // Groups of a daemon that was killed.
         let stale = fs::read_dir(&commands)?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
         let stale: Vec<PathBuf> = stale.collect();
         set(&commands, "cgroup.subtree_control", CONTROLLERS)?;
@@ -115,7 +115,7 @@ impl Groups {
         Ok(groups)
     }
 
-    /// Makes a group and moves a process into it, with all that it starts from now on.
+    /// Creates a group and moves a process into it, with its future descendants.
     pub(super) fn enter(self: &Arc<Self>, pid: u32, processes: u64) -> io::Result<Group> {
         self.fill(self.create()?, pid, processes)
     }
@@ -125,14 +125,14 @@ impl Groups {
         let group = Group { path, groups: self.clone() };
         set(&group.path, "memory.max", &self.limits.command.to_string())?;
         set(&group.path, "memory.swap.max", "0").ok();
-        // All of a command ends, not only the process that asked for the last page.
+        // The whole command is ended, not only the process that requested the last page.
         set(&group.path, "memory.oom.group", "1")?;
         set(&group.path, "pids.max", &processes.to_string())?;
         set(&group.path, "cgroup.procs", &pid.to_string())?;
         Ok(group)
     }
 
-    /// A group that no command was in before.
+    /// A new group.
     fn create(&self) -> io::Result<PathBuf> {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -144,7 +144,7 @@ impl Groups {
         }
     }
 
-    /// Kills what is left in a group, and removes it as soon as the kernel lets it go.
+    /// Kills the remaining processes of a group, and removes it as soon as the kernel allows it.
     fn end(self: &Arc<Self>, path: PathBuf) {
         set(&path, "cgroup.kill", "1").ok();
         if remove(&path) {
@@ -157,7 +157,7 @@ impl Groups {
         }
         let groups = self.clone();
         let removing = move || groups.remove_left();
-        // Without a thread the next group that is left tries again.
+        // Without a thread the next failed removal retries.
         left.removing = thread::Builder::new().name("command-groups".to_owned()).spawn(removing).is_ok();
     }
 
@@ -177,7 +177,7 @@ impl Groups {
     }
 
     fn left(&self) -> MutexGuard<'_, LeftGroups> {
-        // Nothing here panics while it holds the lock.
+        // No code panics while it holds the lock.
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -197,7 +197,7 @@ impl Drop for Group {
     }
 }
 
-/// What the events of a command's group say. `oom` counts the command's own limit, `oom_kill` any limit that ended it.
+/// Parses the events of a command's group. `oom` counts the command's own limit, `oom_kill` any limit that ended it.
 fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
     let count = |name: &str| {
         let line = events.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -213,7 +213,7 @@ fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
     })
 }
 
-/// Moves the daemon into a group below its own, and lets that divide memory. Undone where it fails.
+/// Moves the daemon into a group below its own, and enables memory control there. Undone on failure.
 fn divide(group: &Path) -> io::Result<()> {
     let own = std::process::id().to_string();
     let daemon = group.join(DAEMON);
@@ -227,7 +227,7 @@ fn divide(group: &Path) -> io::Result<()> {
     divided
 }
 
-/// Whether a group is the daemon's part of one that was divided.
+/// Whether a group is the daemon's part of a divided one.
 fn is_divided(group: &Path) -> bool {
     group.file_name().is_some_and(|name| name == DAEMON)
         && group.parent().is_some_and(|around| {
@@ -236,7 +236,7 @@ fn is_divided(group: &Path) -> bool {
         })
 }
 
-/// Whether the daemon may divide its group: it was handed over, and no other process is in it.
+/// Whether the daemon may divide its group: it is delegated, and no other process is in it.
 fn is_divisible(mounted: &Path, group: &Path) -> io::Result<()> {
     if !has_controllers(&fs::read_to_string(group.join("cgroup.controllers"))?) {
         return Err(other("the control group has no memory controller"));
@@ -251,8 +251,8 @@ fn is_divisible(mounted: &Path, group: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A group is handed over by giving it to the user, or by a mark that systemd sets. The topmost group that a
-/// container sees is its own; that of a machine has no limits.
+/// A group is delegated by its owner, or by an attribute that systemd sets. The topmost group that a container sees is
+/// its own; that of a machine has no limits.
 fn is_delegated(mounted: &Path, group: &Path) -> io::Result<bool> {
     let user = rustix::process::geteuid();
     if !user.is_root() {
@@ -294,7 +294,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a group; whether it is gone.
+/// Removes a group; returns whether it is gone.
 fn remove(path: &Path) -> bool {
     match fs::remove_dir(path) {
         Ok(()) => true,
@@ -303,7 +303,7 @@ fn remove(path: &Path) -> bool {
 }
 
 fn set(group: &Path, file: &str, value: &str) -> io::Result<()> {
-    // Never made: a file that is not there belongs to a controller that is not there.
+    // Never created: a missing file belongs to a missing controller.
     let opened = OpenOptions::new().write(true).open(group.join(file));
     opened.and_then(|mut file| file.write_all(value.as_bytes()))
 }

@@ -1,29 +1,29 @@
-//! The limits of memory, and which of them a command has exceeded. Pure but for asking how much the machine has.
+//! The memory limits, and which of them a command has exceeded. Pure, except for reading the machine's memory.
 
 use std::fs;
 
 use super::cgroup;
 
-/// What a machine has that does not say it.
+/// Assumed memory of a machine that does not report it.
 const UNKNOWN_MACHINE: u64 = 4 << 30;
 
-/// How many bytes of memory commands may use.
+/// The memory limits of commands, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// One command with all that it starts.
+    /// One command with its descendants.
     pub command: u64,
     /// All commands that run at the same time.
     pub together: u64,
 }
 
 impl MemoryLimits {
-    /// The limits on this machine: one command gets what is asked for, or else half of the machine's memory; all
-    /// together get three quarters of it, or as much as one where that is more.
+    /// The limits on this machine: one command gets the configured size, or else half of the machine's memory; all
+    /// together get three quarters of it, or as much as one command where that is more.
     pub fn on_this_machine(command_mb: Option<u64>) -> Self {
         Self::of_daemon(command_mb, None)
     }
 
-    /// The limits of a daemon, by its process id; of one that would be started as this process was, without.
+    /// The limits of a daemon, by its process id; without one, for a daemon that would be started like this process.
     pub fn of_daemon(command_mb: Option<u64>, daemon: Option<u32>) -> Self {
         Self::of(command_mb, memory_of_machine(daemon))
     }
@@ -38,11 +38,11 @@ impl MemoryLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryScope {
     Command,
-    /// That of all commands, of which it used the most.
+    /// The limit of all commands; this one used the most.
     Together,
 }
 
-/// A command has used too much memory.
+/// A command has exceeded a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     pub scope: MemoryScope,
@@ -50,7 +50,7 @@ pub struct Exceeded {
     pub limit: u64,
 }
 
-/// Which commands have used too much, of those with so many bytes each.
+/// Which commands have exceeded a limit, by their bytes.
 pub(super) fn exceeding<I: Copy>(used: &[(I, u64)], limits: &MemoryLimits) -> Vec<(I, Exceeded)> {
     let alone = Exceeded { scope: MemoryScope::Command, limit: limits.command };
     let over: Vec<_> =
@@ -70,7 +70,7 @@ fn memory_of_machine(process: Option<u32>) -> u64 {
     cgroup::limit_of_group(process).map_or(machine, |limit| machine.min(limit))
 }
 
-/// The number behind a name, in a table such as `/proc/meminfo`.
+/// The value of a name, in a table such as `/proc/meminfo`.
 pub(super) fn kibibytes_in(table: &str, name: &str) -> Option<u64> {
     table.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! The memory of one running command, however it is kept.
+//! The memory limit of one running command, by either mechanism.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -7,19 +7,19 @@ use super::cgroup::{Group, Groups, MemoryControl};
 use super::limits::{Exceeded, MemoryLimits};
 use super::sampler::{Sampled, Sampler};
 
-/// Keeps the memory of all commands of a daemon. Cheap to clone.
+/// Limits the memory of all commands of a daemon. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     limits: MemoryLimits,
-    /// Nothing where there are no groups to be had.
+    /// `None` where control groups are not available.
     groups: OnceLock<Option<Arc<Groups>>>,
     sampler: Arc<Sampler>,
 }
 
-/// The memory of one command.
+/// The memory limit of one command.
 #[derive(Debug)]
 pub struct MemoryLimit(Kept);
 
@@ -30,7 +30,7 @@ enum Kept {
 }
 
 impl Memory {
-    /// Keeps commands within these limits. Nothing happens before [`Memory::prepare`] or the first command.
+    /// With these limits. Nothing happens before [`Memory::prepare`] or the first command.
     pub fn new(limits: MemoryLimits) -> Self {
         let sampler = Sampler::new(limits);
         Self(Arc::new(Inner { limits, groups: OnceLock::new(), sampler }))
@@ -40,7 +40,7 @@ impl Memory {
         self.0.limits
     }
 
-    /// Finds out by what memory can be kept, and sets that up. Touches control groups; once is enough.
+    /// Chooses and sets up the mechanism. Changes control groups; one call is enough.
     pub fn prepare(&self) -> MemoryControl {
         match self.groups() {
             Some(_) => MemoryControl::Groups,
@@ -65,7 +65,7 @@ impl Memory {
         prepared.as_ref()
     }
 
-    /// Begins to keep the memory of a process with all that it starts. It has started nothing yet.
+    /// Limits the memory of a process and its future descendants. Call it before the process starts any.
     pub(in crate::sandbox) fn open(&self, pid: u32, processes: u64) -> io::Result<MemoryLimit> {
         if let Some(groups) = self.groups() {
             match groups.enter(pid, processes) {
@@ -78,7 +78,8 @@ impl Memory {
 }
 
 impl MemoryLimit {
-    /// Waits until the command has used too much and must be ended; for ever where the kernel does that. Cancel-safe.
+    /// Waits until the command has exceeded a limit and must be ended; pending for ever where the kernel does that.
+    /// Cancel-safe.
     pub async fn exceeded(&mut self) -> Exceeded {
         match &mut self.0 {
             Kept::Grouped(_) => std::future::pending().await,
@@ -86,7 +87,7 @@ impl MemoryLimit {
         }
     }
 
-    /// Whether the kernel ended the command because of its memory. To be asked when it has ended.
+    /// Whether the kernel ended the command because of its memory. Call it after the command's end.
     pub fn ended_by_kernel(&self) -> Option<Exceeded> {
         match &self.0 {
             Kept::Grouped(group) => group.exceeded(),

@@ -1,5 +1,4 @@
-//! Looks at the memory of all running commands a few times a second, on a thread of its own that lives for as long
-//! as there are any.
+//! Samples the memory of all running commands a few times a second, on a thread that lives while there are any.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +10,11 @@ use tokio::sync::watch;
 use super::limits::{Exceeded, MemoryLimits, exceeding};
 use super::usage::{Precision, measure};
 
-/// Between two looks while commands use less than half of what they may, and while one uses more.
+/// The interval while commands use less than half of their limits, and while one uses more.
 const CALM: Duration = Duration::from_millis(200);
 const CLOSE: Duration = Duration::from_millis(40);
 
-/// How many times as long as a look takes is waited for the next one, at least.
+/// The shortest pause, as a multiple of a sample's duration.
 const REST: u32 = 10;
 
 #[derive(Debug)]
@@ -38,7 +37,7 @@ struct Watched {
     exceeded: watch::Sender<Option<Exceeded>>,
 }
 
-/// A command that is looked at until this is dropped.
+/// A command that is sampled until this is dropped.
 #[derive(Debug)]
 pub(super) struct Sampled {
     id: u64,
@@ -51,14 +50,14 @@ impl Sampler {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// Begins to look at a process and all its descendants.
+    /// Starts sampling a process and its descendants.
     pub(super) fn watch(self: &Arc<Self>, pid: u32) -> std::io::Result<Sampled> {
         let (tell, exceeded) = watch::channel(None);
         let mut state = self.lock();
         let id = state.next;
         state.next += 1;
         state.watched.insert(id, Watched { pid, exceeded: tell });
-        // Before it is taken out again on failure.
+        // Created before the thread starts, so that a failure removes it again.
         let sampled = Sampled { id, sampler: self.clone(), exceeded };
         let begins = !state.looking;
         state.looking = true;
@@ -76,7 +75,7 @@ impl Sampler {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing here panics while it holds the lock.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +94,7 @@ impl Sampler {
         }
     }
 
-    /// Looks once, and says how long to wait for the next look.
+    /// Takes one sample, and returns the time until the next.
     fn look(&self, watched: &[(u64, u32)]) -> Duration {
         let started = Instant::now();
         let used = |precision| -> Vec<(u64, u64)> {
@@ -121,7 +120,7 @@ fn pause_after(used: &[(u64, u64)], limits: &MemoryLimits, took: Duration) -> Du
 }
 
 impl Sampled {
-    /// Waits until the command has used too much. Cancel-safe.
+    /// Waits until the command has exceeded a limit. Cancel-safe.
     pub(super) async fn exceeded(&mut self) -> Exceeded {
         let told = self.exceeded.wait_for(Option::is_some).await.ok().and_then(|told| *told);
         match told {

@@ -1,5 +1,4 @@
-//! How much memory the processes of a command use, as `/proc` tells it. Pages of files that can be read again are
-//! not counted.
+//! The memory of a command's processes, from `/proc`. File pages that can be read again are not counted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,16 +6,16 @@ use std::os::unix::fs::MetadataExt;
 
 use super::limits::kibibytes_in;
 
-/// How exactly is looked.
+/// The precision of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precision {
-    /// Fast; what processes share is counted once for each of them.
+    /// Fast; memory shared by processes is counted once for each of them.
     Rough,
-    /// Slower; what processes share is divided among them.
+    /// Slower; memory shared by processes is divided among them.
     Exact,
 }
 
-/// The bytes that each of these processes uses with all its descendants.
+/// The bytes of each of these processes with its descendants.
 pub(super) fn measure(roots: &[u32], precision: Precision) -> Vec<u64> {
     let children = children_by_parent(processes());
     roots.iter().map(|root| bytes_of(&tree_below(*root, &children), precision)).collect()
@@ -32,17 +31,17 @@ fn bytes_of(processes: &[u32], precision: Precision) -> u64 {
     let files = files.into_values().fold(0, u64::saturating_add);
     let shared = match precision {
         Precision::Rough => used.shared.saturating_add(files),
-        // Of a file that is mapped, the mapped part is in both.
+        // The mapped part of a mapped file is in both.
         Precision::Exact => used.shared.max(files),
     };
     used.private.saturating_add(shared)
 }
 
-/// Bytes that processes have in use.
+/// Bytes in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Used {
     private: u64,
-    /// Mapped files that are in memory only.
+    /// Mapped files that exist in memory only.
     shared: u64,
 }
 
@@ -76,7 +75,7 @@ fn children_by_parent(processes: impl Iterator<Item = (u32, u32)>) -> BTreeMap<u
     children
 }
 
-/// Every process and its parent.
+/// Every process with its parent.
 fn processes() -> impl Iterator<Item = (u32, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| {
@@ -86,7 +85,7 @@ fn processes() -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// The name of a process stands in parentheses and may itself contain some.
+/// The process name is in parentheses and may itself contain parentheses.
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()
@@ -109,7 +108,7 @@ fn memory_of(pid: u32, precision: Precision) -> Used {
     used.unwrap_or_default()
 }
 
-/// What a table of the kernel says; nothing where it has not even the first row.
+/// The values of a kernel table; `None` where its first row is missing.
 fn used_in(table: &str, private: &[&str], shared: &str) -> Option<Used> {
     kibibytes_in(table, private.first()?)?;
     let bytes = |name: &str| kibibytes_in(table, name).unwrap_or(0).saturating_mul(1024);
@@ -117,8 +116,8 @@ fn used_in(table: &str, private: &[&str], shared: &str) -> Option<Used> {
     Some(Used { private, shared: bytes(shared) })
 }
 
-/// Open files that are in memory only and have no name, by device and number, with their bytes. They are memory
-/// also while they are not mapped.
+/// Unnamed open files that exist in memory only, by device and inode, with their bytes. They use memory also while they
+/// are not mapped.
 fn memory_files_of(pid: u32) -> Vec<((u64, u64), u64)> {
     let opened = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let files = opened.filter_map(|entry| {
@@ -141,7 +140,7 @@ mod tests {
         let children = children_by_parent([(2, 1), (3, 2), (4, 2), (5, 4), (9, 8), (1, 5)].into_iter());
         let mut tree = tree_below(2, &children);
         tree.sort_unstable();
-        // A process number can be used again while we look: a circle ends.
+        // A process id can be reused during the scan: a cycle must end.
         assert_eq!(tree, [1, 2, 3, 4, 5]);
         assert_eq!(tree_below(7, &children), [7]);
     }

@@ -1,4 +1,5 @@
-//! Where the running daemon is found: `.ship/run/address` and `.ship/run/token`, for its owner only.
+//! The address and token of the running daemon: `.ship/run/address` and `.ship/run/token`, readable by their owner
+//! only.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +13,7 @@ const ADDRESS: &str = "run/address";
 const TOKEN: &str = "run/token";
 const OWNER_ONLY: u32 = 0o600;
 
-/// The token of this project: the one it had before, or a new one.
+/// The token of this project; created where there is none.
 ///
 /// # Errors
 /// When it can be neither read nor written.
@@ -28,13 +29,13 @@ pub fn token(state: &Path) -> io::Result<SecretString> {
     Ok(fresh.into())
 }
 
-/// The token that a daemon made for this project, if one did.
+/// The token of this project, if a daemon has created one.
 pub fn known_token(state: &Path) -> Option<SecretString> {
     let text = std::fs::read_to_string(state.join(TOKEN)).ok()?;
     Some(text.trim()).filter(|text| !text.is_empty()).map(SecretString::from)
 }
 
-/// Notes where the daemon listens.
+/// Stores the daemon's address.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -42,12 +43,12 @@ pub fn announce(state: &Path, address: SocketAddr) -> io::Result<()> {
     replace_file(&state.join(ADDRESS), format!("{address}\n").as_bytes(), OWNER_ONLY)
 }
 
-/// The daemon no longer listens. A note that stays behind harms nobody: the lock tells who lives.
+/// Removes the address. A stale file is harmless: the lock tells whether a daemon runs.
 pub fn withdraw(state: &Path) {
     drop(std::fs::remove_file(state.join(ADDRESS)));
 }
 
-/// Where the daemon said it listens.
+/// The stored address of the daemon.
 pub fn announced(state: &Path) -> Option<SocketAddr> {
     std::fs::read_to_string(state.join(ADDRESS)).ok()?.trim().parse().ok()
 }

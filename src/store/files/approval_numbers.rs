@@ -1,5 +1,5 @@
-//! Which approval a number stands for: one line of equal length for each number, so that any of them is found with one
-//! read. It is no truth: where a line is missing, the approvals themselves tell, once.
+//! A cache from approval numbers to ids: lines of fixed length, so that any is found with one read. Missing lines are
+//! rebuilt from the approvals.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::domain::{ApprovalId, ApprovalNumber};
 
 /// The longest id, and the end of its line.
 const LINE: usize = 65;
-/// How far beyond the last line a number may be: nobody counts that far, but a file may say anything.
+/// How far beyond the last line a number may be: limits the file's growth by a corrupt number.
 const ROOM: u64 = 1_000_000;
 
 /// The file of numbers.
@@ -21,17 +21,17 @@ pub(super) struct ApprovalNumbers {
 }
 
 impl ApprovalNumbers {
-    /// The file in this folder. Touches nothing.
+    /// The file in this folder. Opens nothing.
     pub(super) fn new(state: &Path) -> Self {
         Self { path: state.join("approval-ids") }
     }
 
-    /// Notes which approval has a number.
+    /// Stores the id of a number.
     pub(super) fn note(&self, number: ApprovalNumber, id: &ApprovalId) -> io::Result<()> {
         self.note_all(std::iter::once((number, id)))
     }
 
-    /// The same for many.
+    /// Stores the ids of several numbers.
     pub(super) fn note_all<'a>(
         &self,
         all: impl Iterator<Item = (ApprovalNumber, &'a ApprovalId)>,
@@ -40,7 +40,7 @@ impl ApprovalNumbers {
         for (number, id) in all {
             let last = file.metadata()?.len() / LINE as u64;
             if u64::from(number.0) > last.saturating_add(ROOM) {
-                tracing::warn!(%number, "the number of an approval is out of all proportion and is not noted");
+                tracing::warn!(%number, "approval number too large for the index");
                 continue;
             }
             let mut line = Vec::with_capacity(LINE);
@@ -50,7 +50,7 @@ impl ApprovalNumbers {
         Ok(())
     }
 
-    /// The approval that a number was noted for.
+    /// The id of a number.
     pub(super) fn find(&self, number: ApprovalNumber) -> io::Result<Option<ApprovalId>> {
         let file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -60,7 +60,7 @@ impl ApprovalNumbers {
         match file.read_exact_at(&mut line, place(number)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
-            // A line that was never written, or not whole, is no id.
+            // A line that is missing or incomplete is no id.
             Ok(()) => Ok(str::from_utf8(&line).ok().and_then(|line| line.trim().parse().ok())),
         }
     }

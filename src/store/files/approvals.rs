@@ -1,5 +1,5 @@
-//! Approvals on disk: one file each, kept after the decision. Written beside and renamed, so that a file is always
-//! a whole approval.
+//! Approvals on disk: one file each, kept after the decision. Written to a temporary file and renamed, so that a file
+//! is always complete.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,18 +20,18 @@ const OWNER_ONLY: u32 = 0o600;
 #[derive(Debug)]
 pub struct FileApprovals {
     layout: Layout,
-    /// Whoever has it may give out a number.
+    /// Held while a number is assigned.
     numbering: tokio::sync::Semaphore,
-    /// What was pending when it was first asked for. The files are many and are read once, not once a thread.
+    /// The approvals that were pending at the start. Loaded once for all threads, because there are many files.
     left: tokio::sync::OnceCell<BTreeMap<ThreadId, Vec<ApprovalId>>>,
-    /// Those that wait, once somebody has asked for them: what was answered is not read again to find that out.
+    /// The pending approvals, loaded on first use, so that settled ones are not read again.
     waiting: Arc<Waiting>,
-    /// Set once the numbers of all approvals that there were are noted.
+    /// Set once the numbers of all existing approvals are in the index.
     noted: tokio::sync::OnceCell<()>,
 }
 
 impl FileApprovals {
-    /// The approvals under this `.ship` directory. Touches nothing.
+    /// The approvals under this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path) -> Self {
         Self {
             layout: Layout::new(ship_dir),
@@ -42,7 +42,7 @@ impl FileApprovals {
         }
     }
 
-    /// Reads every approval, newest first; what is none is passed over and reported.
+    /// Reads every approval, newest first; files that cannot be parsed are logged and skipped.
     pub fn read_all(ship_dir: &Path) -> Result<Vec<Approval>, StoreError> {
         read_all(&Layout::new(ship_dir).approvals())
     }
@@ -62,7 +62,7 @@ impl FileApprovals {
 impl ApprovalBook for FileApprovals {
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>> {
         Box::pin(async move {
-            // One at a time, so that no number is given out twice.
+            // One at a time, so that no number is assigned twice.
             let _turn = self.numbering.acquire().await.map_err(|_| StoreError::closed())?;
             self.blocking(next_number).await
         })
@@ -124,7 +124,7 @@ impl ApprovalBook for FileApprovals {
             let sought = numbers.clone();
             let mut ids = self.blocking(move |layout| Ok(ids_of(layout, &sought))).await?;
             if ids.iter().any(Option::is_none) {
-                // Asked before numbers were noted, or cut off: the files tell, once.
+                // From before the index existed, or interrupted: rebuild the index once from the files.
                 self.noted.get_or_try_init(|| self.blocking(note_numbers)).await?;
                 ids = self.blocking(move |layout| Ok(ids_of(layout, &numbers))).await?;
             }
@@ -162,7 +162,7 @@ fn read(path: &Path) -> Result<Option<Approval>, StoreError> {
     match file.and_then(|file| Approval::try_from(file).map_err(|error| error.to_string())) {
         Ok(approval) => Ok(Some(approval)),
         Err(error) => {
-            tracing::warn!(path = %path.display(), error, "an approval file cannot be read and is passed over");
+            tracing::warn!(path = %path.display(), error, "unreadable approval file skipped");
             Ok(None)
         }
     }
@@ -197,27 +197,28 @@ fn pending(layout: &Layout) -> Result<BTreeMap<ThreadId, Vec<ApprovalId>>, Store
     Ok(left)
 }
 
-/// Notes a number. Who decides by it later is the worse off for a missing note, so the question is asked all the same.
+/// Adds a number to the index. A failure is only logged: the question is asked in any case, and the index can be
+/// rebuilt.
 fn note_number(layout: &Layout, approval: &Approval) {
     let noted = private_dir(&layout.state())
         .and_then(|()| ApprovalNumbers::new(&layout.state()).note(approval.number, &approval.id));
     if let Err(error) = noted {
-        tracing::warn!(%error, number = %approval.number, "the number of an approval could not be noted");
+        tracing::warn!(%error, number = %approval.number, "approval number not indexed");
     }
 }
 
-/// Notes the numbers of all approvals there are.
+/// Adds the numbers of all approvals to the index.
 fn note_numbers(layout: &Layout) -> Result<(), StoreError> {
     let all = read_all(&layout.approvals())?;
     let state = layout.state();
-    // The newest is noted last: should two have the same number, it is meant.
+    // The newest is written last: it wins where two have the same number.
     let numbers = all.iter().rev().map(|approval| (approval.number, &approval.id));
     private_dir(&state)
         .and_then(|()| ApprovalNumbers::new(&state).note_all(numbers))
         .map_err(|source| refused(&state, source))
 }
 
-/// Those of the numbers that were given out; others stand for nothing, and need no looking.
+/// Those of the numbers that were assigned; others need no look-up.
 fn given_out(layout: &Layout, mut numbers: Vec<ApprovalNumber>) -> Vec<ApprovalNumber> {
     if let Some(last) = last_number(layout) {
         numbers.retain(|number| (1..=last).contains(&number.0));
@@ -225,19 +226,19 @@ fn given_out(layout: &Layout, mut numbers: Vec<ApprovalNumber>) -> Vec<ApprovalN
     numbers
 }
 
-/// The approvals that these numbers stand for, in their order.
+/// The approval ids of these numbers, in their order.
 fn ids_of(layout: &Layout, numbers: &[ApprovalNumber]) -> Vec<Option<ApprovalId>> {
     let known = ApprovalNumbers::new(&layout.state());
     numbers.iter().map(|number| known.find(*number).ok().flatten()).collect()
 }
 
-/// The last number that was given out, as far as it was noted.
+/// The last assigned number, if its file exists.
 fn last_number(layout: &Layout) -> Option<u32> {
     let note = layout.state().join("approval-number");
     std::fs::read_to_string(&note).ok().and_then(|text| text.trim().parse::<u32>().ok())
 }
 
-/// The number after the last one given out. Where the note of it is lost, the files tell.
+/// The number after the last one assigned. If its file is lost, the approvals are read.
 fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
     let note = layout.state().join("approval-number");
     let last = match last_number(layout) {
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Puts something beside the approvals that whoever reads them all finds, under a number that is taken.
+    /// Adds a file with an assigned number that a scan of all approvals would find.
     fn plant(dir: &Path, number: u32, thread: &str) {
         let planted = Approval { id: "apr_planted_planted".parse().unwrap(), ..approval(number, thread) };
         let bytes = serde_json::to_vec(&ApprovalFile::from(&planted)).unwrap();
@@ -309,7 +310,7 @@ mod tests {
         book.save(answered(2)).await.unwrap();
         assert_eq!(waiting(&book).await, [4, 3]);
         assert_eq!(waiting(&FileApprovals::new(dir.path())).await, [4, 3], "so does the next daemon");
-        // A file that can be read no more makes no difference to those who do not ask for it.
+        // An unreadable file affects only requests for it.
         let gone = file(&book.layout, &answered(2).id);
         std::fs::remove_file(&gone).unwrap();
         std::fs::create_dir(&gone).unwrap();
@@ -327,7 +328,7 @@ mod tests {
             book.save(approval(number, if number == 3 { "web:chat:b" } else { "web:chat:a" })).await.unwrap();
         }
         plant(dir.path(), 2, "web:chat:a");
-        // Neither now nor after a restart, nor for numbers that nothing has.
+        // The scan is not repeated now, after a restart, or for unassigned numbers.
         for book in [book, FileApprovals::new(dir.path())] {
             assert_eq!(found(&book, "web:chat:a", &[2]).await, ["apr_00000000000000000002"]);
             assert_eq!(found(&book, "web:chat:a", &[3, 1]).await, ["apr_00000000000000000001"]);

@@ -1,5 +1,5 @@
-//! Gives old journals up, beside the writing: first everything they tell is made safe in the data files, then
-//! they go, the oldest first.
+//! Removes old journals in the background: first syncs the data files with their content, then deletes them, oldest
+//! first.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use super::disk::{Disk, refused};
 use super::layout::{FileKey, Layout, Stream};
 use crate::ports::StoreError;
 
-/// A journal that is no longer written to.
+/// A journal that is no longer written.
 #[derive(Debug)]
 pub(super) struct Retired {
     pub(super) journal: PathBuf,
-    /// The one that took its place.
+    /// The journal that replaced it.
     pub(super) successor: PathBuf,
-    /// The files it tells of.
+    /// The files with content from it.
     pub(super) touched: BTreeSet<FileKey>,
 }
 
-/// The thread that gives journals up.
+/// The thread that removes journals.
 #[derive(Debug)]
 pub(super) struct Retirement {
     pub(super) disk: Arc<dyn Disk>,
@@ -28,8 +28,8 @@ pub(super) struct Retirement {
 }
 
 impl Retirement {
-    /// Works until the writing side is gone. A journal that cannot be given up now is tried again with the
-    /// next one; until then it stands and does no harm.
+    /// Runs until the writer is gone. A journal that cannot be removed is tried again with the next one; until then it
+    /// does no harm.
     pub(super) fn run(self, retired: &Receiver<Retired>) {
         let mut waiting = VecDeque::new();
         while let Ok(next) = retired.recv() {
@@ -37,7 +37,7 @@ impl Retirement {
             while let Some(oldest) = waiting.front() {
                 if let Err(error) = self.give_up(oldest) {
                     let path = oldest.journal.display();
-                    tracing::warn!(journal = %path, %error, "an old journal stays for now");
+                    tracing::warn!(journal = %path, %error, "old journal not removed yet");
                     break;
                 }
                 waiting.pop_front();
@@ -45,7 +45,7 @@ impl Retirement {
         }
     }
 
-    /// Makes everything it tells of safe, its successor included, and removes it.
+    /// Syncs the files with content from it and its successor, and removes it.
     pub(super) fn give_up(&self, old: &Retired) -> Result<(), StoreError> {
         self.sync(self.layout.journals(), std::slice::from_ref(&old.successor))?;
         for (stream, dir) in
@@ -56,11 +56,11 @@ impl Retirement {
             self.sync(dir, &files)?;
         }
         self.disk.remove(&old.journal).map_err(|source| refused(&old.journal, source))?;
-        tracing::debug!(journal = %old.journal.display(), files = old.touched.len(), "old journal given up");
+        tracing::debug!(journal = %old.journal.display(), files = old.touched.len(), "old journal removed");
         Ok(())
     }
 
-    /// The contents and the names.
+    /// Syncs contents and names.
     fn sync(&self, dir: PathBuf, files: &[PathBuf]) -> Result<(), StoreError> {
         let synced = self.disk.sync_all(&dir, files).and_then(|()| self.disk.sync_dir(&dir));
         synced.map_err(|source| refused(dir, source))

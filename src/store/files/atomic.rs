@@ -1,19 +1,18 @@
-//! Small files that are replaced whole: after a crash the old content is there, or the new one, never a mix.
+//! Atomic replacement of small files: after a crash the old or the new content is there, never a mix.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Replaces the content of `path`, creating it where it is missing; `mode` is the file's, such as `0o600`.
-/// On return the new content survives a loss of power.
+/// Replaces the content of `path`, creating it where it is missing, with the file mode `mode`, such as `0o600`. On
+/// return the new content survives a power loss.
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     swap(path, bytes, mode)?;
     sync_dir(parent(path))
 }
 
-/// As [`replace_file`], but does not wait until the new name is on the disk: after a loss of power the old
-/// content may be back.
+/// As [`replace_file`], but without a sync of the directory: after a power loss the old content may be back.
 pub(super) fn swap(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut temp = tempfile::Builder::new()
         .prefix(".new-")
@@ -25,7 +24,7 @@ pub(super) fn swap(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Tries whether files can be made and written in a directory. Leaves nothing behind.
+/// Checks whether files can be created and written in a directory. Leaves nothing behind.
 ///
 /// # Errors
 /// When they cannot.
@@ -35,7 +34,7 @@ pub fn probe_writable(dir: &Path) -> io::Result<()> {
     file.as_file().sync_all()
 }
 
-/// Waits until the entries of a directory are on the disk.
+/// Syncs the entries of a directory to the disk.
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }

@@ -19,7 +19,7 @@ pub struct AttachmentFiles {
 }
 
 impl AttachmentFiles {
-    /// The files under this `.ship` directory. Touches nothing.
+    /// The files under this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path) -> Self {
         Self { folder: Layout::new(ship_dir).files() }
     }
@@ -66,13 +66,13 @@ impl FileStore for AttachmentFiles {
     }
 }
 
-/// Whether a name names something in a folder and nothing else.
+/// Whether a name is a single path component.
 fn is_one_component(name: &str) -> bool {
     let mut components = Path::new(name).components();
     matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
 }
 
-/// Opens a regular file inside the thread's folder; a link that leads out of it leads nowhere.
+/// Opens a regular file inside the thread's folder; links that lead out of it are not followed.
 fn find(folder: &Path, thread: &str, name: &str) -> io::Result<Option<(std::fs::File, u64)>> {
     let inside = || -> io::Result<Option<(std::fs::File, u64)>> {
         let folder = folder.canonicalize()?.join(thread);
@@ -90,7 +90,7 @@ fn find(folder: &Path, thread: &str, name: &str) -> io::Result<Option<(std::fs::
     }
 }
 
-/// A file that is being written, beside the place it will have.
+/// A file that is being written under a temporary name.
 #[derive(Debug)]
 struct Growing {
     target: PathBuf,
@@ -110,7 +110,7 @@ impl FileWriter for Growing {
         Box::pin(async move {
             let synced = async {
                 self.content.flush().await?;
-                // The message that names it is about to be kept for certain, so must the file be.
+                // Synced, because the message that refers to it is about to be committed durably.
                 self.content.sync_all().await
             };
             synced.await.map_err(|source| refused(&self.target, source))?;

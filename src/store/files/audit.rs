@@ -1,9 +1,8 @@
-//! The audit trail on disk: `logs/audit-<date>.jsonl`, a file a day by the lines' own time in UTC, only ever appended
-//! to.
+//! The audit trail on disk: `logs/audit-<date>.jsonl`, one append-only file per day by the lines' own time in UTC.
 //!
-//! One thread writes; whoever has a line hands it over and goes on. A line that finds no place, or that the disk does
-//! not take, is counted, and the trail itself says how many are missing. Each line is one write, so that several
-//! processes can append to the same file.
+//! One thread writes; callers queue a line and continue. A line that does not fit into the queue, or that cannot be
+//! written, is counted, and the trail records how many are missing. Each line is one write, so that several processes
+//! can append to the same file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -23,7 +22,7 @@ use crate::ports::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditQuery, BoxFuture, Redaction, StoreError, StoredAuditLine,
 };
 
-/// How many lines may wait for the disk.
+/// Most lines in the queue.
 const WAITING: usize = 4096;
 
 enum Task {
@@ -31,7 +30,7 @@ enum Task {
     Flush(oneshot::Sender<()>),
 }
 
-/// The trail of one project. Dropping it lets the writer finish what it was given.
+/// The trail of one project. Dropping it lets the writer finish its queue.
 pub struct AuditLog {
     dir: PathBuf,
     tasks: mpsc::Sender<Task>,
@@ -48,7 +47,7 @@ impl std::fmt::Debug for AuditLog {
 }
 
 impl AuditLog {
-    /// The trail under this `.ship` directory. Touches no file before the first line.
+    /// The trail under this `.ship` directory. Opens no file before the first line.
     pub fn new(ship_dir: &Path) -> Self {
         let (tasks, inbox) = mpsc::channel(WAITING);
         let lost = Arc::new(AtomicU64::new(0));
@@ -64,13 +63,13 @@ impl AuditLog {
         Self { dir, tasks, idle: Mutex::new(Some((writer, inbox))), redact, lost }
     }
 
-    /// Starts the writer's thread, once. Where the system gives none, every line is counted as lost.
+    /// Starts the writer's thread, once. If that fails, every line is counted as lost.
     fn start(&self) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((writer, inbox)) = idle else { return };
         let thread = std::thread::Builder::new().name("audit".to_owned());
         if let Err(error) = thread.spawn(move || writer.run(inbox)) {
-            tracing::error!(%error, "the audit trail has no thread: lines are being lost");
+            tracing::error!(%error, "audit writer not started; lines are lost");
         }
     }
 }
@@ -96,7 +95,7 @@ impl Audit for AuditLog {
             }
             let (done, settled) = oneshot::channel();
             if self.tasks.send(Task::Flush(done)).await.is_ok() {
-                // A writer that is gone has written what it had.
+                // A writer that has ended has written its queue.
                 settled.await.unwrap_or_default();
             }
         })
@@ -111,7 +110,7 @@ impl Audit for AuditLog {
     }
 }
 
-/// The newest lines that are wanted, from the newest file back.
+/// The newest lines that match, from the newest file back.
 fn read(dir: &Path, query: &AuditQuery) -> Result<AuditLines, StoreError> {
     let mut found = VecDeque::new();
     let mut unreadable = 0;
@@ -121,7 +120,7 @@ fn read(dir: &Path, query: &AuditQuery) -> Result<AuditLines, StoreError> {
         }
         let bytes = std::fs::read(path).map_err(|source| refused(path, source))?;
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        // The newest of a file first, so that nothing is kept that is not shown.
+        // The newest lines of a file first, so that only lines in the result are kept.
         for line in lines.rev() {
             match serde_json::from_slice::<Value>(line) {
                 Ok(facts) if facts.is_object() => {
@@ -137,7 +136,7 @@ fn read(dir: &Path, query: &AuditQuery) -> Result<AuditLines, StoreError> {
     Ok(AuditLines { lines: found.into(), unreadable })
 }
 
-/// The file of a day.
+/// The file of the current day.
 struct Today {
     date: String,
     file: File,
@@ -148,7 +147,7 @@ struct Writer {
     redact: Arc<OnceLock<Redaction>>,
     lost: Arc<AtomicU64>,
     today: Option<Today>,
-    /// Whether the last write failed; only the first of a row is told.
+    /// Whether the last write failed; only the first failure in a row is logged.
     failing: bool,
 }
 
@@ -159,7 +158,7 @@ impl Writer {
                 Task::Line(line) => self.take(&line),
                 Task::Flush(done) => {
                     self.settle();
-                    // Whoever asked may have run out of patience.
+                    // The caller may have timed out.
                     done.send(()).unwrap_or_default();
                 }
             }
@@ -170,20 +169,20 @@ impl Writer {
     fn take(&mut self, line: &AuditLine) {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         let written = if lost > 0 { self.tell_lost(lost, line.at) } else { Ok(()) };
-        // The gap and the line go together: either both are there, or both are counted.
+        // The gap and the line belong together: both are written, or both are counted.
         match written.and_then(|()| self.write(line)) {
             Ok(()) => self.failing = false,
             Err(error) => {
                 self.lost.fetch_add(lost + 1, Ordering::Relaxed);
                 if !std::mem::replace(&mut self.failing, true) {
-                    tracing::error!(%error, "the audit trail cannot be written: lines are being lost");
+                    tracing::error!(%error, "audit write failed; lines are lost");
                 }
             }
         }
     }
 
     fn tell_lost(&mut self, lost: u64, at: Timestamp) -> io::Result<()> {
-        tracing::warn!(lost, "audit lines were lost");
+        tracing::warn!(lost, "audit lines lost");
         let reason = Some(format!("{lost} lines could not be written before this one"));
         self.write(&AuditLine { reason, ..AuditLine::new(AuditEvent::LinesLost, at) })
     }
@@ -205,7 +204,7 @@ impl Writer {
         }
         text.push('\n');
         let written = today.file.write_all(text.as_bytes());
-        // After a failure half a line may be there: opening the file anew ends it.
+        // After a failure a partial line may be there: opening the file again ends it.
         self.today = written.is_ok().then_some(today);
         written
     }
@@ -214,12 +213,12 @@ impl Writer {
         if let Some(today) = &self.today
             && let Err(error) = today.file.sync_data()
         {
-            tracing::warn!(%error, "the audit trail may not survive a loss of power");
+            tracing::warn!(%error, "audit sync failed");
         }
     }
 }
 
-/// Opens the file of a day. A line that was torn is ended, so that the next begins on its own.
+/// Opens the file of a day. A partial last line is ended, so that the next one begins on its own.
 fn open(dir: &Path, date: &str) -> io::Result<File> {
     private_dir(dir)?;
     let mut file = private_file().read(true).append(true).create(true).open(file_of(dir, date))?;
@@ -234,7 +233,7 @@ fn file_of(dir: &Path, date: &str) -> PathBuf {
     dir.join(format!("audit-{date}.jsonl"))
 }
 
-/// The day of a moment, in UTC.
+/// The day of a time, in UTC.
 fn date_of(at: Timestamp) -> String {
     at.rfc3339().chars().take_while(|letter| *letter != 'T').collect()
 }
@@ -324,7 +323,7 @@ mod tests {
     async fn what_could_not_be_written_is_counted_and_the_trail_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let logs = dir.path().join("logs");
-        // A file where the folder should be stops root as well as anybody else.
+        // A file in place of the folder stops root as well.
         private_file().create(true).append(true).open(&logs).unwrap();
         let log = log(dir.path());
         for number in 0..3 {

@@ -1,4 +1,4 @@
-//! Files that others write and the store makes: the daemon's log, and the history of the terminal chat.
+//! Files that the store creates and other code writes: the daemon's log, and the history of the terminal chat.
 
 use std::io;
 use std::path::Path;
@@ -15,10 +15,10 @@ const KEPT_FILES: usize = 14;
 /// The daemon's log: `logs/daemon.<date>.jsonl`, a new file each day (UTC).
 ///
 /// # Errors
-/// When the folder cannot be made or no file can be opened in it.
+/// When the folder cannot be created or no file can be opened in it.
 pub fn daemon_log(ship_dir: &Path) -> Result<RollingFileAppender, StoreError> {
     let folder = Layout::new(ship_dir).logs();
-    // The appender would make it too, but not without complaining first that it is missing.
+    // The appender would create it too, but logs an error about the missing folder first.
     private_dir(&folder).map_err(|source| refused(&folder, source))?;
     RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
@@ -29,11 +29,11 @@ pub fn daemon_log(ship_dir: &Path) -> Result<RollingFileAppender, StoreError> {
         .map_err(|source| StoreError::new(StoreErrorKind::Unavailable, folder.to_string_lossy(), source))
 }
 
-/// Makes a file that only its owner may read, where there is none: for the line editor of the terminal chat, which reads and
-/// writes its history by its path.
+/// Creates a file that only its owner may read, where there is none: for the line editor of the terminal chat, which
+/// reads and writes its history by path.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When it cannot be created.
 pub fn make_private(path: &Path) -> io::Result<()> {
     private_file().append(true).create(true).open(path).map(drop)
 }

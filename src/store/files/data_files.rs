@@ -1,4 +1,4 @@
-//! The data files that are open for writing: a bounded number, each ending in a whole line.
+//! The data files that are open for writing: a bounded number, each ending in a complete line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,19 +11,19 @@ use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length};
 use crate::ports::StoreError;
 
-/// How many stay open.
+/// Most open files.
 const MAX_OPEN: usize = 128;
 
 #[derive(Debug)]
 struct OpenFile {
     file: File,
-    /// As long as we left it; another length means that somebody else was here.
+    /// The length after our last write; another length means that another program has written.
     length: u64,
-    /// When it was last used, in turns.
+    /// A counter value at its last use.
     used: u64,
 }
 
-/// Data files, opened as they are needed.
+/// Data files, opened on demand.
 #[derive(Debug)]
 pub(super) struct DataFiles {
     disk: Arc<dyn Disk>,
@@ -37,8 +37,8 @@ impl DataFiles {
         Self { disk, layout, open: BTreeMap::new(), turn: 0 }
     }
 
-    /// Where the next line of the file will stand. A torn last line is cut off first: the next one would be
-    /// glued to it, and both be lost.
+    /// The offset of the next line. A partial last line is cut off first: the next one would be appended to it, and
+    /// both be lost.
     pub(super) fn end(&mut self, key: &FileKey) -> Result<u64, StoreError> {
         let found = self.find_end(key);
         if found.is_err() {
@@ -52,7 +52,7 @@ impl DataFiles {
         let opened = self.opened(key)?;
         let facts = opened.file.metadata()?;
         if facts.nlink() == 0 {
-            // Removed or replaced by somebody under our feet: what we would write would be lost.
+            // Another program has removed or replaced the file: a write to the open file would be lost.
             self.forget(key);
             let opened = self.opened(key)?;
             let length = opened.file.metadata()?.len();
@@ -61,7 +61,7 @@ impl DataFiles {
         settle_end(disk.as_ref(), opened, facts.len())
     }
 
-    /// Writes at the end of the file.
+    /// Appends to the file.
     pub(super) fn append(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
         let disk = Arc::clone(&self.disk);
         let write = |opened: &mut OpenFile| {
@@ -72,7 +72,7 @@ impl DataFiles {
         self.opened(key).and_then(write).map_err(|source| refused(self.layout.data(key), source))
     }
 
-    /// Takes back whatever was written from an offset on.
+    /// Truncates the file to an earlier length.
     pub(super) fn cut(&mut self, key: &FileKey, to: u64) -> Result<(), StoreError> {
         self.forget(key);
         let cut = || {
@@ -86,7 +86,7 @@ impl DataFiles {
         cut().map_err(|source| refused(self.layout.data(key), source))
     }
 
-    /// Puts a whole new content in the place of the old one.
+    /// Replaces the whole content.
     pub(super) fn replace(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
         self.forget(key);
         let path = self.layout.data(key);
@@ -118,7 +118,7 @@ fn settle_end(disk: &dyn Disk, opened: &mut OpenFile, length: u64) -> io::Result
     if length != opened.length {
         let end = last_end(&opened.file, length)?;
         if end != length {
-            tracing::warn!(cut = length.saturating_sub(end), at = end, "a torn last line is cut off");
+            tracing::warn!(cut = length.saturating_sub(end), at = end, "partial last line removed");
             disk.cut(&opened.file, end)?;
         }
         opened.length = end;
@@ -126,14 +126,14 @@ fn settle_end(disk: &dyn Disk, opened: &mut OpenFile, length: u64) -> io::Result
     Ok(opened.length)
 }
 
-/// Removes the index of a thread whose file lost lines. A reader that still has the old one open keeps it to
-/// itself, so nobody sees lines that are gone.
+/// Removes the index of a thread whose file lost lines. A reader with the old index open keeps its own copy, so no
+/// reader sees removed lines.
 pub(super) fn forget_index(disk: &dyn Disk, layout: &Layout, key: &FileKey) {
     if key.stream == Stream::Thread {
         match disk.remove(&layout.index(&key.thread)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(thread = %key.thread, %error, "a stale index stays"),
+            Err(error) => tracing::warn!(thread = %key.thread, %error, "stale index not removed"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The few things the writing side does to files, behind a seam so that tests can let each of them fail.
+//! The file operations of the writer, behind a trait so that tests can make each of them fail.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,36 +8,36 @@ use super::atomic;
 use super::layout::private_file;
 use crate::ports::{StoreError, StoreErrorKind};
 
-/// Beyond this many it is quicker to have the whole file system written than one file after the other.
+/// Above this number, syncing the whole file system is faster than syncing file by file.
 const MANY_FILES: usize = 16;
 
-/// Files as the writing side uses them.
+/// The writer's file operations.
 pub(super) trait Disk: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading and appending, creating it where it is missing.
     fn open(&self, path: &Path) -> io::Result<File>;
 
-    /// Writes at the end of the file. After an error any part of it may be there.
+    /// Appends to the file. After an error any part of it may be there.
     fn append(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits until the file's content is on the disk.
+    /// Syncs the file's content.
     fn sync(&self, file: &File) -> io::Result<()>;
 
-    /// Waits until the content of all these files, of one directory, is on the disk. One that is gone is done.
+    /// Syncs the content of these files of one directory. Missing files are skipped.
     fn sync_all(&self, dir: &Path, files: &[PathBuf]) -> io::Result<()>;
 
-    /// Waits until the names in a directory are on the disk.
+    /// Syncs the names in a directory.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Cuts the file to this length.
+    /// Truncates the file.
     fn cut(&self, file: &File, length: u64) -> io::Result<()>;
 
-    /// Puts a whole new content in the place of the old one.
+    /// Replaces the whole content.
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// The machine's own files.
+/// The real file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SystemDisk;
 
@@ -85,7 +85,7 @@ impl Disk for SystemDisk {
     }
 }
 
-/// Has everything of a directory's file system written at once, where that can be had; tells whether it was.
+/// Syncs a directory's whole file system, where that is supported; returns whether it was done.
 #[cfg(target_os = "linux")]
 fn sync_file_system(dir: &Path) -> io::Result<bool> {
     match rustix::fs::syncfs(File::open(dir)?) {
@@ -100,7 +100,7 @@ fn sync_file_system(_dir: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The system's refusal in the port's words: no room is told apart, because it passes.
+/// Converts an IO error to a `StoreError`: a full disk has its own kind, because it is temporary.
 pub(super) fn refused(path: impl AsRef<Path>, source: io::Error) -> StoreError {
     let kind = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -111,7 +111,7 @@ pub(super) fn refused(path: impl AsRef<Path>, source: io::Error) -> StoreError {
     StoreError::new(kind, path.as_ref().to_string_lossy(), source)
 }
 
-/// Runs work on a file or folder off the runtime's threads.
+/// Runs a file operation on a blocking thread.
 pub(super) async fn on_disk<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
@@ -120,11 +120,10 @@ pub(super) async fn on_disk<T: Send + 'static>(
     done.await.map_err(|_| StoreError::closed())?
 }
 
-/// Lets a write beyond a file-size limit fail with an error instead of ending the process.
+/// Makes a write beyond a file-size limit fail with an error instead of ending the process.
 ///
-/// The system's default for `SIGXFSZ` is death. A signal that somebody listens for is not deadly, and the
-/// listening, once begun, lasts as long as the process. To be called once, inside the runtime, before the
-/// store is opened.
+/// The default action of `SIGXFSZ` ends the process. A registered handler prevents that, and stays registered as long
+/// as the process. Call it once, inside the runtime, before the store is opened.
 pub fn survive_file_size_limits() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)

@@ -1,4 +1,4 @@
-//! A line of a thread file at a glance: whose it is and when, without building what it says.
+//! Parses the head of a thread file's line: its ids, role and time, without its parts.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use serde::de::IgnoredAny;
 use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
 use crate::uimessage::{Role, RunStatus, UiMessage};
 
-/// How closely lines are looked at.
+/// How thoroughly lines are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// At a glance. Several times quicker, and right for every line we write.
+    /// The head only. Several times faster, and correct for every line we write.
     Glance,
-    /// As whoever reads the message will: for a file that surprised us.
+    /// The whole message: for a file with unexpected content.
     Whole,
 }
 
-/// What a line says of itself.
+/// The head of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Head {
     pub(super) id: MessageId,
@@ -26,7 +26,7 @@ pub(super) struct Head {
     pub(super) at: Timestamp,
 }
 
-/// The message's shape, parts left out: parts of any shape are readable.
+/// A message without its parts: parts of any shape are readable.
 #[derive(Deserialize)]
 struct Shape<'a> {
     #[serde(borrow)]
@@ -60,7 +60,7 @@ struct MetadataShape<'a> {
     _context: bool,
 }
 
-/// Looks at lines of one file. The same few ids come in every line; each is checked once.
+/// Parses lines of one file. The same few ids are in every line; each is validated once.
 #[derive(Debug)]
 pub(super) struct Looker {
     care: Care,
@@ -73,7 +73,7 @@ impl Looker {
         Self { care, thread: thread.as_str().to_owned(), author: String::new() }
     }
 
-    /// What the line says of itself; nothing where it is no message.
+    /// The head of the line; `None` where it is no message.
     pub(super) fn look(&mut self, line: &[u8]) -> Option<Head> {
         match self.care {
             Care::Glance => self.glance(line),

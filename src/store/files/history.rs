@@ -1,5 +1,5 @@
-//! Questions to a thread file, answered through its index: the tail, a page, a message, a run. The answers are
-//! those of folding the whole file; the work is not.
+//! Queries of a thread file through its index: the tail, a page, a message, a run. The results equal those of folding
+//! the whole file, without reading it.
 
 use std::ops::ControlFlow;
 
@@ -8,18 +8,18 @@ use super::index_record::{ByHash, Hashes, Kind, LineRecord, id_hash, run_hash};
 use crate::domain::MessageId;
 use crate::uimessage::{UiMessage, holds_all_unfinished, unfinished_runs};
 
-/// How much of a thread is taken up with it, in bytes.
+/// How much of a thread is loaded with it, in bytes.
 pub const TAIL_BYTES: u64 = 1024 * 1024;
 /// And in messages: many small ones take longer to read than few large ones.
 pub const TAIL_MESSAGES: usize = 1000;
-/// Work left open may stand further back, but not beyond this.
+/// Unfinished work may be further back, but not beyond this.
 const MAX_TAIL_BYTES: u64 = 64 * 1024 * 1024;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 const STOP: ControlFlow<()> = ControlFlow::Break(());
 
-/// The newest messages, oldest first, back to the beginning of whatever is unfinished; and whether there are older
-/// ones. `is_open` tells whether the thread has work left, as far as anybody wrote that down.
+/// The newest messages, oldest first, back to the beginning of unfinished work; and whether there are older ones.
+/// `is_open` tells whether the thread is recorded as having work left.
 pub(super) fn newest(
     view: &mut View,
     is_open: impl FnOnce() -> bool,
@@ -36,10 +36,7 @@ pub(super) fn newest(
         let (messages, more) = &longer;
         let whole = !more || holds_all_unfinished(messages);
         if !whole && bytes >= MAX_TAIL_BYTES {
-            tracing::error!(
-                bytes,
-                "too much stands behind the oldest unanswered message; it may be lost sight of"
-            );
+            tracing::error!(bytes, "unanswered messages exceed the load limit; the oldest may be ignored");
         }
         if whole || bytes >= MAX_TAIL_BYTES {
             return Ok(if unfinished_runs(messages).is_empty() { usual } else { longer });
@@ -47,8 +44,8 @@ pub(super) fn newest(
     }
 }
 
-/// At most `limit` of the newest messages, oldest first, that take at most `bytes` together, and at least one; and
-/// whether there are older ones.
+/// At most `limit` of the newest messages, oldest first, with at most `bytes` together, and at least one; and whether
+/// there are older ones.
 pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
     view.resolve()?;
     let mut contents: ByHash<LineRecord> = ByHash::default();
@@ -58,7 +55,7 @@ pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiM
         if record.kind == Kind::Void {
             return GO_ON;
         }
-        // Going backwards, the first line met is the last one written.
+        // In reverse order, the first line seen is the last one written.
         let content = *contents.entry(record.id).or_insert(record);
         if record.kind == Kind::First {
             size = size.saturating_add(u64::from(content.length));
@@ -74,8 +71,8 @@ pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiM
     Ok((messages, more))
 }
 
-/// Up to `limit` messages before `before`, or the newest, oldest first. Nothing stands before a message that
-/// is not there.
+/// Up to `limit` messages before `before`, or the newest, oldest first. Empty where the message `before` does not
+/// exist.
 pub(super) fn page(
     view: &mut View,
     before: Option<&MessageId>,
@@ -104,7 +101,6 @@ pub(super) fn page(
     read_all(view, first, &wanted)
 }
 
-/// Whether there is a message of this id.
 pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, Fault> {
     let hash = id_hash(id);
     let mut found = Ok(false);
@@ -122,7 +118,6 @@ pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, Fault> {
     found
 }
 
-/// The messages of the run that a message belongs to.
 pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, Fault> {
     view.resolve()?;
     let Some((at, first)) = find_first(view, id)? else { return Ok(Vec::new()) };
@@ -149,7 +144,7 @@ pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, 
     Ok(messages)
 }
 
-/// How many messages begin at this offset or behind it.
+/// How many messages begin at or after this offset.
 pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, Fault> {
     view.resolve()?;
     let mut count = 0u64;
@@ -165,7 +160,7 @@ pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, Fault>
     Ok(count)
 }
 
-/// The first line of a message of this id. Hashes may meet; the line itself decides.
+/// The first line of this message. Hashes may collide; the line itself decides.
 fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, Fault> {
     let hash = id_hash(id);
     let mut found = Ok(None);
@@ -183,7 +178,7 @@ fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, 
     found
 }
 
-/// The messages of these hashes, in this order, as their last lines from `from` on tell them.
+/// The messages of these hashes, in this order, from their last lines at or after `from`.
 fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, Fault> {
     let mut contents: ByHash<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
     view.visit(from, view.count(), |_, record| {

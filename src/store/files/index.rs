@@ -1,9 +1,8 @@
-//! A thread file seen through its index: where each line stands and which message it belongs to, without
-//! reading the file.
+//! A thread file with its index: the offset of each line and the message it belongs to, without reading the file.
 //!
-//! The index is a cache. It may be missing, lag behind, or be damaged: what it does not cover is read from the
-//! thread file, and what does not fit makes it start anew. Two different ids of one hash (one pair in 2^64) would
-//! be taken for one message in lists; `contains` looks at the line itself.
+//! The index is a cache. It may be missing, outdated, or damaged: lines it does not cover are read from the thread
+//! file, and an index that does not match is rebuilt. Two different ids of one hash (one pair in 2^64) would be treated
+//! as one message in lists; `contains` reads the line itself.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +19,7 @@ use crate::domain::ThreadId;
 use crate::ports::StoreError;
 use crate::uimessage::{Role, UiMessage};
 
-/// An index this far behind is brought up to date on the disk; less is simply read again.
+/// An index this far behind is updated on the disk; a smaller gap is read again.
 pub(super) const LAG_BYTES: u64 = 64 * 1024;
 /// Records read at once: about 64 KiB.
 const CHUNK: u64 = 2730;
@@ -29,20 +28,20 @@ const MAGIC: [u8; 8] = *b"shipidx1";
 /// What may be done to the index on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Bring it up to date.
+    /// Update it.
     UpToDate,
-    /// Use it as it is, write nothing.
+    /// Use it, write nothing.
     AsItIs,
-    /// Do not even look at it.
+    /// Do not use it.
     Ignored,
 }
 
-/// Why a look through the index failed.
+/// Why a query through the index failed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The index does not fit the file.
+    /// The index does not match the file.
     Damaged,
-    /// The file is out of reach.
+    /// The file cannot be read.
     Store(StoreError),
 }
 
@@ -52,16 +51,16 @@ pub(super) struct View {
     path: PathBuf,
     data: File,
     thread: ThreadId,
-    /// The index on the disk, and how many of its records hold.
+    /// The index on the disk, and how many of its records are valid.
     kept: Option<(File, u64)>,
-    /// Records of the lines behind those.
+    /// Records of the lines after those.
     fresh: Vec<LineRecord>,
-    /// Whether the fresh ones know what they are to their messages.
+    /// Whether the kinds of the fresh records are known.
     resolved: bool,
 }
 
 impl View {
-    /// Looks at a thread's file; nothing where there is none.
+    /// Opens a thread's file; `None` where there is none.
     pub(super) fn open(
         layout: &Layout,
         thread: &ThreadId,
@@ -70,7 +69,7 @@ impl View {
     ) -> Result<Option<Self>, Fault> {
         let path = layout.thread(thread);
         let at = layout.index(thread);
-        // The index first: should lines be taken back in between, this index is gone with them.
+        // The index first: should lines be removed in between, this index is removed with them.
         let index = match keep {
             Keep::Ignored => None,
             Keep::AsItIs => File::open(&at).ok(),
@@ -87,13 +86,13 @@ impl View {
         if keep == Keep::UpToDate && view.lag() >= LAG_BYTES {
             view.resolve()?;
             if let Err(error) = view.keep(&at) {
-                tracing::warn!(index = %at.display(), %error, "the index could not be brought up to date");
+                tracing::warn!(index = %at.display(), %error, "index update failed");
             }
         }
         Ok(Some(view))
     }
 
-    /// Takes what holds of the index and reads the lines behind it.
+    /// Loads the valid part of the index and reads the lines after it.
     fn catch_up(&mut self, index: Option<File>, care: Care) -> io::Result<()> {
         let mut from = 0;
         if let Some(index) = index
@@ -114,7 +113,7 @@ impl View {
         Ok(())
     }
 
-    /// How many records hold and where the last of their lines ends, if they are of this very file.
+    /// How many records are valid and where the last of their lines ends, if they belong to this file.
     fn check(&self, index: &File) -> io::Result<Option<(u64, u64)>> {
         let size = index.metadata()?.len();
         let Some(count) = (size / to_u64(RECORD_BYTES)).checked_sub(1) else { return Ok(None) };
@@ -152,8 +151,8 @@ impl View {
         if let (Some(first), Some(last)) = ends { last.end().saturating_sub(first.offset) } else { 0 }
     }
 
-    /// Writes the fresh records behind the kept ones. An index that did not hold is replaced rather than
-    /// overwritten, because somebody may be reading it.
+    /// Appends the fresh records to the valid ones. An invalid index is replaced rather than overwritten, because
+    /// another reader may have it open.
     fn keep(&self, at: &Path) -> io::Result<()> {
         let bytes: Vec<u8> = self.fresh.iter().flat_map(|record| record.to_bytes()).collect();
         if let Some((index, count)) = &self.kept {
@@ -168,7 +167,7 @@ impl View {
         index.write_all_at(&self.header()?, 0)
     }
 
-    /// Finds out which fresh lines are the first of their message.
+    /// Determines which fresh lines are the first of their message.
     pub(super) fn resolve(&mut self) -> Result<(), Fault> {
         if self.resolved {
             return Ok(());
@@ -201,12 +200,12 @@ impl View {
         self.kept.as_ref().map_or(0, |(_, count)| *count)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn count(&self) -> u64 {
         self.kept_count().saturating_add(to_u64(self.fresh.len()))
     }
 
-    /// Where the last of them ends.
+    /// The end offset of the last line.
     pub(super) fn covered(&self) -> Result<u64, Fault> {
         let mut end = 0;
         self.visit_back(self.count(), |_, record| {
@@ -279,7 +278,7 @@ impl View {
         self.fresh.get(place(from)..place(to).min(self.fresh.len())).unwrap_or_default()
     }
 
-    /// The kept records of the lines `from..to`, as they stand on the disk.
+    /// The stored records of the lines `from..to`, as bytes.
     fn read_kept(&self, buffer: &mut Vec<u8>, from: u64, to: u64) -> Result<(), Fault> {
         let Some((index, _)) = &self.kept else { return Err(Fault::Damaged) };
         let count = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
@@ -305,7 +304,7 @@ impl View {
         Ok(line)
     }
 
-    /// A line that is not where it should be is the index's fault, not the system's.
+    /// A line that is not at its offset means a damaged index, not an IO error.
     fn fault(&self, source: io::Error) -> Fault {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => Fault::Damaged,
@@ -314,12 +313,12 @@ impl View {
     }
 }
 
-/// Where a record stands: the header takes the place of one.
+/// The offset of a record: the header takes the space of one.
 fn place(record: u64) -> u64 {
     record.saturating_add(1).saturating_mul(to_u64(RECORD_BYTES))
 }
 
-/// The record of a line; whether it is the first of its message it cannot know.
+/// The record of a line; whether it is the first of its message is set later.
 fn describe(looker: &mut Looker, offset: u64, line: &[u8]) -> LineRecord {
     let length = u32::try_from(length(line)).unwrap_or(u32::MAX);
     match looker.look(line) {

@@ -1,4 +1,4 @@
-//! One record of a thread's index: a line of the thread file in 24 bytes, checked by itself.
+//! One record of a thread's index: a line of the thread file in 24 bytes, with a checksum.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -7,46 +7,45 @@ use super::lines::fnv;
 use crate::domain::{CorrelationId, MessageId};
 use crate::uimessage::Role;
 
-/// How many bytes a record takes.
+/// The size of a record.
 pub(super) const RECORD_BYTES: usize = 24;
 
-/// Offsets take 40 bits: a thread file may have a tebibyte.
+/// Offsets have 40 bits: a thread file may have one tebibyte.
 const OFFSET_BITS: u32 = 40;
 
 /// What a line is to its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Its first line: decides where it stands.
+    /// Its first line: determines its position.
     First,
-    /// A later one: the last decides what it says.
+    /// A later one: the last determines its content.
     Later,
-    /// Says nothing: unreadable, or of another speaker than the first.
+    /// Ignored: unreadable, or with another role than the first line.
     Void,
 }
 
 /// A line of the thread file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineRecord {
-    /// The message's id, hashed.
+    /// The hash of the message's id.
     pub(super) id: u64,
-    /// Where the line begins.
+    /// The offset of the line.
     pub(super) offset: u64,
-    /// How long it is, its end included.
+    /// Its length, with the line end.
     pub(super) length: u32,
-    /// The run's id, hashed: enough to leave most others out.
+    /// The hash of the run's id: enough to exclude most others.
     pub(super) run: u16,
     pub(super) role: Role,
-    /// What it is to its message.
     pub(super) kind: Kind,
 }
 
 impl LineRecord {
-    /// Where the next line begins.
+    /// The offset of the next line.
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(u64::from(self.length))
     }
 
-    /// As it stands in the index.
+    /// The stored form.
     pub(super) fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let kind: u64 = match self.kind {
             Kind::First => 0,
@@ -70,7 +69,7 @@ impl LineRecord {
         bytes
     }
 
-    /// Reads a record; nothing where it is damaged.
+    /// Parses a record; `None` where it is damaged.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (id, rest) = bytes.split_first_chunk::<8>()?;
         let (place, rest) = rest.split_first_chunk::<8>()?;
@@ -98,12 +97,12 @@ impl LineRecord {
     }
 }
 
-/// Something for each of some ids, by their hashes.
+/// A map by id hash.
 pub(super) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
-/// Some ids, by their hashes.
+/// A set of id hashes.
 pub(super) type Hashes = HashSet<u64, BuildHasherDefault<AsItIs>>;
 
-/// Hashes what is a hash already: asked for every line of a long thread.
+/// A hasher for keys that are hashes already: used for every line of a long thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AsItIs(u64);
 
@@ -121,7 +120,7 @@ impl Hasher for AsItIs {
     }
 }
 
-/// Cheap, as it is done for every record that is looked at, and never zero for zeroes.
+/// Cheap, because it is computed for every record, and never zero for zeroes.
 fn checksum(id: u64, place: u64, length: u32) -> u32 {
     let mixed = (id ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd) ^ place.rotate_left(29);
     let mixed = mixed.wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ u64::from(length);

@@ -1,4 +1,4 @@
-//! Reads the instructions file again when it has changed on the disk.
+//! Reloads the instructions file when it has changed on the disk.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ports::{BoxFuture, CurrentInstructions, Instructions};
 
-/// Reads and checks the whole file; the error is in words for the log.
+/// Reads and checks the whole file; the error is a text for the log.
 pub type ReadInstructions = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 
 /// The instructions in a file.
@@ -22,7 +22,7 @@ struct Inner {
     last: Mutex<Last>,
 }
 
-/// What was read last, and of which version of the file.
+/// The last text, and the version of the file it was read from.
 struct Last {
     text: Arc<str>,
     version: Option<Version>,

@@ -1,5 +1,5 @@
-//! The journal: every commit is one line here before it is anywhere else. One file is written to; older ones
-//! stand until what they tell is safe in the data files.
+//! The journal: every commit is written here first, as one line. One file is written; older ones stay until their
+//! content is synced in the data files.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,24 +15,24 @@ use super::stats::Stats;
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
-/// Below this a new journal frees nothing worth the trouble.
+/// Below this size a new journal frees too little space.
 const SMALL_BYTES: u64 = 64 * 1024;
 
-/// The journal that is written to.
+/// The journal that is written.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
     path: PathBuf,
     seq: u64,
     length: u64,
-    /// Where the checkpoint ends and commits begin.
+    /// The end of the checkpoint and start of the commits.
     base: u64,
-    /// Directories whose entries must be on the disk before the journal's own name is sure.
+    /// Directories whose entries must be synced before the journal's own name is durable.
     unsynced: Vec<PathBuf>,
 }
 
 impl Journal {
-    /// Begins a new one. What an earlier attempt left under its name is cut off.
+    /// Begins a new one. The remains of an earlier attempt under its name are cut off.
     pub(super) fn create(
         disk: &dyn Disk,
         layout: &Layout,
@@ -55,14 +55,14 @@ impl Journal {
             }
             Err(source) => {
                 if let Err(error) = disk.remove(&path) {
-                    tracing::debug!(path = %path.display(), %error, "an unbegun journal stays");
+                    tracing::debug!(path = %path.display(), %error, "unused journal not removed");
                 }
                 Err(refused(path, source))
             }
         }
     }
 
-    /// Goes on with one whose first `kept` bytes are good.
+    /// Continues one whose first `kept` bytes are valid.
     pub(super) fn resume(
         disk: &dyn Disk,
         layout: &Layout,
@@ -82,8 +82,7 @@ impl Journal {
         Ok(Self { file, path, seq, length: contents.kept, base: contents.base, unsynced })
     }
 
-    /// Has the names above it made sure as well: for the first journal of a process, which may just have
-    /// made those directories.
+    /// Also syncs the directories above it: for the first journal of a process, which may just have created them.
     pub(super) fn sync_names_up_to_project(&mut self, layout: &Layout) {
         self.unsynced.extend([layout.state(), layout.root().to_owned()]);
         self.unsynced.extend(layout.root().parent().filter(|dir| dir.is_dir()).map(Path::to_owned));
@@ -97,41 +96,39 @@ impl Journal {
         &self.path
     }
 
-    /// How long it is.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Whether it tells of anything.
     pub(super) fn has_commits(&self) -> bool {
         self.length > self.base
     }
 
-    /// Whether it is time for a new one. A long checkpoint counts, lest it be written again and again.
+    /// Whether it is time for a new one. A long checkpoint raises the limit, so that it is not rewritten too often.
     pub(super) fn is_full(&self, bound: u64) -> bool {
         self.length.saturating_sub(self.base) >= bound.saturating_add(self.base)
     }
 
-    /// Whether giving it up would make room.
+    /// Whether removing it would free space.
     pub(super) fn holds_room(&self) -> bool {
         self.length.saturating_sub(self.base) >= SMALL_BYTES
     }
 
-    /// Writes lines at its end. After an error the caller cuts it back.
+    /// Appends lines. After an error the caller truncates it.
     pub(super) fn append(&mut self, disk: &dyn Disk, lines: &[u8]) -> Result<(), StoreError> {
         disk.append(&self.file, lines).map_err(|source| refused(&self.path, source))?;
         self.length = self.length.saturating_add(length(lines));
         Ok(())
     }
 
-    /// Cuts it back to an earlier length.
+    /// Truncates it to an earlier length.
     pub(super) fn cut(&mut self, disk: &dyn Disk, length: u64) -> Result<(), StoreError> {
         disk.cut(&self.file, length).map_err(|source| refused(&self.path, source))?;
         self.length = length;
         Ok(())
     }
 
-    /// Waits until its name is on the disk.
+    /// Syncs its name to the disk.
     pub(super) fn sync_name(&mut self, disk: &dyn Disk) -> Result<(), StoreError> {
         while let Some(dir) = self.unsynced.last() {
             disk.sync_dir(dir).map_err(|source| refused(dir, source))?;
@@ -140,7 +137,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits until all of it is on the disk.
+    /// Syncs all of it to the disk.
     pub(super) fn sync(&mut self, disk: &dyn Disk, stats: &Stats) -> Result<(), StoreError> {
         self.sync_name(disk)?;
         let begun = Instant::now();
@@ -150,21 +147,21 @@ impl Journal {
     }
 }
 
-/// What a journal file says.
+/// The content of a journal file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// Its good lines, up to the first that is not.
+    /// Its valid lines, up to the first invalid one.
     pub(super) records: Vec<Record<'static>>,
-    /// How many bytes they take.
+    /// Bytes of the valid lines.
     pub(super) kept: u64,
-    /// How many bytes follow.
+    /// Bytes after them.
     pub(super) torn: u64,
-    /// How many bytes the checkpoint takes; none where there is none.
+    /// Bytes of the checkpoint; 0 where there is none.
     pub(super) base: u64,
 }
 
 impl Contents {
-    /// Reads a journal without touching it.
+    /// Reads a journal without changing it.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         Ok(Self::parse(&std::fs::read(path)?))
     }
@@ -184,7 +181,7 @@ impl Contents {
     }
 }
 
-/// The journals that stand, oldest first.
+/// The existing journals, oldest first.
 pub(super) fn live_journals(layout: &Layout) -> io::Result<Vec<u64>> {
     let mut seqs = Vec::new();
     for entry in std::fs::read_dir(layout.journals())? {
@@ -197,8 +194,8 @@ pub(super) fn live_journals(layout: &Layout) -> io::Result<Vec<u64>> {
     Ok(seqs)
 }
 
-/// Threads with work left, by what the journals say, the oldest first. A journal that holds a checkpoint and
-/// nothing else may have been begun in vain, and is not believed before the one it was to follow.
+/// Threads with work left according to the journals, oldest journal first. A journal with only a checkpoint may be the
+/// remains of a failed attempt, and does not override its predecessor.
 pub(super) fn open_threads<'a>(journals: impl IntoIterator<Item = &'a Contents>) -> BTreeSet<ThreadId> {
     let mut threads = BTreeSet::new();
     for (age, contents) in journals.into_iter().enumerate() {

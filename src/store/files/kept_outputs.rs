@@ -1,21 +1,20 @@
-//! How many full outputs are kept, how large, how long: a daemon that runs for months must not fill the disk with what
-//! commands said.
+//! Limits of stored tool outputs: their number, size and age, so that a long-running daemon does not fill the disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The beginning and the end of the name of such a file.
+/// The file name's prefix and suffix.
 pub(super) const PREFIX: &str = "tool-";
 pub(super) const SUFFIX: &str = ".log";
 
-/// As long as the daemon's own log is kept.
+/// The same as the daemon's own log.
 const KEPT_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 const KEPT_FILES: usize = 200;
-/// Room for a few of the largest, and for hundreds of ordinary ones.
+/// Space for a few of the largest, and for hundreds of ordinary ones.
 const KEPT_BYTES: u64 = 256 * 1024 * 1024;
 
-/// One file with the output of a call.
+/// One stored output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
     path: PathBuf,
@@ -23,11 +22,11 @@ struct Kept {
     bytes: u64,
 }
 
-/// Removes from a folder what is too old or too much, the oldest first. Never fails: the next time tries again.
+/// Removes old and surplus files from a folder, oldest first. Errors are logged: the next call tries again.
 pub(super) fn prune(folder: &Path) {
     for path in surplus(kept(folder)) {
         if let Err(error) = fs::remove_file(&path) {
-            tracing::warn!(%error, file = %path.display(), "an old output cannot be removed");
+            tracing::warn!(%error, file = %path.display(), "old tool output not removed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which file stands where under `.ship/`. Knows names and modes, no contents.
+//! The paths and modes of files under `.ship/`.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,14 +9,14 @@ use super::disk::refused;
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
-/// Directories of ours are for their owner only.
+/// Directories are for their owner only.
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 /// The two files a thread's commits are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stream {
-    /// The messages: the truth.
+    /// The messages: the source of truth.
     Thread,
     Outbox,
 }
@@ -24,7 +24,6 @@ pub(super) enum Stream {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileKey {
     pub(super) thread: ThreadId,
-    /// Which of its two.
     pub(super) stream: Stream,
 }
 
@@ -35,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of this `.ship` directory. Touches nothing.
+    /// The layout of this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: impl Into<PathBuf>) -> Self {
         Self { root: ship_dir.into() }
     }
@@ -76,12 +75,12 @@ impl Layout {
         self.root.join("tasks")
     }
 
-    /// What can be rebuilt or replayed.
+    /// Data that can be rebuilt or replayed.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// The lock of the one daemon.
+    /// The lock of the project's daemon.
     pub fn lock(&self) -> PathBuf {
         self.run().join("lock")
     }
@@ -90,7 +89,7 @@ impl Layout {
         self.threads().join(format!("{}.jsonl", thread.file_name()))
     }
 
-    /// The lines that were typed in the terminal chat.
+    /// The input history of the terminal chat.
     pub fn chat_history(&self) -> PathBuf {
         self.run().join("chat_history")
     }
@@ -111,6 +110,11 @@ impl Layout {
         self.state().join("catalog.jsonl")
     }
 
+    /// Exists while the unfinished threads are not known: a scan for them has not ended.
+    pub(super) fn scan_marker(&self) -> PathBuf {
+        self.state().join("scan-needed")
+    }
+
     pub(super) fn journals(&self) -> PathBuf {
         self.state().join("journal")
     }
@@ -126,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Makes the directories the store itself writes to.
+    /// Creates the directories the store writes to.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         for dir in [self.threads(), self.outboxes(), self.indexes(), self.journals(), self.run()] {
             private_dir(&dir).map_err(|source| refused(&dir, source))?;
@@ -136,7 +140,7 @@ impl Layout {
     }
 }
 
-/// Has git ignore the whole directory. A file that is there already is the operator's.
+/// Makes git ignore the whole directory. An existing file is left unchanged.
 fn keep_out_of_git(ignore: &Path) -> io::Result<()> {
     match private_file().write(true).create_new(true).open(ignore) {
         Ok(mut file) => file.write_all(b"*\n"),
@@ -145,7 +149,7 @@ fn keep_out_of_git(ignore: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory, and those above it, that only their owner may enter. One that exists is left as it is.
+/// Creates a directory and its parents with access for the owner only. An existing one is left unchanged.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
 }

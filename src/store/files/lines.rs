@@ -1,4 +1,4 @@
-//! Lines of a file. Only the byte 0x0A ends a line, and only an ended line is one.
+//! Lines of a file. Only the byte 0x0A ends a line; text without it is no line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 const CHUNK: usize = 64 * 1024;
 
-/// Reads ended lines from an offset on, holding one at a time.
+/// Reads complete lines from an offset on, one at a time.
 #[derive(Debug)]
 pub(super) struct LineReader {
     file: BufReader<File>,
@@ -15,14 +15,13 @@ pub(super) struct LineReader {
 }
 
 impl LineReader {
-    /// Begins at `offset`, which must be the beginning of a line.
+    /// Begins at `offset`, which must be the start of a line.
     pub(super) fn from(mut file: File, offset: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
         Ok(Self { file: BufReader::with_capacity(CHUNK, file), offset, line: Vec::new() })
     }
 
-    /// The next line with its offset, its end included; nothing at the end of the file or where the last
-    /// line has no end.
+    /// The next line with its offset and its line end; `None` at the end of the file or at an incomplete last line.
     pub(super) fn next_line(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.line.clear();
         self.file.read_until(b'\n', &mut self.line)?;
@@ -35,7 +34,7 @@ impl LineReader {
     }
 }
 
-/// Where the last ended line of the first `length` bytes ends.
+/// The end of the last complete line of the first `length` bytes.
 pub(super) fn last_end(file: &File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut buffer = [0; 4096];
@@ -43,7 +42,7 @@ pub(super) fn last_end(file: &File, length: u64) -> io::Result<u64> {
         let start = end.saturating_sub(4096);
         let take = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         let chunk = buffer.get_mut(..take).unwrap_or_default();
-        // The common case costs one byte: a file that ends as it should.
+        // The common case costs one byte: a file with a complete last line.
         if end == length {
             let mut last = [0];
             file.read_exact_at(&mut last, end.saturating_sub(1))?;
@@ -60,12 +59,11 @@ pub(super) fn last_end(file: &File, length: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Splits bytes at 0x0A; what follows the last one is left out.
+/// Splits bytes at 0x0A; an incomplete last line is left out.
 pub(super) fn ended_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"))
 }
 
-/// The length of some bytes, as offsets are counted.
 pub(super) fn length(bytes: &[u8]) -> u64 {
     to_u64(bytes.len())
 }
@@ -74,7 +72,7 @@ pub(super) fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// FNV-1a, 64 bits: stable over versions and machines, which the standard library's hasher does not promise.
+/// FNV-1a, 64 bits: stable over versions and machines, which the standard library's hasher does not guarantee.
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! One daemon per project: a lock that the kernel takes back when its process dies.
+//! One daemon per project: a lock that the kernel releases when its process ends.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -13,22 +13,21 @@ use crate::ports::StoreError;
 const PROBE_RETRIES: u32 = 4;
 const PROBE_PAUSE: Duration = Duration::from_millis(5);
 
-/// Who has the lock.
+/// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The process, where it has written its number already.
+    /// The process id, once it is written.
     pub pid: Option<u32>,
-    /// When it took the lock.
     pub since: Option<Timestamp>,
 }
 
-/// Why a project's state could not be taken.
+/// Why a project's state could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another daemon has it.
+    /// Another daemon has the lock.
     #[error("another daemon{} already serves this project: stop it first, or use the running one", named(.holder))]
     Held { path: PathBuf, holder: Holder },
-    /// The files are out of reach.
+    /// The files cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -37,14 +36,14 @@ fn named(holder: &Holder) -> String {
     holder.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
 
-/// The right to write under one `.ship` directory. Given back on drop, or by the kernel.
+/// The right to write under one `.ship` directory. Released on drop, or by the kernel.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or returns its holder.
     pub fn acquire(layout: &Layout) -> Result<Self, OpenError> {
         let path = layout.lock();
         let io = |source| refused(&path, source);
@@ -63,21 +62,21 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
-    /// Who has the lock now; nobody when no daemon runs. Writes nothing.
+    /// The current holder; `None` when no daemon runs. Writes nothing.
     pub fn holder(layout: &Layout) -> Option<Holder> {
         Self::look(layout).ok().flatten()
     }
 
-    /// As [`Self::holder`], and says where it cannot be told.
+    /// As [`Self::holder`], with an error where it cannot be determined.
     ///
     /// # Errors
-    /// When the lock file is there and cannot be opened or asked.
+    /// When the lock file exists and cannot be opened or queried.
     pub fn look(layout: &Layout) -> io::Result<Option<Holder>> {
         let mut file = match File::open(layout.lock()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // Shared, and given back at once: a daemon that starts in this very moment is the only one to notice.
+        // A shared lock, released at once: only a daemon that starts at this moment can notice it.
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
@@ -86,7 +85,7 @@ impl Lock {
     }
 }
 
-/// Whoever asks for the holder has a shared lock for an instant: that must not look like a second daemon.
+/// Retries, because a query of the holder takes a shared lock briefly and must not look like a second daemon.
 fn patient_lock(file: &File) -> Result<(), TryLockError> {
     for _ in 0..PROBE_RETRIES {
         match file.try_lock() {

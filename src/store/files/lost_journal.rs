@@ -1,4 +1,5 @@
-//! A start that finds threads but no journal: what is unfinished is told by the thread files alone.
+//! Start with threads but without a journal: unfinished work is determined from the thread files alone. A few files are
+//! read during the start, the others in the background.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -6,34 +7,61 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::catalog::thread_files;
+use super::catalog::visit_thread_files;
 use super::layout::Layout;
 use super::lines::ended_lines;
 use crate::domain::ThreadId;
 use crate::uimessage::{UiMessage, fold, holds_all_unfinished, unfinished_runs};
 
-/// How much of the end of a file is looked at first.
+/// How much of the end of a file is read first.
 const FIRST_LOOK: u64 = 64 * 1024;
+/// How many files are read during the start.
+const AT_ONCE: usize = 256;
 
-/// The threads whose files end in something unfinished. To name one too many does no harm: whoever takes it up
-/// finds nothing to do.
-pub(super) fn unfinished_by_files(layout: &Layout) -> io::Result<BTreeSet<ThreadId>> {
-    let mut open = BTreeSet::new();
-    let threads = thread_files(layout)?;
-    if threads.is_empty() {
-        return Ok(open);
-    }
-    for (thread, length) in threads {
-        match is_unfinished(&layout.thread(&thread), length) {
-            Ok(false) => {}
-            Ok(true) => {
-                open.insert(thread);
-            }
-            Err(error) => tracing::warn!(%thread, %error, "a thread cannot be looked at"),
+/// The result of reading a few files.
+#[derive(Debug)]
+pub(super) struct FirstLook {
+    pub(super) open: BTreeSet<ThreadId>,
+    /// Whether there are further files.
+    pub(super) more: bool,
+}
+
+/// Reads as many files as a start has time for.
+pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
+    let (mut open, mut count) = (BTreeSet::new(), 0_usize);
+    visit_thread_files(layout, |thread, metadata| {
+        count = count.saturating_add(1);
+        if count <= AT_ONCE {
+            look(layout, thread, metadata.len(), &mut open);
         }
+        count <= AT_ONCE
+    })?;
+    if count > 0 {
+        tracing::warn!(unfinished = open.len(), "journal missing, thread files scanned");
     }
-    tracing::warn!(unfinished = open.len(), "no journal was found; the thread files were asked instead");
-    Ok(open)
+    Ok(FirstLook { open, more: count > AT_ONCE })
+}
+
+/// Reads every file while `goes_on` returns true. `None` where it was stopped.
+pub(super) fn scan(layout: &Layout, goes_on: impl Fn() -> bool) -> io::Result<Option<BTreeSet<ThreadId>>> {
+    let (mut open, mut whole) = (BTreeSet::new(), true);
+    visit_thread_files(layout, |thread, metadata| {
+        look(layout, thread, metadata.len(), &mut open);
+        whole = goes_on();
+        whole
+    })?;
+    Ok(whole.then_some(open))
+}
+
+/// Adds a thread whose file ends in something unfinished. A false positive is harmless: its actor finds nothing to do.
+fn look(layout: &Layout, thread: ThreadId, length: u64, open: &mut BTreeSet<ThreadId>) {
+    match is_unfinished(&layout.thread(&thread), length) {
+        Ok(false) => {}
+        Ok(true) => {
+            open.insert(thread);
+        }
+        Err(error) => tracing::warn!(%thread, %error, "thread file not readable"),
+    }
 }
 
 fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
@@ -51,11 +79,11 @@ fn is_unfinished(path: &Path, length: u64) -> io::Result<bool> {
     }
 }
 
-/// The messages whose lines stand whole between two offsets.
+/// The messages whose lines are complete between two offsets.
 fn messages_from(file: &File, from: u64, to: u64) -> io::Result<Vec<UiMessage>> {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
     file.read_exact_at(&mut bytes, from)?;
-    // What the first line may lack makes it no message at all.
+    // A partial first line does not parse as a message.
     let messages = ended_lines(&bytes).filter_map(|line| serde_json::from_slice::<UiMessage>(line).ok());
     Ok(fold(messages.collect::<Vec<_>>()))
 }

@@ -1,5 +1,5 @@
-//! What is remembered, and the tasks: `.ship/memory/project.md`, `.ship/memory/users/<author>.md`, `.ship/tasks/*.md`.
-//! People may write these files themselves; each is read anew whenever it is needed.
+//! Memory and tasks: `.ship/memory/project.md`, `.ship/memory/users/<author>.md`, `.ship/tasks/*.md`. People may edit
+//! these files; each is read again whenever it is needed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,25 +13,25 @@ use super::memory_notes::add_notes;
 use crate::domain::{MemoryScope, Remembered, ScopeKey, TaskNote};
 use crate::ports::{BoxFuture, Memory, Note, NotesAdded, StoreError};
 
-/// How much is read of a file: all of it goes to the model, each time.
+/// Most bytes read of a file: all of it goes into each prompt.
 const MOST_BYTES: u64 = 16 * 1024;
 /// Held by the process that writes memory.
 const LOCK: &str = ".lock";
-/// How many tasks are told.
+/// Most tasks in a list.
 const MOST_TASKS: usize = 100;
-/// Where a title must be.
+/// How much of a file is searched for a title.
 const TITLE_BYTES: u64 = 4 * 1024;
 
 /// The memory of one project.
 #[derive(Clone, Debug)]
 pub struct FileMemory {
     layout: Layout,
-    /// Whoever has it may write.
+    /// Held while writing.
     turn: Arc<Mutex<()>>,
 }
 
 impl FileMemory {
-    /// The memory under this `.ship` directory. Touches nothing.
+    /// The memory under this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: impl Into<PathBuf>) -> Self {
         Self { layout: Layout::new(ship_dir), turn: Arc::default() }
     }
@@ -108,7 +108,7 @@ fn heading(text: &str) -> Option<String> {
         .find(|line| !line.is_empty())
 }
 
-/// The beginning of a file, and whether there is more of it; nothing where there is no file.
+/// The beginning of a file, and whether there is more; `None` where there is no file.
 fn begin(path: &Path, most: u64) -> io::Result<Option<(String, bool)>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -118,7 +118,7 @@ fn begin(path: &Path, most: u64) -> io::Result<Option<(String, bool)>> {
     file.take(most + 1).read_to_end(&mut bytes)?;
     let cut = bytes.len() as u64 > most;
     if cut {
-        // Half a line would say something else than the whole.
+        // A partial line could have another meaning than the whole.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(bytes.len() - 1, |at| at + 1);
         bytes.truncate(end);
     }

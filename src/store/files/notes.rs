@@ -1,5 +1,6 @@
-//! An adapter's notes: `.ship/state/<platform>/<name>.json`, one file each. A small one is written over the old one, a
-//! larger one replaces it; none is synced by itself, for an adapter can do without.
+//! The key-value store of adapters: `.ship/state/<platform>/<name>.json`, one file per value. A small value is
+//! overwritten in place, a larger one replaces the file; `put` does not sync, because adapters can do without the
+//! value.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -16,27 +17,26 @@ use super::layout::private_file;
 use crate::domain::Platform;
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
-/// Nobody but the daemon has to read them.
+/// Only the daemon reads them.
 const MODE: u32 = 0o600;
-/// What is no longer than this is written by one call within one page, which nothing that happens to the process can
-/// cut in two.
+/// A value up to this size is written by one call within one page, which the end of the process cannot interrupt.
 const PAGE: u64 = 4096;
 
-/// The notes of one platform's adapter.
+/// The values of one platform's adapter.
 #[derive(Clone, Debug)]
 pub struct FileNotes {
     folder: PathBuf,
-    /// Whoever has it may look at a note or write over it.
+    /// Held while a value is read or overwritten.
     turn: Arc<Mutex<()>>,
 }
 
 impl FileNotes {
-    /// The notes of `platform` under this `.ship` directory. Touches nothing.
+    /// The values of `platform` under this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path, platform: &Platform) -> Self {
         Self { folder: ship_dir.join("state").join(platform.as_str()), turn: Arc::default() }
     }
 
-    /// The notes of all adapters: each has the shelf of its platform. Touches nothing.
+    /// The values of all adapters: each has the nested store of its platform. Opens nothing.
     pub fn of_all(ship_dir: &Path) -> Self {
         Self { folder: ship_dir.join("state"), turn: Arc::default() }
     }
@@ -45,7 +45,7 @@ impl FileNotes {
         self.folder.join(format!("{}.json", utf8_percent_encode(name, NON_ALPHANUMERIC)))
     }
 
-    /// Runs work on a file off the runtime's threads, and alone.
+    /// Runs a file operation on a blocking thread, one at a time.
     async fn alone<T: Send + 'static>(
         &self,
         path: PathBuf,
@@ -64,7 +64,7 @@ impl KeyValueStore for FileNotes {
     fn get(&self, name: &str) -> BoxFuture<'_, Result<Option<Value>, StoreError>> {
         let path = self.path(name);
         Box::pin(self.alone(path, |path| match std::fs::read(path) {
-            // A note that cannot be read is as good as none.
+            // An unreadable value counts as missing.
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -103,16 +103,16 @@ impl KeyValueStore for FileNotes {
                 let path = entry?.path();
                 let Some(name) = name_of(&path) else { continue };
                 let bytes = match std::fs::read(&path) {
-                    // It was taken away since.
+                    // It was removed meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    // Whoever asks for all would take what is missing for done.
+                    // The caller would take a missing value for a finished one, so an error is returned.
                     bytes => bytes?,
                 };
                 match serde_json::from_slice(&bytes) {
                     Ok(note) => notes.push((name, note)),
-                    // It would be no better the next time, and must not keep back the others.
+                    // A retry would not help, and the other values must not be withheld.
                     Err(error) => {
-                        tracing::error!(path = %path.display(), %error, "a note makes no sense and is passed over");
+                        tracing::error!(path = %path.display(), %error, "unreadable note skipped");
                     }
                 }
             }
@@ -126,7 +126,7 @@ impl KeyValueStore for FileNotes {
     }
 }
 
-/// Makes a folder whose own name is on the disk too.
+/// Creates a folder and syncs its name.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -135,14 +135,14 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     folder.ancestors().skip(1).take(2).try_for_each(sync_dir)
 }
 
-/// The name of the note in this file; nothing for what is no note.
+/// The name of the value in this file; `None` for other files.
 fn name_of(path: &Path) -> Option<String> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".json")?;
     percent_decode_str(stem).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
-/// Replaces a note. A small one is written over the old one: somebody waits for it with a message in hand, and a new
-/// file is a hundred times the work.
+/// Replaces a value. A small one is overwritten in place: an inbound message waits for it, and a new file costs a
+/// hundred times as much.
 fn write(path: &Path, mut note: Vec<u8>) -> io::Result<()> {
     let file = open(path)?;
     let old = file.metadata()?.len();
@@ -153,12 +153,12 @@ fn write(path: &Path, mut note: Vec<u8>) -> io::Result<()> {
         new.write_all(&note)?;
         return new.persist(path).map(drop).map_err(|error| error.error);
     }
-    // What was longer is covered with blanks, which mean nothing.
+    // The rest of a longer old value is filled with blanks, which JSON ignores.
     note.resize(usize::try_from(length).unwrap_or(note.len()), b' ');
     file.write_all_at(&note, 0)
 }
 
-/// Opens a note for writing, with its folder if need be. What it says stays.
+/// Opens a value for writing, creating its folder if needed. The content stays.
 fn open(path: &Path) -> io::Result<File> {
     let open = || private_file().write(true).create(true).truncate(false).open(path);
     match open() {

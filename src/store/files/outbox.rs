@@ -1,4 +1,4 @@
-//! A thread's outbox: which deliveries are still to be made, told from its lines.
+//! A thread's outbox: computes the outstanding deliveries from its lines.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -11,16 +11,16 @@ use super::lines::ended_lines;
 use crate::domain::DeliveryId;
 use crate::ports::{OutboxEntry, OutboxLine, StoreError};
 
-/// So many of those that were given up are kept, with what they said: a chat that takes nothing must not make a file that
-/// grows for ever.
+/// Most permanently failed deliveries that are kept: a chat that refuses everything must not grow the file without
+/// limit.
 const KEPT_DEAD: usize = 100;
 
-/// What the lines of an outbox come to.
+/// The state of an outbox.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outbox {
-    /// Neither delivered nor given up, in order.
+    /// Without a receipt and not failed permanently, in order.
     pub(super) undelivered: Vec<OutboxEntry>,
-    /// Given up, with the entry where it is known.
+    /// Failed permanently, with the entry where it is known.
     pub(super) dead: Vec<(Option<OutboxEntry>, OutboxLine)>,
 }
 
@@ -34,8 +34,8 @@ impl Outbox {
         }
     }
 
-    /// A delivery counts once, however often it was put there; a receipt outweighs everything, wherever it
-    /// stands.
+    /// Folds the lines. A delivery counts once, however often it was added; a receipt takes precedence, at any
+    /// position.
     pub(super) fn fold(lines: impl IntoIterator<Item = OutboxLine>) -> Self {
         let mut entries: Vec<OutboxEntry> = Vec::new();
         let mut dead: Vec<(DeliveryId, OutboxLine)> = Vec::new();
@@ -66,7 +66,7 @@ impl Outbox {
         Self { undelivered, dead }
     }
 
-    /// The fewest lines that come to the same, but for what was given up long ago.
+    /// The fewest lines with the same state, without the oldest permanent failures.
     pub(super) fn lines(self) -> Result<Vec<Box<RawValue>>, serde_json::Error> {
         let old = self.dead.len().saturating_sub(KEPT_DEAD);
         let dead = self.dead.into_iter().skip(old).flat_map(|(entry, line)| {

@@ -1,13 +1,14 @@
-//! Reading threads: plain functions that block. The daemon calls them off its runtime; the command line uses
-//! them as they are, beside a running daemon, and then nothing is written, not even an index.
+//! Reads threads with blocking functions. The daemon calls them on blocking threads; the command line uses them
+//! directly, beside a running daemon, and then nothing is written, not even an index.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::future::ready;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::catalog::{Catalog, summarize};
+use super::catalog::{Catalog, Chosen, hash_of};
 use super::disk::refused;
 use super::head::Care;
 use super::history;
@@ -16,13 +17,22 @@ use super::journal::{Contents, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::fnv;
 use super::outbox::Outbox;
+use super::summary::{Entry, summarize};
 use super::writer::Survey;
-use crate::domain::{MessageId, ThreadId};
-use crate::ports::{BoxFuture, Commit, StoreError, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::domain::{MessageId, ThreadId, ThreadState};
+use crate::ports::{
+    BoxFuture, Commit, ListPosition, StoreError, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+    ThreadSummary,
+};
 use crate::uimessage::UiMessage;
 
-/// Indexes are brought up to date by one reader at a time; so many threads can be at once.
+/// One reader at a time updates an index; the locks are spread over this many stripes.
 const STRIPES: usize = 16;
+
+/// Most summaries that are made while a caller waits for the list; the others are made in the background.
+const AT_ONCE: usize = 256;
+/// How many are made in the background between two checks for a stop.
+const BACKGROUND_BATCH: usize = 64;
 
 /// Reads the threads under one `.ship` directory.
 #[derive(Debug)]
@@ -34,8 +44,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads without a lock and without writing anything, whether a daemon runs or not. What a daemon that died
-    /// had in its journal only is not seen before the next one starts.
+    /// Reads without a lock and without writing anything, whether a daemon runs or not. Commits that a crashed daemon
+    /// left only in its journal are not visible before the next start.
     pub fn read_only(ship_dir: &Path) -> Self {
         Self::new(Layout::new(ship_dir), Keep::AsItIs)
     }
@@ -49,13 +59,13 @@ impl Reader {
         Self { layout, keep, stripes: Default::default(), catalog: Mutex::default() }
     }
 
-    /// The newest messages of a thread, back to the beginning of what is unfinished, and its outbox; an unknown
-    /// thread is an empty one.
+    /// The newest messages of a thread, back to the beginning of unfinished work, and its outbox; an unknown thread is
+    /// empty.
     pub fn load(&self, thread: &ThreadId) -> Result<ThreadRecord, StoreError> {
         self.load_with(thread, || self.unfinished().is_ok_and(|open| open.contains(thread)))
     }
 
-    /// As `load`, with what the writing side knows of work left.
+    /// As `load`, with the writer's knowledge of unfinished work.
     pub(super) fn load_with(
         &self,
         thread: &ThreadId,
@@ -68,12 +78,11 @@ impl Reader {
         Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
     }
 
-    /// Whether the thread has a message of this id, however old.
+    /// Whether the thread has a message of this id, of any age.
     pub fn contains(&self, thread: &ThreadId, id: &MessageId) -> Result<bool, StoreError> {
         Ok(self.ask(thread, |view| history::contains(view, id))?.unwrap_or_default())
     }
 
-    /// The messages of the run that this message belongs to.
     pub fn run_of(&self, thread: &ThreadId, id: &MessageId) -> Result<Vec<UiMessage>, StoreError> {
         Ok(self.ask(thread, |view| history::run_of(view, id))?.unwrap_or_default())
     }
@@ -88,62 +97,134 @@ impl Reader {
         Ok(self.ask(thread, |view| history::page(view, before, limit))?.unwrap_or_default())
     }
 
-    /// Whether there is such a thread.
     pub fn has(&self, thread: &ThreadId) -> bool {
         self.layout.thread(thread).is_file()
     }
 
     /// Every thread, newest first.
     pub fn list(&self) -> Result<Vec<ThreadSummary>, StoreError> {
-        let open = self.unfinished()?;
-        self.list_with(|| Some(Survey { changed: None, open }))
+        Ok(self.list_read_only(&ThreadQuery::newest(usize::MAX))?.threads)
     }
 
-    /// As `list`, with what the writing side knows. It is asked while the catalog is held: whoever comes later
-    /// then finds what it told.
+    fn list_read_only(&self, query: &ThreadQuery) -> Result<ThreadPage, StoreError> {
+        let open = self.unfinished()?;
+        self.list_with(query, || Some(Survey { changed: None, open }))
+    }
+
+    /// As `list`, with the writer's knowledge. The writer is queried while the catalog is locked: a later caller then
+    /// finds the result in the catalog.
     pub(super) fn list_with(
         &self,
+        query: &ThreadQuery,
         survey: impl FnOnce() -> Option<Survey>,
-    ) -> Result<Vec<ThreadSummary>, StoreError> {
+    ) -> Result<ThreadPage, StoreError> {
         let mut catalog = held(&self.catalog);
         let (changed, open) = match survey() {
             Some(survey) => (survey.changed, survey.open),
             None => (None, BTreeSet::new()),
         };
-        let stale = match changed {
-            Some(changed) if catalog.is_loaded() => changed.into_iter().collect(),
-            _ => catalog.load(&self.layout).map_err(|source| refused(self.layout.catalog(), source))?,
-        };
-        let mut fresh = Vec::new();
-        for thread in stale {
-            match self.ask(&thread, |view| summarize(view, &thread, catalog.get(&thread))) {
-                Ok(entry) => fresh.extend(entry),
-                Err(error) => tracing::warn!(%thread, %error, "a thread cannot be listed"),
+        match changed {
+            Some(changed) if catalog.is_loaded() => {
+                let changed: Vec<ThreadId> = changed.into_iter().collect();
+                catalog.mark_stale(changed.iter().cloned());
+                self.renew(&mut catalog, &changed);
             }
+            _ => catalog.load(&self.layout).map_err(|source| refused(self.layout.catalog(), source))?,
         }
-        catalog.put(&fresh);
-        if self.keep == Keep::UpToDate
-            && let Err(error) = catalog.keep(&self.layout, &fresh)
-        {
-            tracing::warn!(%error, "the list of threads could not be kept");
+        if catalog.stale() <= AT_ONCE || self.keep != Keep::UpToDate {
+            let stale = catalog.some_stale(usize::MAX);
+            self.renew(&mut catalog, &stale);
         }
-        Ok(catalog.newest_first(|thread| open.contains(thread)))
+        let chosen = catalog.choose(query);
+        let unknown = catalog.stale_among(&chosen);
+        self.renew(&mut catalog, &unknown);
+        Ok(self.page_of(&mut catalog, &chosen, &open))
     }
 
-    /// Threads with work left, by the journals as they stand.
+    /// The summaries of the selected threads with content.
+    fn page_of(&self, catalog: &mut Catalog, chosen: &Chosen, open: &BTreeSet<ThreadId>) -> ThreadPage {
+        let mut page = ThreadPage::default();
+        for (at, hash) in &chosen.threads {
+            let entry = match catalog.entry(&self.layout, *hash) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    tracing::warn!(%error, "thread list damaged, read again");
+                    catalog.unload();
+                    return page;
+                }
+            };
+            let Some(Entry { mut summary, .. }) = entry else { continue };
+            let is_open = open.contains(&summary.thread_id);
+            summary.state = if is_open { ThreadState::Running } else { ThreadState::Idle };
+            page.next = chosen.more.then(|| ListPosition::Time(*at, Some(summary.thread_id.clone())));
+            if summary.message_count > 0 {
+                page.threads.push(summary);
+            }
+        }
+        // A thread without a summary was selected by the time of its file.
+        page.threads.sort_by_key(|summary| (Reverse(summary.updated_at), hash_of(&summary.thread_id)));
+        page
+    }
+
+    /// Makes new summaries of these threads.
+    fn renew(&self, catalog: &mut Catalog, threads: &[ThreadId]) {
+        if threads.is_empty() {
+            return;
+        }
+        let older = |thread: &ThreadId| catalog.entry(&self.layout, hash_of(thread)).ok().flatten();
+        let fresh = self.summaries(threads, older);
+        catalog.put(&self.layout, self.keep == Keep::UpToDate, threads, fresh);
+    }
+
+    fn summaries(&self, threads: &[ThreadId], older: impl Fn(&ThreadId) -> Option<Entry>) -> Vec<Entry> {
+        let mut fresh = Vec::with_capacity(threads.len());
+        for thread in threads {
+            let older = older(thread);
+            match self.ask(thread, |view| summarize(view, thread, older.as_ref())) {
+                Ok(entry) => fresh.extend(entry),
+                Err(error) => tracing::warn!(%thread, %error, "thread not listed"),
+            }
+        }
+        fresh
+    }
+
+    /// Whether further summaries are to be made in the background.
+    pub(super) fn has_backlog(&self) -> bool {
+        held(&self.catalog).stale() > 0
+    }
+
+    /// Makes some of the remaining summaries. The list can be read meanwhile.
+    pub(super) fn shorten_backlog(&self) {
+        let (threads, older): (Vec<ThreadId>, Vec<Option<Entry>>) = {
+            let catalog = held(&self.catalog);
+            let threads = catalog.some_stale(BACKGROUND_BATCH);
+            let older =
+                threads.iter().map(|thread| catalog.entry(&self.layout, hash_of(thread)).ok().flatten());
+            let older = older.collect();
+            (threads, older)
+        };
+        let known = |thread: &ThreadId| {
+            let at = threads.iter().position(|other| other == thread)?;
+            older.get(at)?.clone()
+        };
+        let fresh = self.summaries(&threads, known);
+        held(&self.catalog).put(&self.layout, self.keep == Keep::UpToDate, &threads, fresh);
+    }
+
+    /// Threads with work left, according to the journals.
     fn unfinished(&self) -> Result<BTreeSet<ThreadId>, StoreError> {
         let journals = self.layout.journals();
         let seqs = match live_journals(&self.layout) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             seqs => seqs.map_err(|source| refused(journals, source))?,
         };
-        // A daemon may be giving one up at this moment: the next one tells what it told.
+        // A daemon may be removing one at this moment: its successor has the same facts.
         let contents: Vec<_> =
             seqs.iter().filter_map(|seq| Contents::read(&self.layout.journal(*seq)).ok()).collect();
         Ok(open_threads(&contents))
     }
 
-    /// Asks a thread's file. An index that turns out damaged is thrown away, and the question asked again.
+    /// Queries a thread's file. A damaged index is removed, and the query repeated.
     fn ask<T>(
         &self,
         thread: &ThreadId,
@@ -159,7 +240,7 @@ impl Reader {
         let path = self.layout.index(thread);
         let answer = match once(self.keep, Care::Glance) {
             Err(Fault::Damaged) => {
-                tracing::warn!(index = %path.display(), "a damaged index is made anew");
+                tracing::warn!(index = %path.display(), "rebuilding a damaged index");
                 once(self.make_way(&path), Care::Whole)
             }
             answer => answer,
@@ -170,7 +251,7 @@ impl Reader {
         })
     }
 
-    /// Removes a damaged index where that is allowed, and says how to go on.
+    /// Removes a damaged index where that is allowed, and returns how to continue.
     fn make_way(&self, index: &Path) -> Keep {
         match self.keep {
             Keep::UpToDate if std::fs::remove_file(index).is_ok() => Keep::UpToDate,
@@ -184,7 +265,7 @@ impl Reader {
     }
 }
 
-/// For commands beside a daemon: reading only, and on the caller's thread, which has nothing else to do.
+/// For commands beside a daemon: read-only, and on the caller's thread, which has no other work.
 impl ThreadStore for Reader {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         Box::pin(ready(self.load(thread)))
@@ -211,8 +292,8 @@ impl ThreadStore for Reader {
         Box::pin(ready(Err(StoreError::closed())))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        Box::pin(ready(self.list()))
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        Box::pin(ready(self.list_read_only(&query)))
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -224,7 +305,8 @@ impl ThreadStore for Reader {
     }
 }
 
-/// What these locks guard is a cache that checks itself: a panic elsewhere is no reason to stop reading.
+/// Locks, ignoring poison: these locks guard a cache that validates itself, so a panic elsewhere is no reason to stop
+/// reading.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

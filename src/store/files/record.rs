@@ -1,7 +1,7 @@
-//! The lines of the journal: what they say, and how a good one is told from a torn one.
+//! The lines of the journal: their content, and how a valid line is distinguished from a partial one.
 //!
-//! A line is `["<checksum>",{…}]`: the checksum covers the second element as it stands, so that a line that
-//! a loss of power left half on the disk is never taken for a whole one.
+//! A line is `["<checksum>",{…}]`: the checksum covers the bytes of the second element, so that a line that a power
+//! loss left incomplete is never taken for a valid one.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,23 +12,23 @@ use serde_json::value::RawValue;
 use super::lines::fnv;
 use crate::domain::ThreadId;
 
-/// Lines that belong at one place of a file.
+/// Lines at an offset of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Append<'a> {
-    /// The offset of the first of them. Whatever stood there or behind it gives way.
+    /// The offset of the first of them. Everything from there on is replaced.
     pub(super) at: u64,
-    /// The lines, byte for byte, without their ends.
+    /// The lines, byte for byte, without their line ends.
     pub(super) lines: Cow<'a, [Box<RawValue>]>,
 }
 
 impl Append<'_> {
-    /// The lines as they stand in the file.
+    /// The bytes in the file.
     pub(super) fn bytes(&self) -> Vec<u8> {
         join(&self.lines)
     }
 }
 
-/// Lines as they stand in a file.
+/// Lines with their line ends.
 pub(super) fn join(lines: &[Box<RawValue>]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(lines.iter().map(|line| line.get().len().saturating_add(1)).sum());
     for line in lines {
@@ -42,11 +42,8 @@ pub(super) fn join(lines: &[Box<RawValue>]) -> Vec<u8> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Record<'a> {
-    /// The first line of every journal: what was unfinished when it was begun.
-    Checkpoint {
-        /// Threads with work left.
-        open: Vec<ThreadId>,
-    },
+    /// The first line of every journal: the unfinished work when it was begun.
+    Checkpoint { open: Vec<ThreadId> },
     Commit {
         thread: ThreadId,
         /// Whether the thread has work left after it.
@@ -57,12 +54,12 @@ pub(super) enum Record<'a> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outbox: Option<Append<'a>>,
     },
-    /// An outbox was written anew without what is settled. Changes nothing that anybody can see.
+    /// An outbox was rewritten without settled deliveries. Its state is the same.
     Rewrite { thread: ThreadId, outbox: Append<'a> },
 }
 
 impl Record<'_> {
-    /// The line, its end included.
+    /// The line with its line end.
     pub(super) fn encode(&self) -> io::Result<Vec<u8>> {
         let body = serde_json::to_vec(self)?;
         let mut line = Vec::with_capacity(body.len().saturating_add(24));
@@ -72,7 +69,7 @@ impl Record<'_> {
         Ok(line)
     }
 
-    /// Reads a line without its end; nothing where it is not a whole line of ours.
+    /// Parses a line without its line end; `None` where it is not a complete line of ours.
     pub(super) fn decode(line: &[u8]) -> Option<Record<'static>> {
         let (sum, rest) = line.strip_prefix(b"[\"")?.split_at_checked(16)?;
         let body = rest.strip_prefix(b"\",")?.strip_suffix(b"]")?;

@@ -1,7 +1,7 @@
-//! The start after any end: what the journals tell is brought into the data files where it is missing there.
+//! The start after any end of the process: writes what the journals have and the data files lack.
 //!
 //! The cost depends on the journals alone, never on how many thread files there are or how long they are; only
-//! where there is no journal at all are the ends of the thread files looked at.
+//! where there is no journal at all are the ends of the thread files looked at, and of many files in the background.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -9,30 +9,32 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::archive::Retired;
+use super::atomic;
 use super::data_files::forget_index;
 use super::disk::{Disk, refused};
 use super::journal::{Contents, Journal, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
-use super::lost_journal::unfinished_by_files;
+use super::lost_journal::first_look;
 use super::record::{Append, Record};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
-/// What a start begins with.
+/// The result of recovery.
 #[derive(Debug)]
 pub(super) struct Recovered {
-    /// The journal to go on with.
+    /// The journal to continue.
     pub(super) journal: Journal,
-    /// Threads with work left.
     pub(super) open: BTreeSet<ThreadId>,
-    /// The files that the journal tells of.
+    /// The files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
     /// Older journals, oldest first.
     pub(super) retired: Vec<Retired>,
-    /// Whether a file was shorter than the journals remember. To replay them again would put lines there twice:
-    /// they must go before anything else happens.
+    /// Whether a file was shorter than the journals expect. Replaying them again would write lines twice: they must be
+    /// removed before anything else happens.
     pub(super) gap: bool,
+    /// Whether further threads with work left are to be looked for among the thread files.
+    pub(super) scan: bool,
 }
 
 pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, StoreError> {
@@ -43,16 +45,23 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         let path = layout.journal(seq);
         let read = Contents::read(&path).map_err(|source| refused(&path, source))?;
         if read.torn > 0 {
-            tracing::warn!(journal = %path.display(), bytes = read.torn, "what a crash left of an unfinished write is cut off");
+            tracing::warn!(journal = %path.display(), bytes = read.torn, "partial journal write removed");
         }
         contents.push((seq, read));
     }
 
-    let open = if contents.is_empty() {
-        unfinished_by_files(layout).map_err(|source| refused(layout.threads(), source))?
-    } else {
-        open_threads(contents.iter().map(|(_, contents)| contents))
-    };
+    let mut open = open_threads(contents.iter().map(|(_, contents)| contents));
+    let mut scan = layout.scan_marker().exists();
+    if contents.is_empty() {
+        let found = first_look(layout).map_err(|source| refused(layout.threads(), source))?;
+        open.extend(found.open);
+        if found.more && !scan {
+            // Before the first journal: a start that finds one relies on it.
+            let marker = layout.scan_marker();
+            atomic::swap(&marker, b"", 0o600).map_err(|source| refused(marker, source))?;
+            scan = true;
+        }
+    }
     let mut images: BTreeMap<FileKey, Image> = BTreeMap::new();
     for (_, contents) in &contents {
         for (key, append) in contents.records.iter().flat_map(appends) {
@@ -66,14 +75,14 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
     }
 
     let (mut journal, touched) = match contents.pop() {
-        // One that tells of nothing may have been begun in vain, before the one before it ended.
+        // A journal without commits may be the remains of a failed attempt, from before its predecessor ended.
         Some((seq, last)) if last.base == last.kept && !(contents.is_empty() && last.base > 0) => {
             (Journal::create(disk, layout, seq, &open)?, BTreeSet::new())
         }
         Some((seq, last)) if last.base > 0 && !gap => {
             (Journal::resume(disk, layout, seq, &last)?, touched(&last))
         }
-        // It has lost its beginning, or its offsets no longer fit: it is done with.
+        // Its beginning is lost, or its offsets no longer fit: it is not continued.
         Some((seq, last)) => {
             contents.push((seq, last));
             (Journal::create(disk, layout, seq.saturating_add(1), &open)?, BTreeSet::new())
@@ -88,14 +97,14 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         touched: self::touched(contents),
     };
     let retired = contents.iter().map(archive).collect();
-    Ok(Recovered { journal, open, touched, retired, gap })
+    Ok(Recovered { journal, open, touched, retired, gap, scan })
 }
 
 fn touched(contents: &Contents) -> BTreeSet<FileKey> {
     contents.records.iter().flat_map(appends).map(|(key, _)| key).collect()
 }
 
-/// What a record puts where.
+/// The writes of a record.
 fn appends<'a>(record: &'a Record<'static>) -> Vec<(FileKey, &'a Append<'static>)> {
     let (thread, messages, outbox) = match record {
         Record::Checkpoint { .. } => return Vec::new(),
@@ -108,7 +117,7 @@ fn appends<'a>(record: &'a Record<'static>) -> Vec<(FileKey, &'a Append<'static>
     messages.into_iter().chain(outbox).collect()
 }
 
-/// What the journals say a file must hold, from some offset on.
+/// What the journals expect a file to contain, from some offset on.
 #[derive(Debug, Default, PartialEq)]
 struct Image {
     pieces: Vec<Piece>,
@@ -127,7 +136,7 @@ impl Piece {
 }
 
 impl Image {
-    /// Puts bytes at an offset; whatever was there or behind gives way.
+    /// Sets the bytes at an offset; everything from there on is replaced.
     fn put(&mut self, at: u64, bytes: &[u8]) {
         self.pieces.retain(|piece| piece.at < at);
         if let Some(last) = self.pieces.last_mut() {
@@ -141,7 +150,7 @@ impl Image {
         self.pieces.push(Piece { at, bytes: bytes.to_vec() });
     }
 
-    /// Brings the file to what it must hold; tells whether it was shorter than it could be.
+    /// Writes the expected content; returns whether the file was too short.
     fn bring_about(&self, disk: &dyn Disk, layout: &Layout, key: &FileKey) -> io::Result<bool> {
         let path = layout.data(key);
         let file = disk.open(&path)?;
@@ -154,7 +163,7 @@ impl Image {
                 }
                 end = piece.end();
             } else {
-                tracing::warn!(path = %path.display(), expected = piece.at, found = present, "a file is not as it was left");
+                tracing::warn!(path = %path.display(), expected = piece.at, found = present, "file does not match the journal");
                 let whole = last_end(&file, present)?;
                 if whole < present {
                     disk.cut(&file, whole)?;
@@ -168,7 +177,7 @@ impl Image {
         Ok(gap)
     }
 
-    /// A thread file may hold lines that no journal tells of: people write by hand. An outbox may not.
+    /// A thread file may contain lines that are in no journal, because people edit it. An outbox may not.
     fn settle_surplus(&self, disk: &dyn Disk, file: &File, key: &FileKey, end: u64) -> io::Result<()> {
         let present = file.metadata()?.len();
         let keep = match key.stream {
@@ -185,7 +194,7 @@ impl Image {
     }
 }
 
-/// Whether a line of the file begins where the piece does.
+/// Whether a line of the file begins at the piece's offset.
 fn fits(file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
     let Some(before) = piece.at.checked_sub(1) else { return Ok(true) };
     if present < piece.at {
@@ -196,7 +205,7 @@ fn fits(file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Writes what is missing of a piece; tells whether other bytes had to give way.
+/// Writes the missing part of a piece; returns whether other bytes were replaced.
 fn place(disk: &dyn Disk, file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
     let same = common(file, piece, present)?;
     let missing = piece.bytes.get(same..).unwrap_or_default();

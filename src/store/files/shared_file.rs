@@ -1,8 +1,7 @@
 //! A small JSON file that several processes read and change: the daemon, and commands beside it.
 //!
-//! Reading costs a look at the file's facts while nobody changes it. A change is made under a lock that all take, on
-//! what stands in the file at that moment, so that none is lost. A file that cannot be understood is never written
-//! over.
+//! Reading costs one `stat` while the file does not change. A change is made under a lock that all processes take, on
+//! the current content, so that none is lost. A file that cannot be parsed is never overwritten.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -26,24 +25,24 @@ const FILE_MODE: u32 = 0o600;
 
 /// The grants in `.ship/grants.json`.
 pub type FileGrants = DocumentGrants<SharedFile<GrantRecords>>;
-/// The access list in `.ship/access.json`.
+/// The access records in `.ship/access.json`.
 pub type FileAccess = DocumentAccess<SharedFile<AccessRecords>>;
 
 impl FileGrants {
-    /// The grants of this `.ship` directory. Touches nothing.
+    /// The grants of this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
         Self::over(SharedFile::new(ship_dir, "grants"), audit)
     }
 }
 
 impl FileAccess {
-    /// The access list of this `.ship` directory. Touches nothing.
+    /// The access records of this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path, audit: Arc<dyn Audit>) -> Self {
         Self::over(SharedFile::new(ship_dir, "access"), audit)
     }
 }
 
-/// What tells one content of the file from another.
+/// Identifies a version of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: (i64, i64),
@@ -57,7 +56,7 @@ impl From<&Metadata> for Stamp {
     }
 }
 
-/// The file, and what was read of it last.
+/// The file, and its last read content.
 #[derive(Debug)]
 pub struct SharedFile<T> {
     inner: Arc<Inner<T>>,
@@ -71,7 +70,7 @@ struct Inner<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
-    /// The file `<name>.json` of a `.ship` directory. Touches nothing.
+    /// The file `<name>.json` of a `.ship` directory. Opens nothing.
     fn new(ship_dir: &Path, name: &str) -> Self {
         let inner = Inner {
             path: ship_dir.join(format!("{name}.json")),
@@ -103,7 +102,7 @@ where
 }
 
 impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
-    /// Costs a look at the file's facts while it is unchanged.
+    /// Costs one `stat` while the file is unchanged.
     fn read(&self) -> Result<Arc<T>, StoreError> {
         let facts = match std::fs::metadata(&self.path) {
             Ok(facts) => facts,
@@ -118,7 +117,7 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
             return Ok(content.clone());
         }
         let content: Arc<T> = Arc::new(load(&self.path)?);
-        // Should it have been replaced since, the stamp is that of the old one, and the next look reads it anew.
+        // If the file was replaced since, the stamp is the old one's, and the next call reads it again.
         *known = Some((stamp, content.clone()));
         Ok(content)
     }
@@ -135,7 +134,7 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
         Ok(result)
     }
 
-    /// The lock, which goes when the file is closed.
+    /// Takes the lock, which is released when the file is closed.
     fn take_turn(&self) -> io::Result<File> {
         if let Some(dir) = self.lock.parent() {
             private_dir(dir)?;
@@ -146,7 +145,7 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
     }
 }
 
-/// What stands in a file; the empty content where there is none.
+/// The content of a file; the default where there is none.
 fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
     match std::fs::read(path) {
         Ok(bytes) => parse(&bytes)
@@ -156,7 +155,7 @@ fn load<T: DeserializeOwned + Default>(path: &Path) -> Result<T, StoreError> {
     }
 }
 
-/// Reads an object, and nothing else: serde would take the fields of one from a list as well.
+/// Parses an object, and nothing else: serde would accept a list of field values as well.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(serde::de::Error::custom("expected an object"));

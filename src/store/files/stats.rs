@@ -1,9 +1,9 @@
-//! What the store counts about itself, for the metrics and the benchmark.
+//! The store's counters, for the metrics and the benchmark.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Running totals since the store was opened. Plain atomics: reading them disturbs nobody.
+/// Totals since the store was opened. Atomics, so that reading them blocks nothing.
 #[derive(Debug, Default)]
 pub struct Stats {
     commits: AtomicU64,
@@ -14,12 +14,10 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Commits that were written.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Commits that were refused.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -29,12 +27,12 @@ impl Stats {
         self.batches.load(Ordering::Relaxed)
     }
 
-    /// Waits for the disk that some commit waited for.
+    /// Syncs that a commit waited for.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
 
-    /// How long those waits took, in microseconds.
+    /// Their total time, in microseconds.
     pub fn sync_micros_total(&self) -> u64 {
         self.sync_micros.load(Ordering::Relaxed)
     }

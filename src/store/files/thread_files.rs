@@ -1,6 +1,7 @@
-//! The store of the daemon: the port over the scribe and the reader.
+//! The daemon's thread store: the port over the writer thread and the reader.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -16,12 +17,14 @@ use super::reader::Reader;
 use super::recover::recover;
 use super::stats::Stats;
 use super::writer::{Bounds, Draft};
-use super::writer_thread::{self, Command};
+use super::writer_thread::{self, Command, Scan};
 use crate::domain::{MessageId, ThreadId};
-use crate::ports::{BoxFuture, Commit, StoreError, StoreTotals, ThreadRecord, ThreadStore, ThreadSummary};
+use crate::ports::{
+    BoxFuture, Commit, StoreError, StoreTotals, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+};
 use crate::uimessage::UiMessage;
 
-/// So many reads run at once; each has a thread of its own for as long as it takes.
+/// Most concurrent reads; each uses a blocking thread.
 const MAX_READS: usize = 8;
 
 /// The threads of one project, on its disk.
@@ -34,11 +37,49 @@ pub struct ThreadFiles {
     scribe: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
     unfinished: Vec<ThreadId>,
+    /// The scan for further ones, and its results.
+    scan: Option<Scan>,
+    found: Mutex<Option<oneshot::Receiver<Vec<ThreadId>>>>,
+    summaries: Arc<Mutex<SummaryWork>>,
+}
+
+/// The background work on the list of threads.
+#[derive(Debug, Default)]
+struct SummaryWork {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl SummaryWork {
+    /// Makes the remaining summaries, unless a thread is already doing that.
+    fn start(&mut self, reader: &Arc<Reader>) {
+        let busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        if busy || self.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let (reader, stop) = (Arc::clone(reader), Arc::clone(&self.stop));
+        let work = move || {
+            while !stop.load(Ordering::Relaxed) && reader.has_backlog() {
+                reader.shorten_backlog();
+            }
+        };
+        match std::thread::Builder::new().name("store-list".to_owned()).spawn(work) {
+            Ok(thread) => self.thread = Some(thread),
+            Err(error) => tracing::warn!(%error, "no thread for the thread list"),
+        }
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("thread list update panicked");
+        }
+    }
 }
 
 impl ThreadFiles {
-    /// Takes the lock, replays what a crash left in the journal, and starts the scribe. Missing directories
-    /// are made. Blocks for a few milliseconds.
+    /// Takes the lock, replays the journal, and starts the writer thread. Missing directories are created. Blocks for a
+    /// few milliseconds.
     pub fn open(ship_dir: &Path) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(SystemDisk), ship_dir, Bounds::default())
     }
@@ -49,9 +90,12 @@ impl ThreadFiles {
         let lock = Lock::acquire(&layout)?;
         let recovered = recover(disk.as_ref(), &layout)?;
         let unfinished = recovered.open.iter().cloned().collect();
+        let needs_scan = recovered.scan;
         let stats = Arc::new(Stats::default());
         let (commands, scribe) =
             writer_thread::start(disk, layout.clone(), Arc::clone(&stats), recovered, lock, bounds)?;
+        let (pass_on, found) = oneshot::channel();
+        let scan = if needs_scan { Some(Scan::start(&layout, commands.clone(), pass_on)?) } else { None };
         Ok(Self {
             reader: Arc::new(Reader::for_daemon(layout.clone())),
             layout,
@@ -60,6 +104,9 @@ impl ThreadFiles {
             scribe: Mutex::new(Some(scribe)),
             stats,
             unfinished,
+            scan,
+            found: Mutex::new(needs_scan.then_some(found)),
+            summaries: Arc::default(),
         })
     }
 
@@ -76,10 +123,10 @@ impl ThreadFiles {
         commands.send(command).map_err(|_| StoreError::closed())
     }
 
-    /// Runs a read where it may block.
+    /// Runs a read on a blocking thread.
     fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+        question: impl FnOnce(&Arc<Reader>) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (reader, reads) = (Arc::clone(&self.reader), Arc::clone(&self.reads));
         Box::pin(async move {
@@ -94,12 +141,14 @@ impl ThreadFiles {
 }
 
 impl Drop for ThreadFiles {
-    /// Waits for the scribe, so that the lock is free and nothing is written any more when the store is gone.
+    /// Waits for the writer thread, so that the lock is free and no write follows when the store is gone.
     fn drop(&mut self) {
+        self.scan = None;
+        locked(&self.summaries).end();
         self.commands = None;
         let scribe = self.scribe.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if scribe.is_some_and(|scribe| scribe.join().is_err()) {
-            tracing::error!("the store's writer ended by a panic");
+            tracing::error!("store writer panicked");
         }
     }
 }
@@ -111,7 +160,7 @@ impl ThreadStore for ThreadFiles {
             reader.load_with(&thread, || {
                 let (answer, is_open) = oneshot::channel();
                 let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
-                // Where nobody answers any more, it costs a longer look.
+                // Without an answer the read is longer than needed, but correct.
                 !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
             })
         })
@@ -137,8 +186,8 @@ impl ThreadStore for ThreadFiles {
         self.read(move |reader| reader.page(&thread, before.as_ref(), limit))
     }
 
-    /// Submitted over at the call, not at the first poll: the order is that of the calls, and a caller that stops
-    /// waiting does not take the commit back.
+    /// Queued at the call, not at the first poll: the order is that of the calls, and a caller that stops waiting does
+    /// not revoke the commit.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
         let (ack, done) = oneshot::channel();
         let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
@@ -148,14 +197,18 @@ impl ThreadStore for ThreadFiles {
         })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        let commands = self.commands.clone();
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
+        let (commands, work) = (self.commands.clone(), Arc::clone(&self.summaries));
         self.read(move |reader| {
-            reader.list_with(|| {
+            let page = reader.list_with(&query, || {
                 let (answer, survey) = oneshot::channel();
                 commands?.send(Command::Survey(answer)).ok()?;
                 survey.blocking_recv().ok()
-            })
+            });
+            if reader.has_backlog() {
+                locked(&work).start(reader);
+            }
+            page
         })
     }
 
@@ -168,6 +221,16 @@ impl ThreadStore for ThreadFiles {
         self.unfinished.clone()
     }
 
+    fn found_unfinished(&self) -> BoxFuture<'_, Vec<ThreadId>> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Box::pin(async move {
+            match found {
+                Some(found) => found.await.unwrap_or_default(),
+                None => Vec::new(),
+            }
+        })
+    }
+
     fn answers(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
             let (answer, heard) = oneshot::channel();
@@ -175,12 +238,17 @@ impl ThreadStore for ThreadFiles {
         })
     }
 
-    /// Leaves a small journal and lets the lock go.
+    /// Leaves a small journal and releases the lock.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            let work = Arc::clone(&self.summaries);
+            let ended = tokio::task::spawn_blocking(move || locked(&work).end());
+            if ended.await.is_err() {
+                tracing::error!("thread list update panicked");
+            }
             let (ack, done) = oneshot::channel();
             if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
-                tracing::error!("the store's writer ended before it was told to");
+                tracing::error!("store writer ended early");
             }
         })
     }
@@ -195,7 +263,11 @@ impl ThreadStore for ThreadFiles {
     }
 }
 
-/// Makes the lines of a commit, on the caller's thread: the scribe has enough to do.
+fn locked(work: &Mutex<SummaryWork>) -> std::sync::MutexGuard<'_, SummaryWork> {
+    work.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serializes the lines of a commit on the caller's thread, to relieve the writer thread.
 fn draft(layout: &Layout, commit: Commit) -> Result<Draft, StoreError> {
     let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
         lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))

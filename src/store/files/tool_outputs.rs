@@ -1,4 +1,4 @@
-//! Everything a command says, in a file for people: the model is shown an excerpt.
+//! The full output of commands in files for people: the model gets an excerpt.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use super::layout::Layout;
 use crate::domain::ToolCallId;
 use crate::ports::{BoxFuture, ToolOutput, ToolOutputs};
 
-/// More than this is not kept.
+/// Largest file; further output is dropped.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How people find the files, from the project.
+/// The folder, relative to the project.
 const FOLDER: &str = ".ship/logs";
 
 /// The full outputs of one project's calls: `logs/tool-<call>.log`.
@@ -24,7 +24,7 @@ pub struct ToolOutputFiles {
 }
 
 impl ToolOutputFiles {
-    /// The outputs under this `.ship` directory. Touches nothing.
+    /// The outputs under this `.ship` directory. Opens nothing.
     pub fn new(ship_dir: &Path) -> Self {
         Self { folder: Layout::new(ship_dir).logs() }
     }
@@ -37,7 +37,7 @@ impl ToolOutputs for ToolOutputFiles {
     }
 }
 
-/// The file of one call, made when there is something to write.
+/// The file of one call, created with the first text.
 #[derive(Debug)]
 struct FullOutput {
     folder: PathBuf,
@@ -50,7 +50,7 @@ struct FullOutput {
 enum State {
     Fresh,
     Open(File, PathBuf),
-    /// It cannot be written; the command matters more.
+    /// Writing has failed; the command continues.
     Broken,
 }
 
@@ -66,7 +66,8 @@ impl FullOutput {
         }
     }
 
-    /// Model servers choose the ids of calls, and some count from one in every conversation.
+    /// Creates the file with a unique name: model servers choose the ids of calls, and some count from one in every
+    /// conversation.
     async fn create(&self) -> io::Result<(File, PathBuf)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).await?;
         let mut number = 1;
@@ -90,7 +91,7 @@ impl ToolOutput for FullOutput {
             }
             self.written += text.len() as u64;
             if let Err(error) = self.try_write(text).await {
-                tracing::warn!(%error, file = self.name, "full output of a tool cannot be written");
+                tracing::warn!(%error, file = self.name, "tool output not written");
                 self.state = State::Broken;
             }
         })
@@ -100,16 +101,16 @@ impl ToolOutput for FullOutput {
         Box::pin(async move {
             let State::Open(mut file, path) = self.state else { return None };
             if let Err(error) = file.flush().await {
-                tracing::warn!(%error, file = %path.display(), "full output of a tool cannot be written");
+                tracing::warn!(%error, file = %path.display(), "tool output not written");
             }
             if needed {
                 let folder = self.folder;
-                // No caller waits for it, and nothing is lost where it is cut off.
+                // Not awaited; an interruption loses nothing.
                 drop(tokio::task::spawn_blocking(move || prune(&folder)));
                 return Some(format!("{FOLDER}/{}", path.file_name()?.to_string_lossy()));
             }
             if let Err(error) = remove_file(&path).await {
-                tracing::warn!(%error, file = %path.display(), "a file that is not needed cannot be removed");
+                tracing::warn!(%error, file = %path.display(), "unneeded tool output not removed");
             }
             None
         })

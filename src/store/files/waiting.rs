@@ -1,4 +1,4 @@
-//! Which approvals wait for an answer: found once among all the files, then kept up to date by what is written.
+//! The set of pending approvals: loaded once from all files, then updated by every write.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,13 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::{Approval, ApprovalId};
 use crate::ports::StoreError;
 
-/// Those that wait; nothing is known before somebody asks.
+/// The pending approvals; `None` before the first query.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Mutex<Option<BTreeSet<ApprovalId>>>);
 
 impl Waiting {
-    /// Notes what was written. Only afterwards: whoever looks through the files meanwhile sees it there or hears of it
-    /// here.
+    /// Records a write. Called after the write: a concurrent scan sees the file, or is updated here.
     pub(super) fn note(&self, written: &Approval) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(waiting) = known.as_mut() else { return };
@@ -23,7 +22,7 @@ impl Waiting {
         }
     }
 
-    /// Those that wait. The first who asks has `all` looked through; what is written meanwhile is noted after that.
+    /// The pending approvals. The first call scans with `all`; writes meanwhile are recorded after that.
     pub(super) fn ids(
         &self,
         all: impl FnOnce() -> Result<Vec<Approval>, StoreError>,

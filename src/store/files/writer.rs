@@ -1,5 +1,5 @@
-//! Writes batches of commits: journal first, then the data files, all or nothing. Runs on the scribe's thread;
-//! knows nothing of channels or futures.
+//! Writes batches of commits: journal first, then the data files, all or nothing. Runs on the writer thread; knows no
+//! channels or futures.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,15 +20,15 @@ use super::stats::Stats;
 use crate::domain::ThreadId;
 use crate::ports::{Durability, StoreError, StoreErrorKind, Work};
 
-/// Beyond this many the changed threads are no longer told one by one.
+/// Above this number the changed threads are no longer tracked one by one.
 const MAX_CHANGED: usize = 4096;
 
-/// When files are made anew.
+/// Sizes at which files are replaced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// A journal that grew by this much gives way to a new one.
+    /// A journal that grew by this much is replaced by a new one.
     pub(super) journal: u64,
-    /// An outbox of this size is written anew without what is settled.
+    /// An outbox of this size is rewritten without settled deliveries.
     pub(super) outbox: u64,
 }
 
@@ -38,7 +38,7 @@ impl Default for Bounds {
     }
 }
 
-/// A commit, its lines made.
+/// A commit with serialized lines.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) thread: ThreadId,
@@ -48,16 +48,15 @@ pub(super) struct Draft {
     pub(super) work: Work,
 }
 
-/// What the threads came to since somebody last asked.
+/// Changes since the last query.
 #[derive(Debug)]
 pub(super) struct Survey {
-    /// Threads whose files changed; unknown where too many did, or nobody ever asked.
+    /// Threads whose files changed; `None` where too many did, or before the first query.
     pub(super) changed: Option<BTreeSet<ThreadId>>,
-    /// Threads with work left.
     pub(super) open: BTreeSet<ThreadId>,
 }
 
-/// What a batch will write.
+/// The writes of a batch.
 #[derive(Debug, Default)]
 struct Plan {
     journal: Vec<u8>,
@@ -65,7 +64,7 @@ struct Plan {
     sync: bool,
 }
 
-/// What one file gains.
+/// What is appended to one file.
 #[derive(Debug)]
 struct Tail {
     from: u64,
@@ -73,20 +72,20 @@ struct Tail {
 }
 
 impl Tail {
-    /// Asked instead of the mere size, so that an outbox that cannot shrink is not read again and again.
+    /// Tested instead of the size, so that an outbox that cannot shrink is not read again and again.
     fn passes_a_multiple_of(&self, bytes: u64) -> bool {
         self.from / bytes != self.from.saturating_add(length(&self.bytes)) / bytes
     }
 }
 
-/// Something that must be taken back before anything else is written.
+/// A write that must be undone before anything else is written.
 #[derive(Debug)]
 enum Rollback {
     Data(FileKey, u64),
     Journal(u64),
 }
 
-/// The one hand that writes.
+/// Writes commits.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) disk: Arc<dyn Disk>,
@@ -94,17 +93,18 @@ pub(super) struct Writer {
     pub(super) stats: Arc<Stats>,
     pub(super) journal: Journal,
     pub(super) files: DataFiles,
-    /// Threads with work left.
     pub(super) open: BTreeSet<ThreadId>,
-    /// Files that the journal tells of.
+    /// Whether `open` may lack threads, because the scan for them has not ended.
+    pub(super) scanning: bool,
+    /// Files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
-    /// Where old journals go.
+    /// Receives old journals for removal.
     pub(super) retired: Sender<Retired>,
-    /// Whether the journal may no longer be trusted with new lines.
+    /// Whether the journal may no longer be appended to.
     suspect: bool,
     bounds: Bounds,
     changed: Option<BTreeSet<ThreadId>>,
-    /// Outboxes that may be worth writing anew.
+    /// Outboxes that may be worth rewriting.
     grown: Vec<FileKey>,
     debts: Vec<Rollback>,
 }
@@ -126,6 +126,7 @@ impl Writer {
             journal,
             files,
             open: BTreeSet::new(),
+            scanning: false,
             touched: BTreeSet::new(),
             retired,
             suspect: false,
@@ -136,10 +137,10 @@ impl Writer {
         }
     }
 
-    /// Makes the names of new files and directories sure before anybody waits for it.
+    /// Syncs the names of new files and directories before a commit waits for it.
     pub(super) fn make_names_sure(&mut self) {
         if let Err(error) = self.journal.sync_name(self.disk.as_ref()) {
-            tracing::warn!(%error, "new names are not sure yet");
+            tracing::warn!(%error, "directory sync failed");
         }
     }
 
@@ -163,7 +164,7 @@ impl Writer {
         }
     }
 
-    /// Writes one commit. Where there is no room, giving the journal up may make some.
+    /// Writes one commit. On a full disk, replacing the journal may free space.
     pub(super) fn write_alone(&mut self, draft: &Draft) -> Result<(), StoreError> {
         match self.write(&[draft]) {
             Err(error)
@@ -178,7 +179,7 @@ impl Writer {
         }
     }
 
-    /// What a batch would write, and where.
+    /// The writes of a batch.
     fn plan(&mut self, drafts: &[&Draft]) -> Result<Plan, StoreError> {
         let mut plan = Plan::default();
         for draft in drafts {
@@ -217,7 +218,7 @@ impl Writer {
         Ok(Some(Append { at, lines: Cow::Borrowed(lines) }))
     }
 
-    /// The order matters: no data file may hold what the journal could still lose.
+    /// Writes in this order, because no data file may contain what the journal could still lose.
     fn execute(&mut self, plan: &Plan) -> Result<(), StoreError> {
         self.journal.append(self.disk.as_ref(), &plan.journal)?;
         if plan.sync {
@@ -231,7 +232,7 @@ impl Writer {
 
     fn sync_journal(&mut self) -> Result<(), StoreError> {
         let synced = self.journal.sync(self.disk.as_ref(), &self.stats);
-        // After a failed sync nobody knows which of its bytes the disk has, and asking again may lie.
+        // After a failed sync it is unknown which bytes are on the disk, and a second sync may wrongly succeed.
         self.suspect = synced.is_err();
         synced
     }
@@ -261,13 +262,13 @@ impl Writer {
         }
     }
 
-    /// Data first, then the journal: should the process die in between, the next start finds the commits
-    /// whole in the journal, and not half of them in the files.
+    /// Undoes data first, then the journal: if the process ends in between, the next start finds the commits complete
+    /// in the journal, and not half of them in the files.
     fn take_back(&mut self, plan: &Plan, journal_length: u64) {
         self.debts = plan.tails.iter().map(|(key, tail)| Rollback::Data(key.clone(), tail.from)).collect();
         self.debts.push(Rollback::Journal(journal_length));
         if let Err(error) = self.pay_debts() {
-            tracing::error!(%error, "a failed write could not be taken back; nothing is written until it is");
+            tracing::error!(%error, "rollback failed; writes are suspended");
         }
     }
 
@@ -282,7 +283,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Begins a new journal and lets the old one go.
+    /// Begins a new journal and passes the old one on for removal.
     pub(super) fn rotate(&mut self) -> Result<(), StoreError> {
         let seq = self.journal.seq().saturating_add(1);
         let next = Journal::create(self.disk.as_ref(), &self.layout, seq, &self.open)?;
@@ -294,23 +295,23 @@ impl Writer {
         };
         self.suspect = false;
         if self.retired.send(retired).is_err() {
-            tracing::warn!(journal = %old.path().display(), "an old journal stays until the next start");
+            tracing::warn!(journal = %old.path().display(), "old journal stays until the next start");
         }
         Ok(())
     }
 
-    /// What need not be done while somebody waits.
+    /// Maintenance that no commit waits for.
     pub(super) fn tidy(&mut self) {
         while let (true, Some(key)) = (self.debts.is_empty(), self.grown.pop()) {
             if let Err(error) = self.shrink_outbox(&key) {
-                tracing::warn!(thread = %key.thread, %error, "the outbox could not be written anew");
+                tracing::warn!(thread = %key.thread, %error, "outbox rewrite failed");
             }
         }
         if self.debts.is_empty()
             && self.journal.is_full(self.bounds.journal)
             && let Err(error) = self.rotate()
         {
-            tracing::warn!(%error, "no new journal could be begun; the old one grows on");
+            tracing::warn!(%error, "journal rotation failed; the old journal grows");
         }
     }
 
@@ -341,12 +342,28 @@ impl Writer {
         Ok(())
     }
 
-    /// What changed since the last time somebody asked.
+    /// Whether a thread may have work left.
+    pub(super) fn may_be_open(&self, thread: &ThreadId) -> bool {
+        self.scanning || self.open.contains(thread)
+    }
+
+    /// Adds the results of the scan. The marker is removed once a journal has them.
+    pub(super) fn end_scan(&mut self, found: BTreeSet<ThreadId>) -> Result<(), StoreError> {
+        self.open.extend(found);
+        self.pay_debts()?;
+        self.rotate()?;
+        self.sync_journal()?;
+        self.scanning = false;
+        let marker = self.layout.scan_marker();
+        self.disk.remove(&marker).map_err(|source| refused(marker, source))
+    }
+
+    /// The changes since the last query.
     pub(super) fn survey(&mut self) -> Survey {
         Survey { changed: self.changed.replace(BTreeSet::new()), open: self.open.clone() }
     }
 
-    /// Leaves a journal that tells only what is unfinished.
+    /// Leaves a journal with only the unfinished work.
     pub(super) fn close(&mut self) -> Result<(), StoreError> {
         self.pay_debts()?;
         if self.journal.has_commits() { self.rotate() } else { Ok(()) }

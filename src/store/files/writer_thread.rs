@@ -1,7 +1,9 @@
-//! The scribe: one thread that does all the writing. What waits for it is written together, so that many
-//! threads share one wait for the disk.
+//! The writer thread: one thread that does all the writing. Queued commits are written together, so that many threads
+//! share one sync.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
@@ -11,31 +13,70 @@ use super::archive::Retirement;
 use super::disk::{Disk, refused};
 use super::layout::Layout;
 use super::lock::Lock;
+use super::lost_journal;
 use super::recover::Recovered;
 use super::stats::Stats;
 use super::writer::{Bounds, Draft, Survey, Writer};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
-/// At most this many commits are written together.
+/// Most commits written together.
 const MAX_BATCH: usize = 256;
 
-/// What the scribe is told.
+/// A command to the writer thread.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Write this, and say when it is as sure as it was asked to be.
+    /// Write a commit, and confirm it with the requested durability.
     Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
     Survey(oneshot::Sender<Survey>),
-    /// Tell whether a thread has work left.
+    /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
-    /// Say that you are there.
+    /// Add the unfinished threads that a scan found, and pass them on.
+    Found(BTreeSet<ThreadId>, oneshot::Sender<Vec<ThreadId>>),
+    /// Report that the thread is alive.
     Hello(oneshot::Sender<()>),
-    /// Finish, and say when everything is in its place.
+    /// Finish, and report when everything is written.
     Close(oneshot::Sender<()>),
 }
 
-/// Starts the scribe. It ends, and lets the lock go, when it is told to close or when nobody can tell it
-/// anything any more.
+/// A background scan of every thread file. Dropping it stops the scan and waits for its end.
+#[derive(Debug)]
+pub(super) struct Scan {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Scan {
+    /// Scans for unfinished threads and sends them to the writer, which passes them on to `found`.
+    pub(super) fn start(
+        layout: &Layout,
+        commands: Sender<Command>,
+        found: oneshot::Sender<Vec<ThreadId>>,
+    ) -> Result<Self, StoreError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, scanned) = (Arc::clone(&stop), layout.clone());
+        let thread = spawn(layout, "store-scan", move || {
+            match lost_journal::scan(&scanned, || !stopped.load(Ordering::Relaxed)) {
+                // A writer that has ended accepts nothing.
+                Ok(Some(open)) => commands.send(Command::Found(open, found)).unwrap_or_else(drop),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "thread files not scanned"),
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("thread file scan panicked");
+        }
+    }
+}
+
+/// Starts the writer thread. It ends, and releases the lock, on `Close` or when all senders are gone.
 pub(super) fn start(
     disk: Arc<dyn Disk>,
     layout: Layout,
@@ -50,7 +91,7 @@ pub(super) fn start(
         if recovered.gap {
             retirement.give_up(&old)?;
         } else {
-            // The receiver is in this function: it cannot be gone.
+            // The receiver is in this function, so it exists.
             retired.send(old).map_err(|_| StoreError::closed())?;
         }
     }
@@ -58,6 +99,7 @@ pub(super) fn start(
 
     let mut writer = Writer::new(disk, layout.clone(), stats, recovered.journal, retired, bounds);
     writer.open = recovered.open;
+    writer.scanning = recovered.scan;
     writer.touched = recovered.touched;
     let (commands, inbox) = mpsc::channel();
     let scribe = WriterThread { writer, retirement, lock };
@@ -92,8 +134,9 @@ impl WriterThread {
                     Command::Commit(draft, ack) => batch.push((draft, ack)),
                     Command::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
                     Command::IsOpen(thread, answer) => {
-                        answer.send(self.writer.open.contains(&thread)).unwrap_or_else(drop);
+                        answer.send(self.writer.may_be_open(&thread)).unwrap_or_else(drop);
                     }
+                    Command::Found(found, pass_on) => self.end_scan(found, pass_on),
                     Command::Hello(answer) => answer.send(()).unwrap_or_else(drop),
                     Command::Close(ack) => done = Some(ack),
                 }
@@ -109,8 +152,8 @@ impl WriterThread {
         self.end(done);
     }
 
-    /// Writes the commits together; where that fails, each by itself, so that one that cannot be written takes
-    /// no other with it.
+    /// Writes the commits together; if that fails, each by itself, so that one that cannot be written does not fail the
+    /// others.
     fn write(&mut self, batch: Vec<(Draft, oneshot::Sender<Result<(), StoreError>>)>) {
         let drafts: Vec<&Draft> = batch.iter().map(|(draft, _)| draft).collect();
         let together = drafts.len() > 1 && self.writer.write(&drafts).is_ok();
@@ -120,22 +163,31 @@ impl WriterThread {
                 self.writer.stats.count_failure();
                 tracing::error!(thread = %draft.thread, %error, cause = %Cause(error), "commit failed");
             }
-            // Whoever asked may have gone; what is written stays written.
+            // The caller may be gone; the write stays.
             ack.send(written).unwrap_or_else(drop);
         }
     }
 
-    /// With an asker everything is put in order first; without one the journal stays as it is, as after a
-    /// crash.
+    /// If the journal cannot be written, the marker stays and the next start scans again.
+    fn end_scan(&mut self, found: BTreeSet<ThreadId>, pass_on: oneshot::Sender<Vec<ThreadId>>) {
+        let threads: Vec<ThreadId> = found.iter().cloned().collect();
+        match self.writer.end_scan(found) {
+            Ok(()) => tracing::info!(unfinished = threads.len(), "thread files scanned"),
+            Err(error) => tracing::warn!(%error, "scan result not written"),
+        }
+        pass_on.send(threads).unwrap_or_else(drop);
+    }
+
+    /// On `Close` the journal is replaced by a short one; otherwise it stays, as after a crash.
     fn end(mut self, done: Option<oneshot::Sender<()>>) {
         if done.is_some()
             && let Err(error) = self.writer.close()
         {
-            tracing::warn!(%error, "the journal stays for the next start");
+            tracing::warn!(%error, "journal not shortened");
         }
         drop(self.writer);
         if self.retirement.join().is_err() {
-            tracing::error!("giving up old journals ended by a panic");
+            tracing::error!("journal removal panicked");
         }
         drop(self.lock);
         if let Some(done) = done {
@@ -144,7 +196,7 @@ impl WriterThread {
     }
 }
 
-/// The system's own words behind an error, for the log.
+/// The IO error behind an error, for the log.
 struct Cause<'a>(&'a StoreError);
 
 impl std::fmt::Display for Cause<'_> {

@@ -13,16 +13,16 @@ struct Book {
     approvals: BTreeMap<ApprovalId, Approval>,
 }
 
-/// The approvals, as one daemon uses them.
+/// The approvals of one daemon.
 #[derive(Debug, Default)]
 pub struct InMemoryApprovals {
     book: Arc<Mutex<Book>>,
-    /// Those that waited when this daemon began.
+    /// The approvals that were pending at its start.
     left: Vec<(ThreadId, ApprovalId)>,
 }
 
 impl InMemoryApprovals {
-    /// The same approvals, as the next daemon finds them.
+    /// The same approvals for the next daemon.
     #[must_use]
     pub fn reopened(&self) -> Self {
         let left = self.found(Approval::is_pending).into_iter().map(|one| (one.thread, one.id)).collect();
@@ -33,7 +33,7 @@ impl InMemoryApprovals {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that are wanted, newest first.
+    /// The approvals that match, newest first.
     fn found(&self, wanted: impl Fn(&Approval) -> bool) -> Vec<Approval> {
         let mut found: Vec<Approval> =
             self.book().approvals.values().filter(|one| wanted(one)).cloned().collect();

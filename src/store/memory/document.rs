@@ -1,4 +1,4 @@
-//! A document in memory, and with it the grants and the access list.
+//! A document in memory, and with it the grants and the access records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Touched};
 use crate::store::grants::{DocumentGrants, GrantRecords};
 
-/// The document. Clones share it.
+/// A document in memory. Clones share it.
 #[derive(Debug, Default)]
 pub struct InMemoryDocument<T> {
     content: Arc<Mutex<Arc<T>>>,
@@ -20,14 +20,12 @@ pub type InMemoryGrants = DocumentGrants<InMemoryDocument<GrantRecords>>;
 pub type InMemoryAccess = DocumentAccess<InMemoryDocument<AccessRecords>>;
 
 impl InMemoryGrants {
-    /// No grants yet.
     pub fn new(audit: Arc<dyn Audit>) -> Self {
         Self::over(InMemoryDocument::default(), audit)
     }
 }
 
 impl InMemoryAccess {
-    /// An empty access list.
     pub fn new(audit: Arc<dyn Audit>) -> Self {
         Self::over(InMemoryDocument::default(), audit)
     }

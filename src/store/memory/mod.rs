@@ -1,5 +1,5 @@
-//! State in memory, for tests: gone with its last handle. It keeps the same contract as the file store, the survival of a
-//! crash aside; one suite checks both.
+//! State in memory, for tests: dropped with its last handle. It satisfies the same contract as the file store, except
+//! for crashes; one suite checks both.
 
 mod approvals;
 mod audit;

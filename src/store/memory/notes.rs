@@ -1,4 +1,4 @@
-//! Adapters' notes in memory.
+//! The key-value stores of adapters, in memory.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
-/// Notes by their shelf and their name.
+/// Values by their nested store and their name.
 type All = BTreeMap<(Vec<String>, String), Value>;
 
-/// One shelf of notes. Clones and shelves within share what is stored.
+/// One store. Clones and nested stores share their values.
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryNotes {
     all: Arc<Mutex<All>>,

@@ -9,7 +9,7 @@ use crate::ports::{BoxFuture, ToolOutput, ToolOutputs};
 
 type All = BTreeMap<String, String>;
 
-/// The outputs by their names. Clones share them.
+/// The outputs by name. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryOutputs {
     all: Arc<Mutex<All>>,

@@ -1,4 +1,4 @@
-//! What is remembered, in memory. There are no tasks: people write those as files.
+//! Memory texts, in memory. There are no tasks: people write those as files.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::domain::{MemoryScope, Remembered, ScopeKey, TaskNote};
 use crate::ports::{BoxFuture, Memory, Note, NotesAdded, StoreError};
 
-/// What is remembered for whom. Clones share it.
+/// The texts by scope. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryMemory {
     texts: Arc<Mutex<HashMap<String, String>>>,

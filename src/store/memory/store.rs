@@ -1,4 +1,4 @@
-//! What the handles of one in-memory state share.
+//! The shared state behind the handles of one in-memory store.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::store::access_records::AccessRecords;
 use crate::store::grants::GrantRecords;
 use crate::store::state::State;
 
-/// Keeps state for as long as it lives: each `open` is another daemon on the same state.
+/// State in memory: each `open` is another daemon on the same state.
 #[derive(Debug, Default)]
 pub struct InMemoryStore {
     threads: InMemoryThreads,
@@ -26,7 +26,7 @@ pub struct InMemoryStore {
 }
 
 impl InMemoryStore {
-    /// The state as the next daemon finds it.
+    /// The state for the next daemon.
     pub fn open(&self) -> State {
         let audit: Arc<dyn Audit> = Arc::new(self.audit.clone());
         State {

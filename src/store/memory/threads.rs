@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{MessageId, ThreadId, ThreadState};
 use crate::ports::{
-    BoxFuture, Commit, OutboxEntry, OutboxLine, StoreError, ThreadRecord, ThreadStore, ThreadSummary, Work,
+    BoxFuture, Commit, OutboxEntry, OutboxLine, StoreError, ThreadPage, ThreadQuery, ThreadRecord,
+    ThreadStore, ThreadSummary, Work,
 };
 use crate::store::files::title_of;
 use crate::uimessage::{Role, UiMessage, fold};
 
-/// What was written of one thread.
+/// The content of one thread.
 #[derive(Clone, Debug, Default)]
 struct Thread {
     lines: Vec<UiMessage>,
@@ -22,17 +23,17 @@ struct Thread {
 
 type Threads = Arc<Mutex<BTreeMap<ThreadId, Thread>>>;
 
-/// The threads, as one daemon uses them.
+/// The threads of one daemon.
 #[derive(Debug, Default)]
 pub struct InMemoryThreads {
     threads: Threads,
-    /// What had work left when this daemon began.
+    /// The threads with work left at its start.
     unfinished: Vec<ThreadId>,
     closed: AtomicBool,
 }
 
 impl InMemoryThreads {
-    /// The same threads, as the next daemon finds them.
+    /// The same threads for the next daemon.
     #[must_use]
     pub fn reopened(&self) -> Self {
         let open =
@@ -68,7 +69,7 @@ impl InMemoryThreads {
 }
 
 impl Thread {
-    /// Deliveries that have neither a receipt nor been given up, in order; and how many were given up.
+    /// Deliveries without a receipt that have not failed permanently, in order; and how many failed permanently.
     fn deliveries(&self) -> (Vec<OutboxEntry>, usize) {
         let (mut settled, mut dead) = (BTreeSet::new(), BTreeSet::new());
         for line in &self.outbox {
@@ -138,7 +139,7 @@ impl ThreadStore for InMemoryThreads {
     ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
         let mut messages = self.folded(thread);
         if let Some(id) = before {
-            // Nothing stands before a message that is not there.
+            // The page before an unknown message is empty.
             let end = messages.iter().position(|message| message.id == *id).unwrap_or_default();
             messages.truncate(end);
         }
@@ -150,12 +151,10 @@ impl ThreadStore for InMemoryThreads {
         Box::pin(ready(self.write(commit)))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
         let threads = self.threads();
-        let mut list: Vec<ThreadSummary> =
-            threads.iter().filter_map(|(id, thread)| thread.summary(id)).collect();
-        list.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| a.thread_id.cmp(&b.thread_id)));
-        Box::pin(ready(Ok(list)))
+        let list = threads.iter().filter_map(|(id, thread)| thread.summary(id)).collect();
+        Box::pin(ready(Ok(query.page_of(list))))
     }
 
     fn exists(&self, thread: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {

@@ -1,4 +1,4 @@
-//! Approvals: numbers, and what becomes of a question.
+//! Approvals: numbers and states.
 
 use super::for_every_store;
 use super::support::{TestStore, approved, asked, thread};

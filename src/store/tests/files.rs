@@ -1,4 +1,4 @@
-//! Attachments: whole or not at all.
+//! Attachments: complete or not at all.
 
 use super::for_every_store;
 use super::support::{TestStore, thread};

@@ -1,4 +1,4 @@
-//! Grants: added, used by the judge, over, and taken back.
+//! Grants: added, used by the judge, expired, and revoked.
 
 use std::num::NonZeroU32;
 
@@ -38,7 +38,7 @@ fn bob() -> Revoker {
     Revoker { author: "web:user:bob".parse().unwrap(), via: "http".to_owned() }
 }
 
-/// The grants that cover the call at this moment.
+/// The grants that cover the call at this time.
 async fn used(state: &State, now: Timestamp) -> Option<Vec<GrantNumber>> {
     let all = state.grants.all().await.unwrap();
     covering(&all, &thread("a"), now, &CALL).map(|used| used.iter().map(|grant| grant.id).collect())

@@ -1,4 +1,4 @@
-//! What is remembered.
+//! Memory texts.
 
 use super::for_every_store;
 use super::support::TestStore;

@@ -1,5 +1,5 @@
-//! Adapters' notes: both durability classes survive the end of the daemon. Which of them survives a loss of power is the
-//! file store's own test.
+//! The adapters' key-value stores: both durability classes survive the end of the daemon. Which of them survives a
+//! power loss is tested with the file store.
 
 use serde_json::json;
 

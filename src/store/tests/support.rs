@@ -1,4 +1,4 @@
-//! A store under test, and what is put into it.
+//! A store under test, and sample data.
 
 use crate::domain::{
     Approval, ApprovalKind, ApprovalNumber, ApprovalState, Decided, DeliveryId, Intent, OutboundIntent, Risk,
@@ -9,7 +9,7 @@ use crate::store::State;
 use crate::store::memory::InMemoryStore;
 use crate::uimessage::{Metadata, Part, Role, TextPart, UiMessage};
 
-/// A store that can be opened again and again, each time as the next daemon would.
+/// A store that can be opened again, each time as the next daemon would.
 pub(super) enum TestStore {
     Files(tempfile::TempDir),
     InMemory(InMemoryStore),
@@ -24,7 +24,7 @@ impl TestStore {
         Self::InMemory(InMemoryStore::default())
     }
 
-    /// Opens the store. What was opened before must be closed.
+    /// Opens the store. The last one opened must be closed.
     pub(super) fn open(&self) -> State {
         match self {
             Self::Files(dir) => State::files(&dir.path().join(".ship")).unwrap(),
@@ -32,7 +32,7 @@ impl TestStore {
         }
     }
 
-    /// Ends a daemon and begins the next one.
+    /// Ends a daemon and starts the next one.
     pub(super) async fn reopen(&self, state: State) -> State {
         state.audit.flush().await;
         state.threads.close().await;
@@ -94,7 +94,7 @@ pub(super) fn dead(index: usize) -> OutboxLine {
     OutboxLine::Dead { id: DeliveryId::new("m", index), at: at(1), reason: "blocked".to_owned() }
 }
 
-/// A question about writing a file, not yet answered.
+/// A pending approval for writing a file.
 pub(super) fn asked(number: u32, thread: &ThreadId) -> Approval {
     Approval {
         id: format!("apr_{number:020}").parse().unwrap(),

@@ -3,7 +3,7 @@
 use super::for_every_store;
 use super::support::{TestStore, at, commit, dead, entry, message, receipt, thread};
 use crate::domain::ThreadState;
-use crate::ports::{Commit, StoreErrorKind, Work};
+use crate::ports::{Among, Commit, StoreErrorKind, ThreadQuery, Work};
 use crate::uimessage::UiMessage;
 
 for_every_store!(
@@ -14,6 +14,7 @@ for_every_store!(
     a_delivery_waits_until_it_has_a_receipt_or_was_given_up,
     only_threads_with_work_left_are_unfinished,
     threads_are_listed_newest_first_with_their_title,
+    the_list_is_given_in_pages,
     a_closed_store_refuses_commits,
     commits_of_one_caller_keep_their_order,
 );
@@ -122,7 +123,7 @@ async fn threads_are_listed_newest_first_with_their_title(store: TestStore) {
         let work = if id == "a1" { Work::Open } else { Work::Settled };
         state.threads.commit(Commit { work, ..commit(&thread(name), vec![message]) }).await.unwrap();
     }
-    let list = state.threads.list().await.unwrap();
+    let list = state.threads.list(ThreadQuery::newest(9)).await.unwrap().threads;
     let shown: Vec<_> = list
         .iter()
         .map(|one| (one.thread_id.clone(), one.title.as_str(), one.message_count, one.state))
@@ -132,6 +133,31 @@ async fn threads_are_listed_newest_first_with_their_title(store: TestStore) {
         (thread("old"), "first words", 1, ThreadState::Idle),
     ];
     assert_eq!(shown, expected);
+    state.threads.close().await;
+}
+
+async fn the_list_is_given_in_pages(store: TestStore) {
+    let state = store.open();
+    for n in 0..5 {
+        let name = thread(&n.to_string());
+        let mut message = message(&name, "u1", "run", "words");
+        message.metadata.timestamp = at(n);
+        state.threads.commit(commit(&name, vec![message])).await.unwrap();
+    }
+    let (mut names, mut before) = (Vec::new(), None);
+    loop {
+        let page = state.threads.list(ThreadQuery { before, ..ThreadQuery::newest(2) }).await.unwrap();
+        names.push(page.threads.iter().map(|one| one.thread_id.clone()).collect::<Vec<_>>());
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(names, [vec![thread("4"), thread("3")], vec![thread("2"), thread("1")], vec![thread("0")]]);
+    let only = ThreadQuery { among: Among::Only([thread("1")].into()), ..ThreadQuery::newest(9) };
+    assert_eq!(state.threads.list(only).await.unwrap().threads.len(), 1);
+    let other = ThreadQuery { platform: Some("qq".parse().unwrap()), ..ThreadQuery::newest(9) };
+    assert_eq!(state.threads.list(other).await.unwrap().threads, []);
     state.threads.close().await;
 }
 

@@ -1,12 +1,12 @@
-//! Names in a command's environment that lead to programs through links, such as a `PATH` entry in the home
-//! directory that is a link into a store. The sandbox covers what it does not know, so it must know these names.
+//! Paths in a command's environment that lead to programs through links, such as a `PATH` entry in the home directory
+//! that is a link into a store. The sandbox covers unknown paths, so it must know these.
 
 use std::path::{Path, PathBuf};
 
-/// Variables that name folders with programs, separated by colons.
+/// Variables with folders of programs, separated by colons.
 const NAMING: &[&str] = &["PATH", "JAVA_HOME", "GOROOT", "RUSTUP_HOME"];
 
-/// Every folder that the environment names by a path with links in it. Touches the disk.
+/// Every folder of these variables whose path contains links. Accesses the disk.
 pub(super) fn aliases_in(own: &[(String, String)]) -> Vec<PathBuf> {
     let values = own.iter().filter(|(name, _)| NAMING.contains(&name.as_str()));
     let named = values.flat_map(|(_, value)| value.split(':')).map(Path::new);

@@ -1,4 +1,4 @@
-//! Reads what a command writes, as fast as it comes, and keeps what is wanted.
+//! Reads the output of a command as it arrives, and keeps excerpts.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::excerpt::Excerpt;
 use super::settings::Redact;
 use crate::ports::{Progress, ToolOutput};
 
-/// What is kept of each end of the output; with that of complaints it fits into what a tool may say.
+/// The size of the excerpts; together they fit into a tool's output limit.
 const STDOUT_BYTES: usize = 16 * 1024;
 const STDERR_BYTES: usize = 8 * 1024;
 
@@ -19,7 +19,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 const LINE_CHARS: usize = 200;
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug)]
 pub(super) struct Transcript {
     pub(super) stdout: Excerpt,
@@ -50,7 +50,7 @@ impl Transcript {
         }
     }
 
-    /// Reads until both ends are closed. Whenever it is dropped, what was read until then is kept.
+    /// Reads until both streams are closed. When it is dropped, what was read until then is kept.
     pub(super) async fn record(
         &mut self,
         mut stdout: impl AsyncRead + Unpin,
@@ -95,7 +95,7 @@ impl Transcript {
         drop(progress.try_send(Progress { bytes: self.bytes, last_line }));
     }
 
-    /// Adds what was held back and closes the file; gives its path where the excerpts do not say all.
+    /// Adds the text that was held back and closes the file; returns its path where the excerpts are incomplete.
     pub(super) async fn finish(mut self) -> Said {
         let (stdout, stderr) = (self.clean_stdout.finish(), self.clean_stderr.finish());
         self.stdout.push(&stdout);
@@ -112,14 +112,14 @@ impl Transcript {
     }
 }
 
-/// What is told of what a command said.
+/// The output for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) stdout: String,
     pub(super) stderr: String,
-    /// Whether something was left out.
+    /// Whether something was omitted.
     pub(super) truncated: bool,
-    /// Where all of it is.
+    /// The path of the complete output.
     pub(super) full: Option<String>,
 }
 

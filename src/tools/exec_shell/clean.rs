@@ -1,17 +1,17 @@
-//! Makes text of what a command writes: no terminal codes, no secrets, however the bytes were cut. Pure.
+//! Converts a command's output to text: without terminal codes and secrets, for any split of the bytes. Pure.
 
 use super::settings::Redact;
 
-/// Held back until more is known: a secret, or a code for a terminal, may go on in the next bytes.
+/// Bytes that are held back: a secret, or a terminal code, may continue in the next bytes.
 const HELD_BYTES: usize = 4 * 1024;
 
-/// Cleans one stream, in memory that does not grow with it.
+/// Cleans one stream in bounded memory.
 #[derive(Debug)]
 pub(super) struct Cleaner {
     redact: Redact,
-    /// The beginning of a character whose rest has not come yet.
+    /// The beginning of an incomplete character.
     cut: Vec<u8>,
-    /// What may go on; it may hold secrets.
+    /// Text that may continue; it may contain secrets.
     held: String,
 }
 
@@ -20,7 +20,7 @@ impl Cleaner {
         Self { redact, cut: Vec::new(), held: String::new() }
     }
 
-    /// Takes bytes in and gives the clean text that nothing to come can change.
+    /// Adds bytes and returns the clean text that no continuation can change.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> String {
         self.cut.extend_from_slice(bytes);
         let whole = self.cut.len() - unfinished(&self.cut);
@@ -39,7 +39,7 @@ impl Cleaner {
         text.replace('\u{1b}', "")
     }
 
-    /// The last whole line that was heard, without secrets.
+    /// The last complete line, redacted.
     pub(super) fn last_line(&self) -> Option<String> {
         let (whole, _) = self.held.rsplit_once('\n')?;
         let clean = self.redact.apply(whole);
@@ -47,7 +47,7 @@ impl Cleaner {
     }
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// How many bytes at the end are an incomplete character.
 fn unfinished(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     let tail = bytes.get(tail..).unwrap_or_default();
@@ -60,7 +60,7 @@ fn unfinished(bytes: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-/// The text without colours, cursor movements and control characters. A code that is not whole stays.
+/// The text without colours, cursor movements and control characters. An incomplete code stays.
 fn without_codes(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -82,7 +82,7 @@ fn is_plain(letter: char) -> bool {
     matches!(letter, '\n' | '\t') || !letter.is_control()
 }
 
-/// What follows a code whose escape character was taken already; nothing where its end is not there.
+/// The text after a code whose escape character was consumed already; `None` where the code is incomplete.
 fn after_code(text: &str) -> Option<&str> {
     let mut letters = text.chars();
     match letters.next()? {
@@ -91,7 +91,7 @@ fn after_code(text: &str) -> Option<&str> {
             let end = rest.find(|letter| matches!(letter, '\u{40}'..='\u{7e}'))?;
             rest.get(end + 1..)
         }
-        // A title or a link, which ends with a bell or with another escape and a backslash.
+        // A title or a link, which ends with BEL, or with ESC and a backslash.
         ']' => {
             let rest = letters.as_str();
             let end = rest.find(['\u{7}', '\u{1b}'])?;

@@ -1,14 +1,14 @@
-//! What a command gets of the daemon's environment. Pure but for looking whether folders exist.
+//! The environment of a command. Pure, except for checking whether folders exist.
 
 use std::path::{Path, PathBuf};
 
 use super::settings::Redact;
 
-/// Passed on as they are. None of them is a place for secrets.
+/// Passed on unchanged. None of them contains secrets.
 const PASSED_ON: &[&str] =
     &["LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "JAVA_HOME", "GOROOT", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
 
-/// So that nothing waits for a person, draws colours or pages.
+/// Prevent waiting for a person, colours and pagers.
 const SET: &[(&str, &str)] = &[
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -20,8 +20,8 @@ const SET: &[(&str, &str)] = &[
     ("SHELL", "/bin/sh"),
 ];
 
-/// What git does not read, and what it does not do, when a command runs unasked. A repository's own settings give way
-/// to these.
+/// Restrict git's configuration and features when a command runs without approval. They override a repository's own
+/// settings.
 const GIT: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
@@ -37,7 +37,7 @@ const GIT: &[(&str, &str)] = &[
     ("GIT_SSH_COMMAND", "false"),
 ];
 
-/// Settings that start programs, read files elsewhere or look into other repositories, and what they are instead.
+/// Settings that start programs, read files elsewhere or access other repositories, with their replacements.
 const GIT_SETTINGS: &[(&str, &str)] = &[
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
@@ -77,8 +77,8 @@ const GIT_SETTINGS: &[(&str, &str)] = &[
 
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// The environment of a command: an allow-list, without any value in which a secret is found. Home and
-/// temporary files are in `scratch`.
+/// The environment of a command: an allow-list, without any value that contains a secret. Home and temporary files are
+/// in `scratch`.
 pub(super) fn environment_of(
     own: &[(String, String)],
     scratch: &Path,
@@ -98,8 +98,8 @@ pub(super) fn environment_of(
     environment
 }
 
-/// What keeps git from starting programs that a repository names, and from finding one outside of the project. For
-/// commands that run unasked.
+/// Keeps git from starting programs of a repository's configuration, and from finding a repository outside the project.
+/// For commands that run without approval.
 pub fn git_hardened(project: &Path) -> Vec<(String, String)> {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let mut environment: Vec<(String, String)> = GIT.iter().map(own).collect();
@@ -113,8 +113,8 @@ pub fn git_hardened(project: &Path) -> Vec<(String, String)> {
     environment
 }
 
-/// Folders outside of the system's usual ones in which the programs of this environment live: what its `PATH`
-/// names, and the toolchains behind it.
+/// Folders outside the system's usual ones with programs of this environment: the entries of `PATH`, and the toolchains
+/// behind them.
 pub fn programs_of(own: &[(String, String)]) -> Vec<PathBuf> {
     let home = value_of(own, "HOME").map(PathBuf::from);
     let named = value_of(own, "PATH").unwrap_or_default().split(':').map(PathBuf::from);
@@ -125,7 +125,7 @@ pub fn programs_of(own: &[(String, String)]) -> Vec<PathBuf> {
         .chain(rustup_of(own))
         .filter(|folder| folder.is_absolute())
         .filter_map(|folder| folder.canonicalize().ok())
-        // A whole home, or the whole machine, is never meant.
+        // A whole home directory, or the root, is never intended.
         .filter(|folder| folder.parent().is_some() && Some(folder) != home.as_ref())
         .collect();
     folders.sort();
@@ -133,14 +133,14 @@ pub fn programs_of(own: &[(String, String)]) -> Vec<PathBuf> {
     folders
 }
 
-/// Relative folders are left out: what they name depends on where a command happens to be.
+/// Relative folders are left out: they depend on the working directory.
 fn path_of(own: &[(String, String)], redact: &Redact) -> String {
     let path = value_of(own, "PATH").filter(|path| redact.apply(path) == **path).unwrap_or(USUAL_PATH);
     let absolute: Vec<&str> = path.split(':').filter(|folder| folder.starts_with('/')).collect();
     if absolute.is_empty() { USUAL_PATH.to_owned() } else { absolute.join(":") }
 }
 
-/// Rust's toolchains stand beside its programs, which look for them in the home that a command does not have.
+/// Rust's toolchains are beside its programs, which look for them in a home directory that a command does not have.
 fn rustup_of(own: &[(String, String)]) -> Option<PathBuf> {
     let named = value_of(own, "RUSTUP_HOME").map(PathBuf::from);
     let usual = || Some(Path::new(value_of(own, "HOME")?).join(".rustup"));

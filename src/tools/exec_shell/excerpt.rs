@@ -1,17 +1,17 @@
 //! The beginning and the end of a text of any length, in bounded memory. Pure.
 
-/// Keeps as much of the beginning as fits, and of the end.
+/// Keeps the beginning and the end, up to a size.
 #[derive(Debug)]
 pub(super) struct Excerpt {
     bytes: usize,
     head: String,
     tail: String,
-    /// All that was added.
+    /// The size of everything added.
     total: u64,
 }
 
 impl Excerpt {
-    /// One that keeps so many bytes of the beginning and as many of the end.
+    /// With this many bytes for the beginning and for the end.
     pub(super) const fn new(bytes: usize) -> Self {
         Self { bytes, head: String::new(), tail: String::new(), total: 0 }
     }
@@ -19,7 +19,7 @@ impl Excerpt {
     pub(super) fn push(&mut self, text: &str) {
         self.total += text.len() as u64;
         let mut rest = text;
-        // The head is closed once something did not fit.
+        // The head is closed once a text did not fit.
         if self.tail.is_empty() && self.head.len() < self.bytes {
             let room = text.floor_char_boundary(self.bytes - self.head.len());
             let (fits, over) = text.split_at_checked(room).unwrap_or((text, ""));
@@ -27,18 +27,18 @@ impl Excerpt {
             rest = over;
         }
         self.tail.push_str(rest);
-        // Seldom, so that cutting the front costs little in all.
+        // Rarely, so that trimming costs little in total.
         if self.tail.len() > 2 * self.bytes {
             self.tail = self.last_of_tail().to_owned();
         }
     }
 
-    /// Whether something had to be left out.
+    /// Whether something was omitted.
     pub(super) fn is_cut(&self) -> bool {
         self.left_out() > 0
     }
 
-    /// The text, with a note where something was left out.
+    /// The text, with a note where something was omitted.
     pub(super) fn text(&self) -> String {
         let tail = self.last_of_tail();
         match self.left_out() {

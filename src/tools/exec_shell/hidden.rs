@@ -1,21 +1,21 @@
-//! Finds what of the project a command must not see, so that the sandbox can hide it.
+//! Finds the reserved files of the project, so that the sandbox can hide them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::tools::reserved::is_reserved_name;
 
-/// How deep is looked. What lies deeper, or in folders full of others' files, is not found. The top of the project is
-/// looked at as a whole, however large it is.
+/// Limits of the search. Deeper files, and files in very large folders, are not found. The top folder of the project is
+/// always searched completely.
 const DEPTH: usize = 6;
 const ENTRIES: usize = 20_000;
 const FOUND: usize = 256;
 const OTHERS: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "vendor"];
 
-/// Every reserved file and folder of the project, links resolved. Touches the disk.
+/// Every reserved file and folder of the project, links resolved. Accesses the disk.
 pub(super) fn hidden_in(project: &Path) -> Vec<PathBuf> {
     let mut search = Search { project, left: ENTRIES, found: Vec::new() };
-    // Level by level: the places that matter most are found first, however large the project is.
+    // Level by level: the most important places are found first, also in a large project.
     let mut level = vec![project.to_owned()];
     for _ in 0..DEPTH {
         level = level.iter().flat_map(|folder| search.look_into(folder)).collect();
@@ -33,7 +33,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks through one folder; gives those in it that are to be looked into next.
+    /// Searches one folder; returns the folders in it to search next.
     fn look_into(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut deeper = Vec::new();
         let Ok(entries) = fs::read_dir(folder) else { return deeper };
@@ -53,7 +53,7 @@ impl Search<'_> {
     }
 }
 
-/// Where something is hidden: a link where it leads to; what is outside of the project is out of reach as it is.
+/// The path to hide: a link's target; paths outside the project are not accessible anyway.
 pub(super) fn place_of(project: &Path, path: &Path) -> Option<PathBuf> {
     let place = if path.is_symlink() { path.canonicalize().ok()? } else { path.to_owned() };
     (place.starts_with(project) && place != project).then_some(place)

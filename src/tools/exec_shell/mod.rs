@@ -1,7 +1,7 @@
 //! `exec_shell`: runs a shell command in a sandbox.
 //!
-//! Whether it may run was decided before; here it is only kept in by what the call's permit says. Its
-//! environment holds no secrets, its output is bounded and redacted, and it ends at its deadline.
+//! The judge has decided before whether the call may run; here the sandbox enforces the call's permit. The command's
+//! environment contains no secrets, its output is bounded and redacted, and it ends at its deadline.
 
 mod aliases;
 mod capture;

@@ -1,4 +1,4 @@
-//! What the model is told of a command. Pure.
+//! The result of a command for the model. Pure.
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use super::capture::Said;
 use crate::domain::Class;
 use crate::sandbox::{Ended, Exceeded, Isolation, MemoryScope};
 
-/// Why a command came to its end.
+/// Why a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     Done,
-    /// Its time was over.
+    /// It reached its deadline.
     TimedOut,
     Stopped,
-    /// It used too much memory.
+    /// It exceeded a memory limit.
     OutOfMemory(Exceeded),
 }
 
-/// A command that has run.
+/// A command that has ended.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) why: Why,
-    /// How it ended; nothing where even killing it did not tell.
+    /// How it ended; `None` where even killing it brought no report.
     pub(super) ended: Option<Ended>,
     pub(super) said: Said,
     pub(super) took: Duration,
     pub(super) class: Class,
     pub(super) isolation: Isolation,
-    /// What else there is to know.
+    /// Further notes for the model.
     pub(super) notes: Vec<String>,
 }
 

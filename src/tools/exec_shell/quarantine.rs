@@ -1,5 +1,5 @@
-//! What a command may not touch it may not bring into being either: a `ship.json` of its own making would be
-//! obeyed at the next start. A file that does not exist cannot be covered, so it is looked for afterwards.
+//! Reserved files that a command creates: a new `ship.json` would be loaded at the next start. A file that does not
+//! exist cannot be covered, so new ones are moved away after the command.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,12 +18,12 @@ pub(super) struct Quarantine {
 }
 
 impl Quarantine {
-    /// Remembers what is there. Touches the disk.
+    /// Records the existing ones. Accesses the disk.
     pub(super) fn before(project: &Path) -> Self {
         Self { project: project.to_owned(), before: reserved(project) }
     }
 
-    /// Moves what is new out of the way, into `.ship/quarantine`, and tells of it. Touches the disk.
+    /// Moves new ones into `.ship/quarantine`, and returns notes about them. Accesses the disk.
     pub(super) fn after(self, call: &str) -> Vec<String> {
         let new = reserved(&self.project).into_iter().filter(|name| !self.before.contains(name));
         new.map(|name| self.take(&name, call)).collect()

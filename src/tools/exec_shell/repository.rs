@@ -1,5 +1,6 @@
-//! Whether git may be run unasked from a directory: the repository that git would find there has to be in the project as
-//! a whole, and its configuration may not start programs. Opens regular files of the project only, and never waits.
+//! Whether git may run without approval in a directory: the repository that git would find must be completely inside
+//! the project, and its configuration may not start programs. Opens regular files of the project only, and never
+//! blocks.
 
 use std::fs;
 use std::io::Read;
@@ -10,10 +11,10 @@ use rustix::fs::{Mode, OFlags};
 use crate::policy::Reason;
 use crate::policy::shell::read_config;
 
-/// More than any configuration that a person wrote.
+/// Largest configuration file.
 const CONFIG_BYTES: u64 = 256 * 1024;
 
-/// Files of a repository beside its directory that say where the rest is.
+/// Files of a repository that point to its other directories.
 const POINTER_BYTES: u64 = 8 * 1024;
 
 /// Checks the repository that git finds from a directory of the project upwards. `cwd` is relative to the project and
@@ -44,7 +45,7 @@ fn is_git_name(name: &std::ffi::OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// A directory that git would take for a repository without a `.git`.
+/// Whether git would treat a directory as a bare repository.
 fn looks_bare(folder: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok())
 }
@@ -68,7 +69,7 @@ fn check_directory(project: &Path, directory: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Objects and settings have to be here: a link could lead anywhere.
+/// Objects and settings must not be links, which could lead anywhere.
 fn no_links_in(project: &Path, folder: &Path) -> Result<(), Reason> {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
@@ -92,7 +93,7 @@ fn check_config(project: &Path, directory: &Path, file: &Path) -> Result<(), Rea
     }
 }
 
-/// The directory that a file names: after `label`, relative to where the file is. It has to be in the project.
+/// The directory that a file points to: after `label`, relative to the file. It must be in the project.
 fn pointed_to(project: &Path, file: &Path, label: &str) -> Result<PathBuf, Reason> {
     let outside = || Reason::Outside(shown(project, file));
     let text = read_small(file, POINTER_BYTES).ok_or_else(outside)?;

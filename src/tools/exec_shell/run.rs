@@ -12,16 +12,16 @@ use super::settings::ExecSettings;
 use crate::ports::ToolFailure;
 use crate::sandbox::{self, Ended, LaunchError, Running, Spec};
 
-/// How long helpers may take for what is theirs to do, on a machine that is busy.
+/// Deadline of the helpers' own work, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Its number is the same on every Linux.
+/// The same on every Linux.
 const SIGKILL: i32 = 9;
 
-/// How long pipes may stay open when every process has ended.
+/// How long pipes may stay open after every process has ended.
 const PIPES: Duration = Duration::from_secs(2);
 
-/// Runs a command. Dropping the future lets go of it: the sandbox ends it without us.
+/// Runs a command. Dropping the future ends it: the sandbox does that by itself.
 pub(super) async fn run(
     settings: &ExecSettings,
     spec: &Spec,
@@ -42,7 +42,7 @@ pub(super) async fn run(
             tokio::select! {
                 biased;
                 ended = &mut waiting => {
-                    // What was written last may still be on its way.
+                    // The last output may still be in the pipe.
                     timeout(PIPES, recording).await.ok();
                     ended
                 }
@@ -53,7 +53,7 @@ pub(super) async fn run(
             biased;
             ended = &mut work => {
                 if let Some(exceeded) = memory.ended_by_kernel() {
-                    // The kernel killed its helpers with it, which then report nothing.
+                    // The kernel killed the helpers with it, so they report nothing.
                     let ended = ended.unwrap_or(Ended::Killed(SIGKILL));
                     return Ok((Why::OutOfMemory(exceeded), Some(ended), started.elapsed()));
                 }
@@ -64,7 +64,7 @@ pub(super) async fn run(
             exceeded = memory.exceeded() => Why::OutOfMemory(exceeded),
         };
         match why {
-            // Every moment of grace would be one more in which it grows.
+            // During a grace period it could grow further.
             Why::OutOfMemory(_) => lifeline.cut(),
             Why::Done | Why::Stopped | Why::TimedOut => drop(lifeline),
         }
@@ -73,7 +73,7 @@ pub(super) async fn run(
     let ended = match ended {
         Ok(ended) => Some(known(ended)?),
         Err(_) => {
-            tracing::warn!("a command did not end when it was let go of; its helpers are killed");
+            tracing::warn!("command did not end; killing its helpers");
             timeout(PATIENCE, end.kill()).await.ok();
             None
         }

@@ -1,5 +1,5 @@
-//! Where commands have the folder that is their own: in one folder per project, below the system's temporary one. There is
-//! one daemon per project, so everything in it at start-up was left by a daemon that died.
+//! The private folders of commands: in one folder per project, below the system's temporary folder. There is one daemon
+//! per project, so everything in it at start-up was left by a daemon that died.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::policy::fingerprint::digest_of;
 
-/// How much of the digest is in the folder's name.
+/// Digits of the digest in the folder's name.
 const TOLD: usize = 16;
 
 /// The folder of one project's commands.
@@ -24,7 +24,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The folder for the project with this state directory, below the system's temporary one. Makes nothing.
+    /// The folder for the project with this state directory, below the system's temporary folder. Creates nothing.
     pub fn of(state: &Path) -> Self {
         Self::below(&std::env::temp_dir(), state)
     }
@@ -33,7 +33,7 @@ impl Scratch {
     pub fn below(temporary: &Path, state: &Path) -> Self {
         let state = state.canonicalize().unwrap_or_else(|_| state.to_owned());
         let mut told = state.as_os_str().as_encoded_bytes().to_vec();
-        // Two containers may share the temporary folder, and have two projects under one path.
+        // Two containers may share the temporary folder, and have different projects under one path.
         if let Ok(facts) = fs::metadata(&state) {
             told.extend(format!("\0{}\0{}", facts.dev(), facts.ino()).into_bytes());
         }
@@ -41,7 +41,7 @@ impl Scratch {
         Self { root: temporary.join(format!("shipagent-{told}")) }
     }
 
-    /// What was left behind. To be asked for before any command runs.
+    /// The remaining folders of earlier daemons. Call it before any command runs.
     pub fn left_behind(&self) -> Vec<PathBuf> {
         if !self.is_ours() {
             return Vec::new();
@@ -49,7 +49,7 @@ impl Scratch {
         fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
 
-    /// A folder for one command; it goes away when it is dropped.
+    /// A folder for one command; removed when it is dropped.
     pub(super) fn folder(&self) -> io::Result<TempDir> {
         match DirBuilder::new().mode(0o700).create(&self.root) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -70,11 +70,11 @@ impl Scratch {
     }
 }
 
-/// Removes what was left behind, as far as it can be.
+/// Removes the remaining folders, as far as possible.
 pub fn sweep(left_behind: Vec<PathBuf>) {
     for path in left_behind {
         if let Err(error) = remove(&path) {
-            tracing::warn!(path = %path.display(), %error, "what a command left behind cannot be removed");
+            tracing::warn!(path = %path.display(), %error, "stale scratch folder not removed");
         }
     }
 }
@@ -91,14 +91,14 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir_all(path)
 }
 
-/// Makes a folder and those in it writable. It is spoken of by what was opened, and never by its name again: a command
-/// that is still alive may put a link there.
+/// Makes a folder and its subfolders writable. Uses the opened descriptor, never the name again: a command that is
+/// still running may put a link there.
 fn make_writable(folder: &Path) -> io::Result<()> {
     let opened = open_itself(folder)?;
     let itself = name_of(&opened, folder);
     fs::set_permissions(&itself, Permissions::from_mode(0o700))?;
     for entry in fs::read_dir(&itself)?.flatten() {
-        // A link is no folder, wherever it leads.
+        // A link is no folder, whatever its target.
         if entry.file_type()?.is_dir() {
             make_writable(&entry.path())?;
         }
@@ -108,7 +108,7 @@ fn make_writable(folder: &Path) -> io::Result<()> {
 
 const NO_LINK: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A folder that need not be readable, and is no link.
+/// A folder that may be unreadable, and is no link.
 #[cfg(target_os = "linux")]
 fn open_itself(folder: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(folder, NO_LINK | OFlags::PATH, Mode::empty())?)
@@ -125,7 +125,7 @@ fn open_itself(folder: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(folder, NO_LINK, Mode::empty())?)
 }
 
-/// There is no other name for it here.
+/// This system has no other name for it.
 #[cfg(not(target_os = "linux"))]
 fn name_of(_opened: &OwnedFd, folder: &Path) -> PathBuf {
     folder.to_owned()
@@ -198,7 +198,7 @@ mod tests {
         symlink(&outside, &link).unwrap();
         assert!(make_writable(&link).is_err());
         assert_eq!(fs::metadata(&outside).unwrap().mode() & 0o777, 0o500);
-        // A folder that cannot even be read is.
+        // A folder that cannot be read is removed too.
         let shut = dir.path().join("shut");
         fs::create_dir_all(shut.join("inside")).unwrap();
         for folder in [shut.join("inside"), shut.clone()] {

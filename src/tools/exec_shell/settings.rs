@@ -1,4 +1,4 @@
-//! What `exec_shell` is given once, when the daemon starts.
+//! The settings of `exec_shell`, fixed when the daemon starts.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use super::scratch::Scratch;
 use crate::ports::ToolOutputs;
 use crate::sandbox::{Finding, Limits, Memory, Mode};
 
-/// Takes secrets out of a text.
+/// Redacts a text.
 type Apply = dyn Fn(&str) -> String + Send + Sync;
 
-/// Takes secrets out of the beginning of a text that goes on, and says how many bytes that was.
+/// Redacts the beginning of a growing text, and returns its length.
 type Settled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
 
-/// Takes known secrets out of a text.
+/// Redacts known secrets.
 #[derive(Clone)]
 pub struct Redact {
     apply: Arc<Apply>,
@@ -23,15 +23,15 @@ pub struct Redact {
 }
 
 impl Redact {
-    /// One that does what the function does. Doing it twice must change nothing more.
+    /// With this function, which must be idempotent.
     pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let apply: Arc<Apply> = Arc::new(redact);
         let known = apply.clone();
         Self { apply, settled: Arc::new(move |text, held| settled_by_trying(&*known, text, held)) }
     }
 
-    /// The same, for texts that go on: `settled` is given a text and how many bytes of its end may still change, and
-    /// gives its beginning without secrets and how many bytes that was. It never cuts a secret.
+    /// Adds a function for growing texts: `settled` gets a text and how many bytes of its end may still change, and
+    /// returns its redacted beginning and that part's length. It never cuts a secret.
     #[must_use]
     pub fn with_settled(
         mut self,
@@ -41,18 +41,18 @@ impl Redact {
         self
     }
 
-    /// The text without secrets.
+    /// The redacted text.
     pub(in crate::tools) fn apply(&self, text: &str) -> String {
         (self.apply)(text)
     }
 
-    /// What may be shown of a text that goes on, without secrets, and how many bytes of it that is.
+    /// The redacted part of a growing text that may be shown, and its length.
     pub(super) fn settled(&self, text: &str, held: usize) -> (String, usize) {
         (self.settled)(text, held)
     }
 }
 
-/// Cuts before the held bytes, or where the parts say the same as the whole.
+/// Cuts before the held bytes, or where redacting the parts equals redacting the whole.
 fn settled_by_trying(apply: &dyn Fn(&str) -> String, text: &str, held: usize) -> (String, usize) {
     let whole = apply(text);
     let mut at = text.floor_char_boundary(text.len().saturating_sub(held));
@@ -72,35 +72,32 @@ impl fmt::Debug for Redact {
     }
 }
 
-/// How commands are run.
+/// The settings of commands.
 #[derive(Clone, Debug)]
 pub struct ExecSettings {
-    /// Where everything a command says is kept for people.
+    /// The store of complete outputs, for people.
     pub outputs: Arc<dyn ToolOutputs>,
     /// Our own binary: see [`crate::sandbox::own_binary`].
     pub helper: PathBuf,
-    /// What the operator wants of the sandbox.
     pub mode: Mode,
-    /// What this machine has of it, as soon as it is known.
+    /// The sandbox probe of this machine.
     pub found: Finding,
-    /// The daemon's environment; little of it is passed on.
+    /// The daemon's environment; commands get only a small part of it.
     pub environment: Vec<(String, String)>,
-    /// What commands may read and execute beside the system and the project: see [`super::programs_of`].
+    /// Paths that commands may read and execute beside the system and the project: see [`super::programs_of`].
     pub readable: Vec<PathBuf>,
-    /// Sockets of other programs that commands with network may connect to: `permissions.exec_shell.sockets`.
+    /// Sockets of other programs that commands with network access may connect to: `permissions.exec_shell.sockets`.
     pub sockets: Vec<PathBuf>,
-    /// Where a command gets the folder that is its own.
+    /// The private folders of commands.
     pub scratch: Scratch,
-    /// How long a command may take, and the most that a call can ask for.
+    /// The default and largest deadline of a command.
     pub timeout: Duration,
-    /// Between being asked to end and being ended.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How many commands may run at the same time.
+    /// Most concurrent commands.
     pub max_processes: usize,
-    /// How much a command may use.
     pub limits: Limits,
-    /// How much memory commands may use.
     pub memory: Memory,
-    /// Takes secrets out of what it says.
+    /// Redacts the output.
     pub redact: Redact,
 }

@@ -1,4 +1,4 @@
-//! The tool itself: arguments in, what the command said out.
+//! The tool: arguments in, the command's output out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,10 +29,9 @@ use crate::tools::{Confinement, arguments, schema_of};
 /// The project's settings.
 const SETTINGS_FILE: &str = "ship.json";
 
-/// Longer ones are scripts, and belong into a file.
+/// Longest command; longer ones are scripts, and belong into a file.
 const COMMAND_BYTES: usize = 32 * 1024;
 
-/// Runs shell commands.
 #[derive(Clone, Debug)]
 pub struct ExecShell {
     settings: Arc<ExecSettings>,
@@ -40,7 +39,6 @@ pub struct ExecShell {
 }
 
 impl ExecShell {
-    /// One that runs commands this way.
     pub fn new(settings: ExecSettings) -> Self {
         Self { processes: Arc::new(Semaphore::new(settings.max_processes)), settings: Arc::new(settings) }
     }
@@ -109,7 +107,7 @@ impl ExecShell {
         Ok(Ran { why, ended, said, took, class: spec.class, isolation, notes }.into_output())
     }
 
-    /// Waits until fewer than `limits.maxProcesses` commands run, at most as long as a command may take.
+    /// Waits until fewer than `limits.maxProcesses` commands run, at most as long as the deadline of a command.
     async fn process_slot(&self) -> Result<SemaphorePermit<'_>, ToolFailure> {
         let wait = self.settings.timeout;
         match tokio::time::timeout(wait, self.processes.acquire()).await {
@@ -122,7 +120,7 @@ impl ExecShell {
         }
     }
 
-    /// Looks at the project and makes the folder that the command has to itself.
+    /// Scans the project and creates the command's private folder.
     async fn prepare(
         &self,
         arguments: Arguments,
@@ -152,8 +150,8 @@ impl ExecShell {
                     Arranged { command: arguments.command, hidden: hidden_in(&project), notes: Vec::new() }
                 }
             };
-            // An approved command may read the settings file, so that git works where it is tracked. For an unasked one
-            // everything is read-only, and the file is hidden unless the line needs it.
+            // An approved command may read the settings file, so that git works where it is tracked. For a command
+            // without approval everything is read-only, and the file is hidden unless the command needs it.
             let (read_only, hidden) = hidden
                 .into_iter()
                 .partition(|path| permit.class == Class::ProjectWritable && is_settings_file(path, &project));
@@ -195,7 +193,7 @@ struct Prepared {
     spec: Spec,
     quarantine: Quarantine,
     notes: Vec<String>,
-    /// Goes away with it.
+    /// Removed on drop.
     _scratch: tempfile::TempDir,
 }
 

@@ -1,4 +1,4 @@
-//! How a command that runs unasked is run: git in it is hardened, and what may hold secrets is hidden from it.
+//! Commands that run without approval: git in them is hardened, and files that may contain secrets are hidden.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,23 @@ use crate::policy::shell::{ReadPath, ShellCall, Unasked, unasked};
 use crate::ports::ToolFailure;
 use crate::sandbox::Isolation;
 
-/// What the model is told where git has left files out.
+/// The note for the model where git has left files out.
 const LEFT_OUT: &str = "git left out files whose names suggest secrets, if there are any (.env*, *.pem, *.key, id_*, \
                         credentials*, secrets* and the like)";
 
-/// A command and what goes with it.
+/// A prepared command.
 #[derive(Debug)]
 pub(super) struct Arranged {
-    /// The line for the shell.
+    /// The command line for the shell.
     pub(super) command: String,
-    /// What it must not see.
+    /// The paths to hide.
     pub(super) hidden: Vec<PathBuf>,
-    /// What else there is to tell about its output.
+    /// Further notes about its output.
     pub(super) notes: Vec<String>,
 }
 
-/// Prepares a command that runs without approval. The judge checked it earlier; changes since then are detected
-/// here. `cwd` is relative to the project and without links. Touches the disk.
+/// Prepares a command that runs without approval. The judge checked it earlier; changes since then are detected here.
+/// `cwd` is relative to the project and without links. Accesses the disk.
 pub(super) fn arrange_unasked(
     project: &Path,
     cwd: &Path,
@@ -38,7 +38,7 @@ pub(super) fn arrange_unasked(
     let known = known.map_err(|error| refused(error.to_string()))?;
     let Unasked { command, reads, leaves_out } = match known {
         Some(known) => known,
-        // No judge allows this. Were it to happen, only a sandbox could keep it from reading secrets.
+        // The judge never allows this. Should it happen, only a sandbox could keep the command from reading secrets.
         None if !isolation.hides() => {
             return Err(refused("it is not known what the command reads".to_owned()));
         }

@@ -1,5 +1,5 @@
-//! What a command that runs unasked would read: an objection to it, or what is hidden from it while it runs. The judge
-//! and the tool use the same function, so that both see the same.
+//! What a command without approval would read: an objection to it, or the paths to hide from it. The judge and the tool
+//! use the same function, so that both agree.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,26 +14,26 @@ use crate::tools::secret_search::{
     FileId, Found, Limits, id_of, is_secret, other_names_in, other_names_of, other_names_of_secrets, search,
 };
 
-/// How often links may lead to directories that have not been looked at yet.
+/// How often links may lead to directories that were not searched yet.
 const ROUNDS: usize = 8;
 
-/// What speaks against running a command unasked that reads this; `hides` says whether secrets are hidden from it.
-/// Touches the disk.
+/// The reason not to run a command without approval that reads these paths; `hides` says whether secrets are hidden
+/// from it. Accesses the disk.
 pub fn object_to_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Option<Reason> {
     examine(project, reads, hides).err()
 }
 
-/// Whether secrets are hidden from commands that run unasked, as soon as it is known what this machine has. Where a
-/// sandbox is required and missing nothing runs.
+/// Whether secrets are hidden from commands without approval, as soon as the sandbox was probed. Where a sandbox is
+/// required and missing, no command runs.
 pub async fn hides_secrets(found: Finding, mode: Mode) -> bool {
     found.isolation_for(mode).await.map_or(true, crate::sandbox::Isolation::hides)
 }
 
-/// What has to be hidden from a command that reads this; `hides` says whether it can be. Touches the disk.
+/// The paths to hide from a command that reads these; `hides` says whether hiding is possible. Accesses the disk.
 ///
 /// # Errors
-/// Says why a person has to be asked: it reads a secret that is not hidden, something outside of the project, or more
-/// than can be looked through; or git would run programs that the repository names.
+/// The reason why approval is needed: it reads a secret that cannot be hidden, something outside the project, or more
+/// than can be searched; or git would run programs of the repository's configuration.
 pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Result<Vec<PathBuf>, Reason> {
     examine(project, reads, hides).map(Check::into_hidden)
 }
@@ -61,7 +61,7 @@ fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Che
     Ok(check)
 }
 
-/// Where a path leads to, relative to the project, and what is there; nothing where there is nothing.
+/// The target of a path, relative to the project, and its metadata; `None` where it does not exist.
 fn resolve(project: &Path, path: &str) -> Result<Option<(PathBuf, fs::Metadata)>, Reason> {
     let full = project.join(path);
     let Ok(real) = full.canonicalize() else { return Ok(None) };
@@ -81,7 +81,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Looks through directories that are read as a whole.
+    /// Searches directories that are read completely.
     fn trees(&mut self, mut trees: Vec<PathBuf>, follows_links: bool) -> Result<(), Reason> {
         let mut seen: Vec<PathBuf> = Vec::new();
         for _ in 0..ROUNDS {
@@ -102,12 +102,12 @@ impl Check<'_> {
         Err(too_large(&trees))
     }
 
-    /// Secrets in what is read: hidden or, where that is not possible, an objection.
+    /// Secrets among the paths: hidden or, where that is not possible, an objection.
     fn secrets(&mut self, found: &Found) -> Result<(), Reason> {
         match found.secrets.iter().find(|path| !self.can_hide(path)) {
             Some(path) => Err(Reason::Secret(path.to_string_lossy().into_owned())),
             None => {
-                // Some rules are about a file and not about its name: another name that may be read would give it away.
+                // A secret file may be readable under another name, so its other names are hidden too.
                 let others = other_names_of(self.project, &found.secrets).ok_or_else(|| too_large(&[]))?;
                 self.hidden.extend(others);
                 self.hidden.extend_from_slice(&found.secrets);
@@ -116,8 +116,8 @@ impl Check<'_> {
         }
     }
 
-    /// Files that are read and may be secret ones under another name. One that the command names is not hidden: that
-    /// would only look like an error.
+    /// Files that may be secret ones under another name. A file that the command names is not hidden: that would only
+    /// look like an error.
     fn other_names(&mut self, shared: &[(PathBuf, FileId)], named: bool) -> Result<(), Reason> {
         let others = other_names_of_secrets(self.project, shared).ok_or_else(|| too_large(&[]))?;
         match others.first() {
@@ -131,8 +131,8 @@ impl Check<'_> {
         }
     }
 
-    /// Which files git reads is known to git alone: a second name of a secret is an objection wherever it is, as far as
-    /// it is found quickly.
+    /// Which files git reads is unknown: a second name of a secret is an objection anywhere, as far as a quick search
+    /// finds it.
     fn tracked_files(&self) -> Result<(), Reason> {
         let found = search(self.project, &[PathBuf::new()], Limits::QUICK);
         match other_names_in(self.project, &found).first() {
@@ -141,7 +141,7 @@ impl Check<'_> {
         }
     }
 
-    /// Directories of the project that links lead to and that have not been looked at.
+    /// Directories of the project that links lead to and that were not searched yet.
     fn led_to(&self, found: &Found, seen: &[PathBuf]) -> Result<Vec<PathBuf>, Reason> {
         let mut trees = Vec::new();
         let secret_links = found.secrets.iter().filter(|path| self.project.join(path).is_symlink());
@@ -155,14 +155,14 @@ impl Check<'_> {
         Ok(trees)
     }
 
-    /// Whether a secret can be hidden from this command. git would take a hidden file for a changed one, and cannot do
-    /// without its own: beside it only what git has no business with is hidden.
+    /// Whether a secret can be hidden from this command. git would report a hidden file as changed, and needs its own
+    /// files: with git only untracked kinds of files are hidden.
     fn can_hide(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         self.hides && (!self.runs_git || (paths::is_reserved_name(&name) && !is_settings(path)))
     }
 
-    /// What was found to be hidden, and what else is found quickly.
+    /// The paths to hide, and further ones that a quick search finds.
     fn into_hidden(self) -> Vec<PathBuf> {
         if !self.hides {
             return Vec::new();
@@ -184,7 +184,7 @@ impl Check<'_> {
     }
 }
 
-/// The project's settings, which it may track.
+/// The project's settings, which may be tracked.
 fn is_settings(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("ship.json"))
 }
@@ -202,7 +202,7 @@ mod tests {
     use crate::policy::shell::{ShellCall, unasked};
     use crate::tools::testing::Project;
 
-    /// `asks` and why, or what is hidden, relative to the project.
+    /// `asks` and why, or the hidden paths, relative to the project.
     fn check(project: &Project, command: &str, hides: bool) -> String {
         let root = project.root().to_string_lossy().into_owned();
         let known = unasked(&root, &ShellCall { command, cwd: "" }, &|_| true).unwrap();

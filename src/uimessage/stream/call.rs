@@ -1,11 +1,11 @@
-//! The life of a tool call, each step of it told once.
+//! The stream events of a tool call, each sent once.
 
 use serde_json::Value;
 
 use crate::domain::ToolCallId;
 use crate::uimessage::{Chunk, ToolPart, ToolState, ToolType};
 
-/// What a client has been told of one call.
+/// What was sent to a client about one call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToldCall {
     id: String,
@@ -13,23 +13,21 @@ pub(super) struct ToldCall {
     raw_bytes: usize,
     input: bool,
     asked: bool,
-    /// The last output that is not yet whole.
+    /// The last preliminary output.
     preliminary: Option<Value>,
     settled: bool,
 }
 
 impl ToldCall {
-    /// Nothing has been told of this call yet.
     pub(super) fn new(id: &ToolCallId) -> Self {
         Self { id: id.as_str().to_owned(), ..Self::default() }
     }
 
-    /// Whether it is this call that was told of.
     pub(super) fn is(&self, id: &ToolCallId) -> bool {
         self.id == id.as_str()
     }
 
-    /// Tells what is new of the call.
+    /// Emits what is new about the call.
     pub(super) fn tell(&mut self, tool: &ToolPart, out: &mut Vec<Chunk>) {
         if let ToolState::InputStreaming { raw_input, .. } = &tool.state {
             self.tell_growing(tool, raw_input.as_deref().unwrap_or_default(), out);
@@ -43,7 +41,7 @@ impl ToldCall {
         }
     }
 
-    /// The arguments as far as the model has written them.
+    /// The arguments streamed so far.
     fn tell_growing(&mut self, tool: &ToolPart, raw: &str, out: &mut Vec<Chunk>) {
         if !std::mem::replace(&mut self.started, true) {
             out.push(Chunk::ToolInputStart {
@@ -62,7 +60,7 @@ impl ToldCall {
         }
     }
 
-    /// The whole arguments, or that they are none.
+    /// The complete arguments, or that they are invalid.
     fn tell_input(&mut self, tool: &ToolPart, out: &mut Vec<Chunk>) {
         let (tool_call_id, tool_name) = (tool.call_id.as_str().to_owned(), tool.tool.name().to_owned());
         let dynamic = dynamic(tool);
@@ -79,7 +77,7 @@ impl ToldCall {
         });
     }
 
-    /// What became of it.
+    /// The outcome.
     fn tell_outcome(&mut self, tool: &ToolPart, out: &mut Vec<Chunk>) {
         let tool_call_id = tool.call_id.as_str().to_owned();
         match &tool.state {
@@ -114,7 +112,7 @@ impl ToldCall {
     }
 }
 
-/// Whether the tool is one that clients cannot know by its name.
+/// Whether the tool is one that clients do not know by its name.
 fn dynamic(tool: &ToolPart) -> Option<bool> {
     matches!(tool.tool, ToolType::Dynamic(_)).then_some(true)
 }

@@ -1,10 +1,10 @@
-//! What a client has been told of a message, and what is to be told next.
+//! Tracks what was sent to a client of a message, and computes what to send next.
 
 use super::call::ToldCall;
 use super::voice::Voice;
 use crate::uimessage::{Chunk, FinishReason, Part, RunStatus, TextPart, TextState, UiMessage};
 
-/// What a client has been told of one part.
+/// What was sent of one part.
 #[derive(Clone, Debug)]
 enum Told {
     Text { id: String, voice: Voice, bytes: usize, open: bool },
@@ -12,7 +12,7 @@ enum Told {
     Whole,
 }
 
-/// What a client has been told so far.
+/// What was sent so far.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     message: Option<String>,
@@ -23,7 +23,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Takes it that the client knows all of `message`, in a response that has ended; gives the chunk that begins
+    /// Assumes that the client knows all of `message`, from a response that has ended; returns the chunk that begins
     /// the next one.
     pub fn go_on_from(&mut self, message: &UiMessage) -> Chunk {
         drop(self.advance(message));
@@ -31,8 +31,8 @@ impl Cursor {
         Chunk::Start { message_id: message.id.as_str().to_owned(), message_metadata: None }
     }
 
-    /// Tells what is new in `message`. A further message of the same run goes on where the last one ended:
-    /// the client sees one answer.
+    /// Emits what is new in `message`. A further message of the same run continues the last one: the client sees one
+    /// answer.
     pub fn advance(&mut self, message: &UiMessage) -> Vec<Chunk> {
         let mut out = Vec::new();
         let id = message.id.as_str();
@@ -51,8 +51,8 @@ impl Cursor {
         out
     }
 
-    /// Whether `message` is a later state of what the client was told, so that [`Cursor::advance`] can go on
-    /// from there. A turn that started over, or another message, needs a fresh cursor.
+    /// Whether `message` is a later state of what was sent, so that [`Cursor::advance`] can continue. A turn that
+    /// started over, or another message, needs a new cursor.
     pub fn fits(&self, message: &UiMessage) -> bool {
         let same = self.message.as_deref().is_none_or(|known| known == message.id.as_str());
         same && self.parts.len() <= message.parts.len()
@@ -68,7 +68,7 @@ impl Cursor {
             })
     }
 
-    /// Leaves what was told as it is and tells the next message from its beginning, behind it.
+    /// Keeps what was sent and sends the next message from its beginning, after it.
     pub fn start_over(&mut self) -> Vec<Chunk> {
         let mut out = Vec::new();
         self.close_texts(&mut out);
@@ -88,12 +88,12 @@ impl Cursor {
         };
         match status {
             Some(RunStatus::Done) => out.push(finish(FinishReason::Stop)),
-            // Clients do nothing on an abort; it is the finish that ends the message for them.
+            // Clients ignore an abort; the finish event ends the message for them.
             Some(RunStatus::Stopped) => {
                 out.push(Chunk::Abort { reason: Some("stopped".to_owned()) });
                 out.push(finish(FinishReason::Other));
             }
-            // Clients read nothing behind an error, so the status goes before it.
+            // Clients read nothing after an error, so the status is sent before it.
             Some(RunStatus::Failed) => {
                 let error_text = self.error.clone().unwrap_or_else(|| "the turn failed".to_owned());
                 if self.message.is_some() {
@@ -165,14 +165,14 @@ impl Cursor {
             *bytes = part.text.len();
             out.push(voice.delta(id.clone(), delta.to_owned()));
         }
-        // Words and thinking may grow by turns, so a text ends when it says so, not when another part begins.
+        // Text and reasoning may be interleaved, so a text ends by its own state, not when another part begins.
         if part.state != Some(TextState::Streaming) {
             *open = false;
             out.push(voice.end(id.clone()));
         }
     }
 
-    /// No text may stay open behind its step: a client forgets the ids.
+    /// Closes all texts: none may stay open after its step, because clients then forget the ids.
     fn close_texts(&mut self, out: &mut Vec<Chunk>) {
         for told in &mut self.parts {
             if let Told::Text { id, voice, open, .. } = told
@@ -184,7 +184,7 @@ impl Cursor {
     }
 }
 
-/// A whole message as the stream that would have made it.
+/// The stream of a complete message.
 pub fn replay(message: &UiMessage) -> Vec<Chunk> {
     Cursor::default().advance(message)
 }

@@ -1,7 +1,7 @@
-//! A growing message as the UI message stream that web clients read.
+//! The UI message stream of a growing message, for web clients.
 //!
-//! The stream is the difference between what a client has been told and what the message is now. So a slow
-//! client is told less often, never wrongly, and a client that comes late is told all from the beginning.
+//! The stream is the difference between what was sent to a client and the current message. So a slow client gets fewer
+//! events, but the same content, and a late client gets everything from the beginning.
 
 mod call;
 mod cursor;

@@ -1,8 +1,8 @@
-//! Words and thinking, in the chunks of either.
+//! The stream events of text and of reasoning.
 
 use crate::uimessage::Chunk;
 
-/// Two sorts of text that are told in the same way, under different names.
+/// Two kinds of text with the same events under different names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Voice {
     Words,

@@ -1,4 +1,4 @@
-//! The calls of the open platform: each checked as the real one checks it, and answered with its codes.
+//! The API calls: each is validated like the real one, and answered with its error codes.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::multipart::fields;
 use super::world::{Environment, Posted};
 use super::{APP_ID, APP_SECRET, BOT};
 
-/// A call as it came.
+/// A received call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// What it is answered.
+/// Its response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -45,7 +45,7 @@ pub(super) fn fault(code: i64, words: &str) -> Answer {
     raw(400, &json!({ "code": code, "msg": words }))
 }
 
-/// JSON in a text.
+/// Parses JSON inside a string.
 pub(super) fn parse(text: &Value) -> Value {
     text.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
@@ -124,7 +124,7 @@ pub(super) fn answer(world: &mut Environment, call: &Call, socket: &str) -> Answ
     }
 }
 
-/// What a small server for trying things out has: sending and answering.
+/// The calls of a minimal server: sending and replying.
 fn is_indispensable(call: &Call) -> bool {
     let path = call.path.strip_prefix("/open-apis/im/v1/messages").unwrap_or("/no");
     call.method == "POST" && (path.is_empty() || path.ends_with("/reply"))

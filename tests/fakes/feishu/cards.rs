@@ -1,15 +1,15 @@
-//! Cards that are written while they are shown.
+//! Streamed cards.
 
 use serde_json::{Value, json};
 
 use super::api::{Answer, done, fault, parse};
 use super::world::{Entity, Environment};
 
-/// How many bytes a card may have, and how many tables.
+/// Largest card, in bytes and tables.
 const MOST_BYTES: usize = 30 * 1024;
 const MOST_TABLES: usize = 3;
 
-/// What is wrong with a card, in the platform's terms.
+/// The platform's error for an invalid card.
 pub(super) fn flaw(world: &Environment, card: &Value) -> Option<Answer> {
     if world.mood.refuses_cards {
         return Some(fault(230_099, "Failed to create card content, ext=ErrCode: 11246; ErrMsg: unknown"));

@@ -1,5 +1,5 @@
-//! A faithful little Feishu: real HTTP, a real websocket with protobuf frames, the platform's own error codes, and
-//! people who write, press and look. It outlives the daemons that talk to it.
+//! A fake Feishu: real HTTP, a real websocket with protobuf frames, the platform's own error codes, and simulated
+//! people. It outlives the daemons that use it.
 
 mod api;
 mod cards;
@@ -10,7 +10,7 @@ mod socket;
 mod wire;
 pub(crate) mod world;
 
-/// The credentials the platform knows.
+/// The valid credentials.
 pub(crate) const APP_ID: &str = "cli_0123456789abcdef";
 pub(crate) const APP_SECRET: &str = "feishu-secret-canary-1";
 /// The app's own open id.

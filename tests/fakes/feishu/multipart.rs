@@ -1,4 +1,4 @@
-//! Just enough of multipart bodies: fields by their names.
+//! A minimal parser of multipart bodies: fields by name.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The people on the platform: they write, press buttons and send files.
+//! Simulated people: they write, press buttons and send files.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::server::Feishu;
 use super::world::{Environment, Posted, Written};
 use super::{BOT, world};
 
-/// Something a person writes.
+/// A message of a person.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     chat: String,
@@ -39,7 +39,7 @@ impl Message {
         Self { chat: chat.to_owned(), kind: "group", ..Self::private(sender, text) }
     }
 
-    /// To the agent by its name.
+    /// Mentions the agent.
     pub(crate) fn mentioning(mut self) -> Self {
         let text = self.content["text"].as_str().unwrap_or_default().to_owned();
         self.content = json!({ "text": format!("@_user_1 {text}") });
@@ -91,7 +91,7 @@ fn envelope(kind: &str, id: &str, event: Value) -> Value {
 }
 
 impl Feishu {
-    /// Somebody writes. Gives the message's id.
+    /// A person writes. Returns the message's id.
     pub(crate) fn write(&self, message: &Message) -> String {
         self.shared.change(|world| {
             let id = world.fresh("om_user");
@@ -106,7 +106,7 @@ impl Feishu {
         })
     }
 
-    /// The platform sends the event of a message once more.
+    /// The platform sends the event of a message again.
     pub(crate) fn write_again(&self, message: &Message, id: &str) {
         self.shared.change(|world| {
             let nonce = world.fresh("again");
@@ -120,7 +120,7 @@ impl Feishu {
         envelope("im.message.receive_v1", &format!("ev-{id}"), message.event(&id))
     }
 
-    /// A file on the platform. Gives its key.
+    /// A file on the platform. Returns its key.
     pub(crate) fn keep_file(&self, name: &str, bytes: &[u8]) -> String {
         self.shared.change(|world| {
             let key = world.fresh("key_");
@@ -129,7 +129,7 @@ impl Feishu {
         })
     }
 
-    /// Somebody presses the button of a card whose label contains this. Gives the key of the event.
+    /// A person presses the button of a card whose label contains this. Returns the key of the event.
     pub(crate) fn press(&self, posted: &Posted, label: &str, by: &str) -> String {
         let value = button(&posted.content, label);
         self.press_value(posted, value, by)
@@ -148,7 +148,7 @@ impl Feishu {
         })
     }
 
-    /// Waits for what the app answered to an event.
+    /// Waits for the app's response to an event.
     pub(crate) async fn acknowledgement(&self, key: &str) -> world::Ack {
         self.wait_for("an acknowledgement", |world| {
             world.acks.iter().find(|ack| ack.key == key && ack.code == 200).cloned()
@@ -156,7 +156,7 @@ impl Feishu {
         .await
     }
 
-    /// Waits for a card with buttons in a chat that no one has settled.
+    /// Waits for an unsettled card with buttons in a chat.
     pub(crate) async fn question(&self, chat: &str) -> Posted {
         self.wait_for("a question", |world| {
             let open =

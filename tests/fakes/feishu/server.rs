@@ -19,7 +19,7 @@ use super::world::Environment;
 use super::{APP_ID, APP_SECRET, socket};
 use crate::fakes::daemon::PATIENCE;
 
-/// The platform. It ends with this value.
+/// The platform. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct Feishu {
     address: SocketAddr,
@@ -35,12 +35,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Looks at the world without changing it.
+    /// Read access to the state.
     pub(super) fn look(&self) -> MutexGuard<'_, Environment> {
         self.world.lock().unwrap()
     }
 
-    /// Changes the world and tells whoever watches.
+    /// Changes the state and notifies watchers.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         let result = change(&mut self.world.lock().unwrap());
         self.changed.send_modify(|count| *count += 1);
@@ -85,17 +85,17 @@ impl Feishu {
         json!({ "adapters": { "feishu": section } })
     }
 
-    /// Changes how the platform is.
+    /// Changes the platform's state and behaviour.
     pub(crate) fn tune(&self, change: impl FnOnce(&mut Environment)) {
         self.shared.change(change);
     }
 
-    /// Looks at what there is.
+    /// Reads the state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Environment) -> T) -> T {
         look(&self.shared.look())
     }
 
-    /// Waits until there is what is looked for.
+    /// Waits until `look` finds something.
     pub(crate) async fn wait_for<T>(&self, what: &str, look: impl Fn(&Environment) -> Option<T>) -> T {
         let mut changes = self.shared.watch();
         let waited = tokio::time::timeout(PATIENCE, async {
@@ -118,7 +118,7 @@ impl Feishu {
         }
     }
 
-    /// Waits until the app has said just this in a chat.
+    /// Waits until the app has sent exactly this text to a chat.
     pub(crate) async fn wait_for_words(&self, chat: &str, words: &str) {
         self.wait_for(words, |world| world.said(chat).iter().any(|said| said == words).then_some(())).await;
     }

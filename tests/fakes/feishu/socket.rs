@@ -1,4 +1,4 @@
-//! The long connection from the platform's side: events go out in frames and come again until they are acknowledged.
+//! The platform's side of the websocket: events are sent in frames, and again until they are acknowledged.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ pub(super) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
         let shared = shared.clone();
         connections.spawn(async move {
             serve(stream, number, &shared).await;
-            // What this connection did not acknowledge goes to the next one.
+            // Unacknowledged events go to the next connection.
             shared.change(|world| {
                 for pending in &mut world.pending {
                     if pending.sent.is_some_and(|(connection, _)| connection == number) {
@@ -46,7 +46,7 @@ async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
     let check = |request: &Request, response: Response| {
         let query = request.uri().query().unwrap_or_default();
         let ticket = query.split("ticket=").nth(1).unwrap_or_default();
-        // A ticket is good for once.
+        // A ticket is valid once.
         match shared.change(|world| world.tickets.remove(ticket)) {
             true => Ok(response),
             false => {
@@ -75,7 +75,7 @@ async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
         };
         let Some(Ok(Message::Binary(bytes))) = heard else { return };
         let frame = Frame::decode(bytes.as_ref()).unwrap();
-        // The platform refuses a frame that leaves out its zeros; a ping begins with two of them.
+        // The platform refuses a frame without its zero fields; a ping begins with two of them.
         match frame.header("type") {
             Some("ping") => {
                 assert_eq!(bytes[..4], [0x08, 0, 0x10, 0], "required fields are written");
@@ -97,7 +97,7 @@ async fn serve(stream: TcpStream, number: u64, shared: &Arc<Shared>) {
     }
 }
 
-/// The frames of the events that are to be sent over a connection now, and when to look again.
+/// The frames that are due on a connection, and when to check again.
 fn due(world: &mut Environment, number: u64) -> (Vec<Frame>, Duration) {
     let (pieces, again) = (world.mood.pieces.max(1), world.mood.again_after);
     let mut frames = Vec::new();
@@ -135,7 +135,7 @@ fn cut(pending: &Pending, pieces: usize) -> Vec<Frame> {
             payload: Some(chunk.to_vec()),
         })
         .collect();
-    // They may come in any order.
+    // They may arrive in any order.
     frames.reverse();
     frames
 }

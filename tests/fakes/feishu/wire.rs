@@ -1,4 +1,4 @@
-//! The platform's side of a frame, written down apart from ours.
+//! The platform's side of a frame, implemented independently of ours.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Header {

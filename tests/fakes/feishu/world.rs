@@ -1,34 +1,34 @@
-//! What the platform knows: tokens, messages, cards, files, and events that nobody has acknowledged yet.
+//! The state of the platform: tokens, messages, cards, files, and unacknowledged events.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How a test wants the platform to be.
+/// The configured behaviour of the platform.
 #[derive(Clone, Debug)]
 pub(crate) struct Mood {
     /// Seconds between two pings.
     pub(crate) ping: u64,
-    /// For how long a token is good.
+    /// Lifetime of a token.
     pub(crate) token_secs: u64,
-    /// Whether the app may show answers while they grow.
+    /// Whether streamed cards are supported.
     pub(crate) cardkit: bool,
     /// Whether cards are refused.
     pub(crate) refuses_cards: bool,
-    /// Whether the socket takes everything and says nothing.
+    /// Whether the websocket receives everything and sends nothing.
     pub(crate) mute: bool,
-    /// Into how many frames an event is cut.
+    /// Number of frames per event.
     pub(crate) pieces: usize,
-    /// So many sends are done, and their answers lost.
+    /// How many sends succeed with their responses lost.
     pub(crate) lost_answers: usize,
-    /// So many sends are refused for being too frequent.
+    /// How many sends are rate limited.
     pub(crate) busy: usize,
-    /// Whether files are kept back until this is over.
+    /// Whether file downloads are delayed while this is true.
     pub(crate) holds_files: bool,
-    /// Whether the server knows only the calls that nobody can do without.
+    /// Whether the server has only the required calls.
     pub(crate) minimal: bool,
-    /// After how long an event that nobody acknowledged comes again.
+    /// After which time an unacknowledged event is sent again.
     pub(crate) again_after: Duration,
 }
 
@@ -50,7 +50,7 @@ impl Default for Mood {
     }
 }
 
-/// A message of the app's.
+/// A message of the app.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Posted {
     pub(crate) id: String,
@@ -59,18 +59,18 @@ pub(crate) struct Posted {
     pub(crate) content: Value,
     pub(crate) reply_to: Option<String>,
     pub(crate) in_thread: bool,
-    /// How often it was changed.
+    /// How often it was edited.
     pub(crate) changes: usize,
 }
 
-/// A message of a person's.
+/// A message of a person.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) chat: String,
     pub(super) item: Value,
 }
 
-/// A card that can be written while it is shown.
+/// A streamed card.
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     pub(super) card: Value,
@@ -79,7 +79,7 @@ pub(super) struct Entity {
     pub(super) sent: bool,
 }
 
-/// An event on its way.
+/// An event that is not acknowledged yet.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) key: String,
@@ -89,7 +89,7 @@ pub(super) struct Pending {
     pub(super) sent: Option<(u64, Instant)>,
 }
 
-/// What the app answered to an event.
+/// The app's response to an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Ack {
     pub(crate) key: String,
@@ -108,18 +108,18 @@ pub(crate) struct Environment {
     pub(super) uuids: BTreeMap<String, String>,
     pub(super) written: BTreeMap<String, Written>,
     pub(super) entities: BTreeMap<String, Entity>,
-    /// Files by their keys: name and bytes.
+    /// Files by key: name and bytes.
     pub(crate) files: BTreeMap<String, (String, Vec<u8>)>,
     pub(super) pending: VecDeque<Pending>,
     pub(crate) acks: Vec<Ack>,
     pub(crate) connections: u64,
     pub(crate) tokens_given: usize,
     pub(crate) sends: usize,
-    /// The signs under messages.
+    /// The reactions to messages.
     pub(crate) signs: Vec<(String, String)>,
-    /// Who runs which group.
+    /// The owners of groups.
     pub(crate) owners: BTreeMap<String, String>,
-    /// How often somebody asked who does.
+    /// How often the owner of a group was requested.
     pub(crate) owner_questions: usize,
 }
 
@@ -129,7 +129,7 @@ impl Environment {
         format!("{prefix}{:08x}", self.serial)
     }
 
-    /// The words people see in a message of the app's, as it is now.
+    /// The current text of a message of the app.
     pub(crate) fn words(&self, posted: &Posted) -> String {
         let content = &posted.content;
         match posted.kind.as_str() {
@@ -146,17 +146,17 @@ impl Environment {
         }
     }
 
-    /// What the app has said in a chat, oldest first.
+    /// The texts of the app in a chat, oldest first.
     pub(crate) fn said(&self, chat: &str) -> Vec<String> {
         self.posted.iter().filter(|posted| posted.chat == chat).map(|posted| self.words(posted)).collect()
     }
 
-    /// All tokens lapse.
+    /// Expires all tokens.
     pub(crate) fn forget_tokens(&mut self) {
         self.tokens.clear();
     }
 
-    /// Whether no card that people see is left as if it were still written.
+    /// Whether no visible card is left in the streaming state.
     pub(crate) fn nothing_grows(&self) -> bool {
         !self.entities.values().any(|entity| entity.sent && entity.streaming)
     }
@@ -188,7 +188,7 @@ impl Environment {
     }
 }
 
-/// The words of a card's elements, one after the other.
+/// The texts of a card's elements.
 fn card_words(card: &Value) -> String {
     let elements = card["body"]["elements"].as_array().cloned().unwrap_or_default();
     let words: Vec<String> =

@@ -1,4 +1,4 @@
-//! The gateway: one bot at a time, sessions that survive its connections.
+//! The gateway: one bot at a time, with sessions that survive its connections.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn connection(stream: TcpStream, shared: Shared) {
         return;
     }
     let mut changes = shared.changed.subscribe();
-    // The last number that was told on this connection; nothing before it is let in.
+    // The last sequence number sent on this connection; `None` before the session starts.
     let mut told: Option<u64> = None;
     loop {
         let ok = tokio::select! {
@@ -50,7 +50,7 @@ async fn connection(stream: TcpStream, shared: Shared) {
     }
 }
 
-/// Tells the bot what is new.
+/// Sends new events to the bot.
 async fn tell(socket: &mut Socket, shared: &Shared, told: &mut Option<u64>) -> bool {
     let Some(last) = *told else { return true };
     let (frames, pushes) = {
@@ -105,7 +105,7 @@ async fn answer(socket: &mut Socket, shared: &Shared, frame: &Value, told: &mut 
     }
 }
 
-/// How somebody is let in: frames first, and the number they are told from; or a refusal.
+/// The result of an identify or resume: first frames and the start sequence number, or a refusal.
 enum Entry {
     Welcome(Vec<Value>, u64),
     Invalid,

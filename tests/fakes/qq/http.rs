@@ -94,7 +94,7 @@ async fn message(
     let body: Value = serde_json::from_slice(&body).unwrap();
     match shared.with(|rules| rules.post(&scene, &chat, body)) {
         Ok((_, true)) => {
-            // The answer never comes; the bot cannot know whether the message did.
+            // The response is lost; the bot cannot know whether the message was sent.
             (StatusCode::BAD_GATEWAY, "").into_response()
         }
         Ok((answer, false)) => Json(answer).into_response(),

@@ -1,6 +1,5 @@
-//! A QQ of our own on the loopback: tokens, a real websocket gateway with sessions that can be resumed, the message
-//! APIs with their budgets and windows, uploads, and people who write and press buttons. It outlives the daemons that
-//! talk to it.
+//! A fake QQ on the loopback: tokens, a real websocket gateway with resumable sessions, the message APIs with their
+//! budgets and windows, uploads, and simulated people. It outlives the daemons that use it.
 
 mod gateway;
 mod http;
@@ -22,7 +21,7 @@ use rules::{Rules, Sent};
 pub(crate) const APP_ID: &str = "102000001";
 pub(crate) const SECRET: &str = "qq-secret-canary-9X2KOErG";
 
-/// The platform. It ends with this value.
+/// The platform. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct QqFake {
     base: SocketAddr,
@@ -30,7 +29,7 @@ pub(crate) struct QqFake {
     _serving: JoinSet<()>,
 }
 
-/// What the servers share: the rules, and the news that they have changed.
+/// The state that the servers share, and a notification of changes.
 #[derive(Clone, Debug)]
 struct Shared {
     rules: Arc<Mutex<Rules>>,
@@ -38,7 +37,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Works on the rules, and tells everybody that they may have changed.
+    /// Changes the state, and notifies the watchers.
     fn with<T>(&self, work: impl FnOnce(&mut Rules) -> T) -> T {
         let result = work(&mut self.rules.lock().unwrap());
         self.changed.send_modify(|version| *version += 1);
@@ -51,7 +50,6 @@ impl Shared {
 }
 
 impl QqFake {
-    /// Starts it.
     pub(crate) async fn start() -> Self {
         let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let ws = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -65,7 +63,7 @@ impl QqFake {
         Self { base, shared, _serving: serving }
     }
 
-    /// The `adapters` part of a configuration that talks to it, open for everybody the tests know.
+    /// The `adapters` part of a configuration for it, with access for all people of the tests.
     pub(crate) fn config(&self) -> Value {
         json!({ "adapters": { "qq": {
             "appId": APP_ID, "appSecret": SECRET, "apiUrl": format!("http://{}", self.base),
@@ -74,12 +72,12 @@ impl QqFake {
             "groups": { "followupSecs": 0 } } } })
     }
 
-    /// Changes the rules.
+    /// Changes the state.
     pub(crate) fn rule<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> T {
         self.shared.with(change)
     }
 
-    /// Waits until something can be found, and gives it.
+    /// Waits until `find` finds something, and returns it.
     pub(crate) async fn wait_for<T>(&self, what: &str, find: impl Fn(&Rules) -> Option<T>) -> T {
         let mut changes = self.shared.changed.subscribe();
         let found = async {
@@ -99,7 +97,7 @@ impl QqFake {
         }
     }
 
-    /// Waits until so many messages were shown in a chat, and gives their words.
+    /// Waits until a chat has this many messages, and returns their texts.
     pub(crate) async fn texts(&self, chat: &str, count: usize) -> Vec<String> {
         self.wait_for(&format!("{count} messages in {chat}"), |rules| {
             let texts = rules.texts(chat);
@@ -108,7 +106,7 @@ impl QqFake {
         .await
     }
 
-    /// Waits for a message in a chat that contains these words.
+    /// Waits for a message in a chat that contains this text.
     pub(crate) async fn text_with(&self, chat: &str, words: &str) -> Sent {
         self.wait_for(&format!("{words:?} in {chat}"), |rules| {
             rules.sent.iter().find(|sent| sent.chat == chat && sent.text.contains(words)).cloned()
@@ -116,7 +114,7 @@ impl QqFake {
         .await
     }
 
-    /// What is so now.
+    /// Reads the state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Rules) -> T) -> T {
         self.shared.look(look)
     }

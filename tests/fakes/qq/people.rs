@@ -1,10 +1,10 @@
-//! What people do: write, send files, press buttons.
+//! Simulated people: they write, send files, press buttons.
 
 use serde_json::{Value, json};
 
 use super::QqFake;
 
-/// Who writes, and where.
+/// The author and the chat of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     /// In private.
@@ -56,12 +56,12 @@ fn now() -> String {
 }
 
 impl QqFake {
-    /// Somebody writes. Gives the id of the message.
+    /// A person writes. Returns the id of the message.
     pub(crate) fn says(&self, place: Place, content: &str) -> String {
         self.says_with(place, content, json!({}))
     }
 
-    /// Somebody writes, with more in the event than usual.
+    /// A person writes, with further fields in the event.
     pub(crate) fn says_with(&self, place: Place, content: &str, extra: Value) -> String {
         self.shared.with(|rules| {
             let id = format!("ROBOT1.0_m{}", rules.number());
@@ -73,7 +73,7 @@ impl QqFake {
         })
     }
 
-    /// The platform tells of a message once more, as it sometimes does.
+    /// The platform sends the event of a message again.
     pub(crate) fn says_again(&self, place: Place, id: &str, content: &str) {
         self.shared.with(|rules| {
             let (name, body) = place.event(id, content, &now());
@@ -81,7 +81,7 @@ impl QqFake {
         });
     }
 
-    /// A file that can be fetched; gives its address.
+    /// A file that can be downloaded; returns its URL.
     pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> String {
         self.shared.with(|rules| {
             rules.files.insert(name.to_owned(), bytes.to_vec());
@@ -89,7 +89,7 @@ impl QqFake {
         })
     }
 
-    /// Somebody presses a button. Gives the id of the interaction.
+    /// A person presses a button. Returns the id of the interaction.
     pub(crate) fn presses(&self, place: Place, data: &str) -> String {
         self.shared.with(|rules| {
             let id = format!("interaction-{}", rules.number());

@@ -1,4 +1,4 @@
-//! What the platform knows and allows. No sockets here.
+//! The state and the rules of the platform. No sockets here.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -6,35 +6,35 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// Trouble for the next message.
+/// A failure of the next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Refused with this status and code.
     Refuse(u16, u64),
-    /// The message is shown, and the connection breaks before anybody is told.
+    /// The message is shown, and the connection breaks before the response.
     Cut,
 }
 
-/// A message that people see.
+/// A visible message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     /// `users`, `groups`, `channels` or `dms`.
     pub(crate) scene: String,
     pub(crate) chat: String,
-    /// What it answers, and its number there.
+    /// The id it replies to, and its sequence number there.
     pub(crate) answers: String,
     pub(crate) seq: u64,
     pub(crate) text: String,
     pub(crate) body: Value,
 }
 
-/// Something that can be replied to.
+/// An event that can be replied to.
 #[derive(Clone, Debug)]
 struct Repliable {
     chat: String,
     at: Instant,
     used: Vec<u64>,
-    /// Numbers of refused messages.
+    /// The sequence numbers of refused messages.
     spent: Vec<u64>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Upload {
     pub(crate) info: String,
 }
 
-/// What the gateway should do to the one who is connected.
+/// What the gateway should do to the connected bot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Push {
     Frame(Value),
@@ -86,25 +86,25 @@ pub(crate) struct Rules {
     pub(crate) faults: VecDeque<Fault>,
     repliable: HashMap<String, Repliable>,
     pub(crate) sent: Vec<Sent>,
-    /// Every try: path, body and the code it was answered with.
+    /// Every attempt: path, body and the response code.
     pub(crate) tries: Vec<(String, Value, u64)>,
     pub(crate) typing: usize,
     pub(crate) uploads: Vec<Upload>,
     pub(crate) acknowledged: Vec<(String, u64)>,
     /// Files that people send.
     pub(crate) files: HashMap<String, Vec<u8>>,
-    /// Whether files are kept back until this is over.
+    /// Whether file downloads are delayed while this is true.
     pub(crate) holds_files: bool,
-    /// Whether a refused message has used its number up all the same.
+    /// Whether a refused message uses up its sequence number.
     pub(crate) refusals_count: bool,
-    /// Whether the server has only `/gateway/bot`, numbers no events, shows no names and takes no typing.
+    /// Whether the server has only `/gateway/bot`, sends no event numbers, has no names and no typing indicator.
     pub(crate) minimal: bool,
     /// The roles of people in guilds.
     pub(crate) roles: HashMap<String, Vec<&'static str>>,
     pub(crate) numbers: u64,
 }
 
-/// A refusal: status, code, words.
+/// A refusal: status, code, message.
 pub(crate) type Refusal = (u16, u64, &'static str);
 
 impl Rules {
@@ -163,7 +163,7 @@ impl Rules {
         self.numbers
     }
 
-    /// The words of the messages in a chat, in order.
+    /// The texts of the messages in a chat, in order.
     pub(crate) fn texts(&self, chat: &str) -> Vec<String> {
         self.sent.iter().filter(|sent| sent.chat == chat).map(|sent| sent.text.clone()).collect()
     }
@@ -173,7 +173,7 @@ impl Rules {
         let token = format!("tok-canary-{number}");
         self.tokens.push(token.clone());
         self.good_token = Some(token.clone());
-        // A text, as the platform's documentation has it.
+        // A string, as in the platform's documentation.
         json!({ "access_token": token, "expires_in": self.token_lasts.to_string() })
     }
 
@@ -182,20 +182,20 @@ impl Rules {
         good.is_some() && good.as_deref() == header
     }
 
-    /// Somebody did something that can be replied to.
+    /// Registers an event that can be replied to.
     pub(crate) fn repliable(&mut self, id: &str, chat: &str) {
         let new =
             Repliable { chat: chat.to_owned(), at: Instant::now(), used: Vec::new(), spent: Vec::new() };
         self.repliable.entry(id.to_owned()).or_insert(new);
     }
 
-    /// Tells the bot of something.
+    /// Queues an event for the bot.
     pub(super) fn emit(&mut self, name: &str, event_id: &str, body: Value) {
         self.unsent.push_back(json!({ "op": 0, "t": name, "id": event_id, "d": body }));
         self.number_events();
     }
 
-    /// Puts what is to be told into the session, if there is one.
+    /// Moves queued events into the session, if there is one.
     pub(super) fn number_events(&mut self) {
         while self.session.is_some()
             && let Some(mut frame) = self.unsent.pop_front()
@@ -206,7 +206,7 @@ impl Rules {
         }
     }
 
-    /// A message of the bot's. Gives what it is told.
+    /// A message of the bot. Returns its response.
     pub(super) fn post(&mut self, scene: &str, chat: &str, body: Value) -> Result<(Value, bool), Refusal> {
         let fault = self.faults.pop_front();
         let judged = match fault {
@@ -285,7 +285,7 @@ impl Rules {
     }
 }
 
-/// What a message answers, and its number.
+/// The id that a message replies to, and its sequence number.
 fn pair(body: &Value) -> (String, u64) {
     let answers = body["msg_id"].as_str().or_else(|| body["event_id"].as_str()).unwrap_or_default();
     (answers.to_owned(), body["msg_seq"].as_u64().unwrap_or(1))

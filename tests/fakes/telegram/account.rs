@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 /// A person, or another bot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct User {
-    /// Their number everywhere.
     pub(crate) id: i64,
     name: String,
     username: Option<String>,
@@ -14,38 +13,36 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// A person who has a first name and nothing else.
+    /// A person with a first name only.
     pub(crate) fn new(id: i64, name: &str) -> Self {
         Self { id, name: name.to_owned(), username: None, language: None, is_bot: false }
     }
 
-    /// With a name others can write after an `@`.
+    /// Sets the username.
     #[must_use]
     pub(crate) fn called(mut self, username: &str) -> Self {
         self.username = Some(username.to_owned());
         self
     }
 
-    /// With the language of their app.
+    /// Sets the language of their app.
     #[must_use]
     pub(crate) fn speaking(mut self, language: &str) -> Self {
         self.language = Some(language.to_owned());
         self
     }
 
-    /// As a bot.
     #[must_use]
     pub(crate) fn bot(mut self) -> Self {
         self.is_bot = true;
         self
     }
 
-    /// The name to show.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// In the form of the wire.
+    /// In the wire format.
     pub(crate) fn wire(&self) -> Value {
         let mut user = json!({ "id": self.id, "is_bot": self.is_bot, "first_name": self.name });
         if let Some(username) = &self.username {
@@ -58,43 +55,41 @@ impl User {
     }
 }
 
-/// What the bot hears in a group it does not administrate.
+/// What the bot receives in a group it does not administer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privacy {
     /// Everything.
     Off,
     /// Commands for it and replies to it.
     On,
-    /// These and messages that mention it.
+    /// The same, and messages that mention it.
     OnButMentions,
 }
 
-/// The bot's account, and what its server can do.
+/// The bot's account, and the features of its server.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
-    /// The bot.
     pub(crate) user: User,
-    /// What it proves itself with.
     pub(crate) token: String,
-    /// What it hears in groups.
+    /// What it receives in groups.
     pub(crate) privacy: Privacy,
     /// Whether private chats may have topics.
     pub(crate) topics: bool,
-    /// Whether the server knows drafts.
+    /// Whether the server supports drafts.
     pub(crate) drafts: bool,
-    /// Whether the server says yes to a change of a message that is not there, as careless ones do.
+    /// Whether the server confirms an edit of a missing message, as some servers do.
     pub(crate) agreeable: bool,
-    /// Whether other bots' messages in groups reach it.
+    /// Whether it receives other bots' messages in groups.
     pub(crate) hears_bots: bool,
 }
 
 impl Account {
-    /// The number of the bot every test talks to.
+    /// The id of the test bot.
     pub(crate) const ID: i64 = 123_456;
-    /// Its name after an `@`.
+    /// Its username.
     pub(crate) const NAME: &'static str = "ship_test_bot";
 
-    /// In the form of `getMe`.
+    /// The result of `getMe`.
     pub(crate) fn me(&self) -> Value {
         let mut me = self.user.wire();
         me["can_join_groups"] = json!(true);

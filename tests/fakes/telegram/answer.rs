@@ -1,34 +1,31 @@
-//! What the server says to a call: a result, or a refusal in its own words.
+//! The server's response to a call: a result, or an error with the real server's description.
 
 use serde_json::{Value, json};
 
 use super::log::Deed;
 
-/// A call that was carried out.
+/// A successful call.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// What the bot is told.
+    /// The result for the bot.
     pub(crate) result: Value,
-    /// What happened in the world.
+    /// The effect.
     pub(crate) deed: Deed,
 }
 
-/// What a method comes to.
+/// The response of a method.
 pub(crate) type Answer = Result<Done, Refusal>;
 
-/// A call that was not carried out.
+/// A refused call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
-    /// The status and the `error_code`.
+    /// The HTTP status and the `error_code`.
     pub(crate) code: u16,
-    /// The words.
     pub(crate) description: String,
-    /// What the bot can act on.
     pub(crate) parameters: Option<Value>,
 }
 
 impl Refusal {
-    /// Any refusal.
     pub(crate) fn new(code: u16, description: impl Into<String>) -> Self {
         Self { code, description: description.into(), parameters: None }
     }
@@ -43,7 +40,7 @@ impl Refusal {
         Self::new(403, format!("Forbidden: {description}"))
     }
 
-    /// A 404, as for a method nobody knows.
+    /// A 404, as for an unknown method.
     pub(crate) fn not_found() -> Self {
         Self::new(404, "Not Found")
     }
@@ -59,13 +56,13 @@ impl Refusal {
         Self { parameters, ..Self::new(429, format!("Too Many Requests: retry after {retry_after}")) }
     }
 
-    /// A 400 that says where the group lives now.
+    /// A 400 with the new id of a migrated group.
     pub(crate) fn migrated(to: i64) -> Self {
         let parameters = Some(json!({ "migrate_to_chat_id": to }));
         Self { parameters, ..Self::bad("group chat was upgraded to a supergroup chat") }
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({ "ok": false, "error_code": self.code, "description": self.description });
         if let Some(parameters) = &self.parameters {

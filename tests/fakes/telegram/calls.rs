@@ -1,4 +1,4 @@
-//! One call from end to end: the trouble planned for it, the limits, the method itself, and the note in the log.
+//! The processing of one call: the planned failure, the limits, the method itself, and the log entry.
 
 use serde_json::{Value, json};
 
@@ -11,18 +11,18 @@ use super::request::Params;
 use super::trouble::Trouble;
 use super::world::{Environment, Shared};
 
-/// What goes back over the wire.
+/// The response on the wire.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// A status and a document.
     Json(u16, Value),
     /// A status and half of a document.
     Half(u16, Value),
-    /// What a proxy says when it does not reach the server.
+    /// The response of a proxy that cannot reach the server.
     BadGateway,
 }
 
-/// The connection breaks instead of an answer.
+/// The connection breaks without a response.
 #[derive(Debug)]
 pub(crate) struct Reset;
 
@@ -55,7 +55,7 @@ pub(crate) async fn perform(shared: &Shared, method: &str, params: &Params) -> R
     }
 }
 
-/// What a trouble does before anything is done; an answer when nothing will be.
+/// Applies a failure before the call; returns a response if the call is not performed.
 pub(crate) async fn before(
     shared: &Shared,
     method: &str,
@@ -89,7 +89,7 @@ fn limited(world: &mut Environment, method: &str, chat: Option<i64>) -> Result<(
     flood.pass(chat, method, std::time::Instant::now()).map_err(Refusal::too_many)
 }
 
-/// Notes how a call ended and puts it into words.
+/// Logs the outcome of a call and makes the response.
 fn settle(
     world: &mut Environment,
     method: &str,

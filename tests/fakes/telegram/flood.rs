@@ -1,14 +1,14 @@
-//! The limits on how fast a bot may write: a bucket per chat and one for all, and a note of who ran over.
+//! The rate limits of a bot: a bucket per chat and one for all, and a record of violations.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How many messages may come at once, and how fast the room for more comes back.
+/// The burst and the refill rate of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
-    /// So many at once.
+    /// Largest burst.
     pub(crate) burst: f64,
-    /// So many more each second.
+    /// Refill per second.
     pub(crate) per_second: f64,
 }
 
@@ -23,7 +23,7 @@ impl Bucket {
         Self { room: rate.burst, filled: now }
     }
 
-    /// Takes one, or says how long to wait for it.
+    /// Takes one, or returns how long to wait for it.
     fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
         let gained = now.duration_since(self.filled).as_secs_f64() * rate.per_second;
         self.room = (self.room + gained).min(rate.burst);
@@ -47,13 +47,13 @@ pub(crate) struct Flood {
 }
 
 impl Flood {
-    /// Limits that nobody has used yet.
+    /// Unused limits.
     pub(crate) fn new(per_chat: Rate, overall: Rate, now: Instant) -> Self {
         let all = Bucket::full(overall, now);
         Self { per_chat, overall, chats: BTreeMap::new(), all, violations: Vec::new() }
     }
 
-    /// Lets a call through, or says after how many seconds it may come again.
+    /// Allows a call, or returns after how many seconds it may be retried.
     pub(crate) fn pass(&mut self, chat: i64, method: &str, now: Instant) -> Result<(), u64> {
         let rate = self.per_chat;
         let bucket = self.chats.entry(chat).or_insert_with(|| Bucket::full(rate, now));
@@ -64,7 +64,7 @@ impl Flood {
         })
     }
 
-    /// Each call that came too fast: its chat and its method.
+    /// Each call that exceeded a limit: its chat and its method.
     pub(crate) fn violations(&self) -> &[(i64, String)] {
         &self.violations
     }

@@ -1,5 +1,5 @@
-//! Text with entities, as the server keeps it: offsets in UTF-16 units, ends trimmed, mentions and links found.
-//! Knows nothing of chats.
+//! Text with entities, as the server stores it: offsets in UTF-16 units, ends trimmed, mentions and links detected.
+//! Knows no chats.
 
 use std::sync::LazyLock;
 
@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 
 use super::{html, markdown};
 
-/// What a text becomes when its markup is read.
+/// A parsed text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Formatted {
-    /// What a person reads.
+    /// The visible text.
     pub(crate) text: String,
-    /// How it looks, in the form of the wire.
+    /// The entities, in the wire format.
     pub(crate) entities: Vec<Value>,
 }
 
-/// The length the server counts.
+/// The length as the server counts it.
 pub(crate) fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// An entity in the form of the wire.
+/// An entity in the wire format.
 pub(crate) fn entity(kind: &str, offset: usize, length: usize) -> Value {
     json!({ "type": kind, "offset": offset, "length": length })
 }
 
 impl Formatted {
-    /// Reads a text in this parse mode; the error is what stands behind `can't parse entities: `.
+    /// Parses a text in this parse mode; the error is the text after `can't parse entities: `.
     pub(crate) fn parse(text: &str, mode: &str) -> Result<Self, String> {
         let parsed = match mode.to_ascii_lowercase().as_str() {
             "html" => html::parse(text)?,
@@ -38,7 +38,7 @@ impl Formatted {
         Ok(parsed.tidied())
     }
 
-    /// A text with the entities the bot named itself.
+    /// A text with explicit entities.
     pub(crate) fn with_entities(text: &str, entities: Vec<Value>) -> Result<Self, String> {
         let length = units(text);
         for entity in &entities {
@@ -51,12 +51,12 @@ impl Formatted {
         Ok(Self { text: text.to_owned(), entities }.tidied())
     }
 
-    /// What a person types: no markup, but the server finds mentions, commands and links in it.
+    /// A text typed by a person: no markup, but the server detects mentions, commands and links.
     pub(crate) fn typed(text: &str) -> Self {
         Self { text: text.to_owned(), entities: Vec::new() }.tidied()
     }
 
-    /// Trims the ends as the server does, which leaves white space inside an entity at the start alone.
+    /// Trims the ends like the server, which keeps white space inside an entity at the start.
     fn tidied(mut self) -> Self {
         self.text.retain(|c| c != '\r');
         let first = self.entities.iter().map(offset).min().unwrap_or(usize::MAX);
@@ -88,7 +88,7 @@ fn length(entity: &Value) -> usize {
     entity["length"].as_u64().and_then(|length| length.try_into().ok()).unwrap_or_default()
 }
 
-/// Whether the server looks for nothing inside it.
+/// Whether the server detects nothing inside it.
 fn fixed(entity: &Value) -> bool {
     let found = ["code", "pre", "text_link", "mention", "bot_command", "url", "hashtag", "email"];
     entity["type"].as_str().is_some_and(|kind| found.contains(&kind))
@@ -107,7 +107,7 @@ static FOUND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&[url, email, command, mention, hashtag].join("|")).unwrap()
 });
 
-/// The entities the server finds in plain text by itself.
+/// The entities that the server detects in plain text.
 pub(crate) fn detect(text: &str) -> Vec<Value> {
     FOUND.captures_iter(text).filter_map(|found| found_entity(text, &found)).collect()
 }

@@ -1,4 +1,4 @@
-//! The HTML the server takes, read as strictly as it reads it, with its words for what it does not take.
+//! The server's HTML, parsed as strictly as by the real one, with its error messages.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ const TAGS: [&str; 17] = [
     "blockquote",
 ];
 
-/// Reads markup into text and entities.
+/// Parses markup into text and entities.
 pub(crate) fn parse(html: &str) -> Result<Formatted, String> {
     let mut parser = Parser { html, at: 0, out: Formatted::default(), offset: 0, open: Vec::new() };
     while let Some(c) = parser.peek() {
@@ -49,7 +49,7 @@ pub(crate) fn parse(html: &str) -> Result<Formatted, String> {
 
 struct Open {
     name: String,
-    /// What its attributes said: a link, a language, a class.
+    /// The value of its attributes: a link, a language, a class.
     argument: Option<String>,
     offset: usize,
     begin: usize,
@@ -91,7 +91,7 @@ impl Parser<'_> {
         self.take_while(|c| c.is_ascii_whitespace());
     }
 
-    /// What a character reference stands for; one that is not known is the ampersand itself.
+    /// The character of a reference; an unknown one is a literal ampersand.
     fn reference(&mut self) -> char {
         let begin = self.at;
         self.bump();
@@ -292,7 +292,7 @@ fn open_code_is_outermost(open: &[Open]) -> bool {
     !open.iter().any(|open| open.name == "pre")
 }
 
-/// What an attribute says that the server listens to.
+/// The value of an attribute that the server uses.
 fn meaning(tag: &str, attribute: &str, value: String) -> Option<String> {
     match (tag, attribute) {
         ("a", "href") | ("tg-emoji", "emoji-id") | ("tg-time", "unix") | ("blockquote", "expandable") => {
@@ -304,7 +304,7 @@ fn meaning(tag: &str, attribute: &str, value: String) -> Option<String> {
     }
 }
 
-/// A link the server keeps; of any other only the words stay.
+/// A link that the server keeps; of any other only the text stays.
 fn checked_link(url: &str) -> Option<String> {
     let url = url.trim();
     let known = ["http://", "https://", "tg://", "ton://", "tonsite://", "mailto:"];

@@ -1,4 +1,4 @@
-//! Everything the bot did, in order: what a test reads instead of guessing.
+//! Everything the bot did, in order, for assertions.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,36 +8,37 @@ use super::answer::Refusal;
 /// One call of the bot, or one download.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// When, counted from the start of the server.
+    /// The time since the start of the server.
     pub(crate) at: Duration,
-    /// The method as the documentation writes it, in lower case; `download` for a file.
+    /// The method name in lower case; `download` for a file.
     pub(crate) method: String,
-    /// The chat it was about.
     pub(crate) chat: Option<i64>,
-    /// What happened.
     pub(crate) deed: Deed,
-    /// Whether the bot was told.
+    /// Whether the bot got the response.
     pub(crate) told: Told,
 }
 
-/// Whether the bot learned how its call ended.
+/// Whether the bot got the response of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// The answer was sent.
     Yes,
-    /// It was carried out, and the answer was lost.
+    /// It was performed, and the response was lost.
     Lost,
 }
 
-/// What a call came to.
+/// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Deed {
-    /// It asked for something and got it.
+    /// A successful query.
     Asked,
-    /// It set something about itself: commands, a webhook.
+    /// It changed its settings: commands, a webhook.
     Configured,
-    /// It asked for updates and was given these.
-    Polled { offset: Option<i64>, given: Vec<i64> },
+    /// It polled and got these updates.
+    Polled {
+        offset: Option<i64>,
+        given: Vec<i64>,
+    },
     /// It sent a message.
     Sent {
         message: i64,
@@ -46,31 +47,58 @@ pub(crate) enum Deed {
         text: String,
         media: Option<&'static str>,
     },
-    /// It sent several as one.
-    SentAlbum { messages: Vec<i64>, topic: Option<i64>, texts: Vec<String> },
-    /// It changed the text or caption of a message.
-    Edited { message: i64, text: String },
-    /// It changed the buttons of a message.
-    ChangedButtons { message: i64 },
-    /// It removed a message.
-    Deleted { message: i64 },
-    /// It showed a draft.
-    Drafted { draft: i64, topic: Option<i64>, text: String },
-    /// It showed an action such as `typing`.
-    Acted { topic: Option<i64>, action: String },
-    /// It reacted to a message; no emoji takes the reaction away.
-    Reacted { message: i64, emoji: Vec<String> },
-    /// It answered a press of a button.
-    AnsweredPress { query: String, text: Option<String>, alert: bool },
-    /// It made a topic.
-    CreatedTopic { topic: i64 },
+    /// It sent an album.
+    SentAlbum {
+        messages: Vec<i64>,
+        topic: Option<i64>,
+        texts: Vec<String>,
+    },
+    /// It edited the text or caption of a message.
+    Edited {
+        message: i64,
+        text: String,
+    },
+    /// It edited the buttons of a message.
+    ChangedButtons {
+        message: i64,
+    },
+    Deleted {
+        message: i64,
+    },
+    Drafted {
+        draft: i64,
+        topic: Option<i64>,
+        text: String,
+    },
+    /// It sent a chat action such as `typing`.
+    Acted {
+        topic: Option<i64>,
+        action: String,
+    },
+    /// It reacted to a message; no emoji removes the reaction.
+    Reacted {
+        message: i64,
+        emoji: Vec<String>,
+    },
+    /// It answered a pressed button.
+    AnsweredPress {
+        query: String,
+        text: Option<String>,
+        alert: bool,
+    },
+    /// It created a topic.
+    CreatedTopic {
+        topic: i64,
+    },
     /// It left the chat.
     Left,
-    /// It fetched a file.
-    Fetched { path: String, bytes: usize },
-    /// The server refused.
+    /// It downloaded a file.
+    Fetched {
+        path: String,
+        bytes: usize,
+    },
     Refused(Refusal),
-    /// The connection broke, or an answer that is no answer came, before anything was done.
+    /// The connection broke, or an invalid response was sent, before the call was performed.
     Broken(&'static str),
 }
 
@@ -79,7 +107,6 @@ pub(crate) enum Deed {
 pub(crate) struct Log(Vec<Entry>);
 
 impl Log {
-    /// Notes one more.
     pub(crate) fn push(&mut self, entry: Entry) {
         self.0.push(entry);
     }
@@ -89,7 +116,7 @@ impl Log {
         &self.0
     }
 
-    /// The entries of one method, in any spelling of its case.
+    /// The entries of one method, ignoring case.
     pub(crate) fn of<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Entry> {
         self.0.iter().filter(move |entry| entry.method.eq_ignore_ascii_case(method))
     }
@@ -99,12 +126,12 @@ impl Log {
         self.of(method).count()
     }
 
-    /// What was done in a chat.
+    /// The effects in a chat.
     pub(crate) fn deeds(&self, chat: i64) -> impl Iterator<Item = &Deed> {
         self.0.iter().filter(move |entry| entry.chat == Some(chat)).map(|entry| &entry.deed)
     }
 
-    /// The texts sent to a chat, whatever became of them later.
+    /// The texts sent to a chat, including those that were edited or deleted later.
     pub(crate) fn sent(&self, chat: i64) -> Vec<&str> {
         self.deeds(chat)
             .flat_map(|deed| match deed {
@@ -115,7 +142,7 @@ impl Log {
             .collect()
     }
 
-    /// The actions shown in a chat, each with its topic and its time.
+    /// The chat actions in a chat, each with its topic and its time.
     pub(crate) fn actions(&self, chat: i64) -> Vec<(Duration, Option<i64>, &str)> {
         let here = self.0.iter().filter(|entry| entry.chat == Some(chat));
         here.filter_map(|entry| match &entry.deed {
@@ -125,7 +152,7 @@ impl Log {
         .collect()
     }
 
-    /// What was refused with this code.
+    /// The calls refused with this code.
     pub(crate) fn refused(&self, code: u16) -> Vec<&Entry> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! MarkdownV2, roughly as the server reads it: what must be escaped is refused, what is opened must be closed.
+//! MarkdownV2, approximately as the server parses it: unescaped reserved characters and unclosed entities are refused.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::formatted::{Formatted, entity, units};
 
 const RESERVED: &str = "_*[]()~`>#+-=|{}.!";
 
-/// Reads markup into text and entities.
+/// Parses markup into text and entities.
 pub(crate) fn parse(markdown: &str) -> Result<Formatted, String> {
     let mut parser =
         Parser { chars: markdown.char_indices().collect(), at: 0, out: Formatted::default(), open: vec![] };

@@ -1,5 +1,5 @@
-//! A Telegram for the tests: a Bot API server on the loopback, strict as the real one, with people who write to the
-//! bot and a log of everything the bot did.
+//! A fake Telegram: a Bot API server on the loopback, as strict as the real one, with simulated people and a log of
+//! everything the bot did.
 //!
 //! ```ignore
 //! let fake = FakeTelegram::start().await;
@@ -13,9 +13,9 @@
 //! - `server`, `calls`, `request`, `answer`: the wire, and one call from end to end;
 //! - `methods`, `polling`, `webhook`, `updates`: what the server does;
 //! - `formatted`, `html`, `markdown`: texts with entities;
-//! - `world`, `room`, `account`, `view`, `log`: what there is, and how it looks to people and to tests;
-//! - `people`, `post`: what people do;
-//! - `trouble`, `flood`: what goes wrong.
+//! - `world`, `room`, `account`, `view`, `log`: the state, and its views for people and for tests;
+//! - `people`, `post`: the actions of people;
+//! - `trouble`, `flood`: injected failures and rate limits.
 
 pub(crate) mod account;
 pub(crate) mod answer;

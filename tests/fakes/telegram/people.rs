@@ -1,4 +1,4 @@
-//! What people do in a chat, and which of it reaches the bot.
+//! The actions of people in a chat, and which of them reach the bot.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::post::{Author, Post};
 use super::room::{AuthorRole, Kind, Room};
 use super::world::{Environment, Press, Shared, now};
 
-/// A chat, as the people in it hold it in their hands. Clones are the same chat.
+/// A chat, from the point of view of its people. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chat {
     shared: Shared,
@@ -20,26 +20,25 @@ impl Chat {
         Self { shared, id }
     }
 
-    /// Its number.
     pub(crate) fn id(&self) -> i64 {
         self.id
     }
 
-    /// The chat with topics in it.
+    /// Enables topics.
     #[must_use]
     pub(crate) fn with_topics(self) -> Self {
         self.shared.change(|world| world.room_mut(self.id).forum = true);
         self
     }
 
-    /// The chat with a person who never wrote to the bot.
+    /// Marks that the person never wrote to the bot.
     #[must_use]
     pub(crate) fn unstarted(self) -> Self {
         self.shared.change(|world| world.room_mut(self.id).role = AuthorRole::Stranger);
         self
     }
 
-    /// The chat with somebody who administrates it.
+    /// Adds an administrator.
     #[must_use]
     pub(crate) fn with_admin(self, user: &User) -> Self {
         self.shared.change(|world| {
@@ -50,32 +49,31 @@ impl Chat {
         self
     }
 
-    /// Opens a topic.
     pub(crate) fn topic(&self, name: &str) -> i64 {
         self.shared.change(|world| world.make_topic(self.id, name))
     }
 
-    /// Sends a message of any sort; returns its number.
+    /// Sends a message of any kind; returns its id.
     pub(crate) fn post(&self, author: impl Into<Author>, post: Post) -> i64 {
         self.shared.change(|world| world.people_post(self.id, author.into(), post))
     }
 
-    /// Says something.
+    /// Sends a text.
     pub(crate) fn say(&self, author: impl Into<Author>, text: &str) -> i64 {
         self.post(author, Post::text(text))
     }
 
-    /// Says something in a topic.
+    /// Sends a text to a topic.
     pub(crate) fn say_in_topic(&self, author: impl Into<Author>, topic: i64, text: &str) -> i64 {
         self.post(author, Post::text(text).in_topic(topic))
     }
 
-    /// Answers a message.
+    /// Replies to a message.
     pub(crate) fn reply_to(&self, author: impl Into<Author>, message: i64, text: &str) -> i64 {
         self.post(author, Post::text(text).replying(message))
     }
 
-    /// Sends several files as one.
+    /// Sends an album.
     pub(crate) fn album(&self, author: impl Into<Author>, posts: impl IntoIterator<Item = Post>) -> Vec<i64> {
         let author = author.into();
         self.shared.change(|world| {
@@ -85,7 +83,7 @@ impl Chat {
         })
     }
 
-    /// Changes the words of a message.
+    /// Edits the text of a message.
     pub(crate) fn edit(&self, message: i64, text: &str) {
         self.shared.change(|world| {
             let room = world.room_mut(self.id);
@@ -100,12 +98,12 @@ impl Chat {
         });
     }
 
-    /// Takes a message away; no bot hears of that.
+    /// Deletes a message; bots are not told.
     pub(crate) fn erase(&self, message: i64) {
         self.shared.change(|world| world.room_mut(self.id).messages.remove(&message));
     }
 
-    /// Presses the button with these words, or this data, under a message; returns the number of the press.
+    /// Presses the button with this text, or this data, under a message; returns the id of the query.
     pub(crate) fn press(&self, user: &User, message: i64, button: &str) -> String {
         let data = self.shared.read(|world| {
             let seen = world.visible(self.id).into_iter().find(|seen| seen.id == message);
@@ -118,7 +116,7 @@ impl Chat {
         self.press_data(user, message, &data)
     }
 
-    /// Presses a button that may be gone by now.
+    /// Presses a button that may have been removed.
     pub(crate) fn press_data(&self, user: &User, message: i64, data: &str) -> String {
         self.shared.change(|world| {
             let query = format!("4382{:012}", world.presses.len() + 1);
@@ -151,7 +149,7 @@ impl Chat {
         });
     }
 
-    /// Takes the bot into the group.
+    /// Adds the bot to the group.
     pub(crate) fn add_bot(&self, by: &User) {
         self.shared.change(|world| {
             world.stand(self.id, by, AuthorRole::Member);
@@ -165,17 +163,17 @@ impl Chat {
         self.shared.change(|world| world.stand(self.id, by, AuthorRole::Admin));
     }
 
-    /// Throws the bot out of the group, or blocks it in a private chat.
+    /// Removes the bot from the group, or blocks it in a private chat.
     pub(crate) fn remove_bot(&self, by: &User) {
         self.shared.change(|world| world.stand(self.id, by, AuthorRole::Kicked));
     }
 
-    /// Lets the bot write again in a private chat.
+    /// Unblocks the bot in a private chat.
     pub(crate) fn unblock(&self, by: &User) {
         self.shared.change(|world| world.stand(self.id, by, AuthorRole::Member));
     }
 
-    /// The group becomes a supergroup with a number of its own.
+    /// The group becomes a supergroup with a new id.
     pub(crate) fn migrate(&self, to: i64) -> Self {
         self.shared.change(|world| {
             let old = world.room_mut(self.id);
@@ -194,10 +192,10 @@ impl Chat {
 }
 
 impl Environment {
-    /// Opens a topic: its number is that of the message which says so.
+    /// Creates a topic: its id is that of its service message.
     pub(crate) fn make_topic(&mut self, chat: i64, name: &str) -> i64 {
         let room = self.room_mut(chat);
-        // The first number is that of the General topic.
+        // The first id is that of the General topic.
         room.last_id = room.last_id.max(1);
         let topic = room.last_id + 1;
         room.topics.insert(topic, name.to_owned());
@@ -224,7 +222,7 @@ impl Environment {
             super::methods::put(&mut fields, "text", words);
         }
         let room = self.room(chat);
-        // What is said in a topic without an answer to anything, answers the message that opened the topic.
+        // A message in a topic without a reply replies to the message that created the topic.
         let opened = post.topic.filter(|_| room.forum);
         if let Some(quoted) = post.reply_to.or(opened).and_then(|id| room.quoted(id)) {
             if let Some(words) = &post.quote {
@@ -245,7 +243,7 @@ impl Environment {
         id
     }
 
-    /// Puts the sender onto a message: an account may stand for a whole chat.
+    /// Adds the sender to a message: an account may represent a whole chat.
     fn sign(&mut self, chat: i64, author: &Author, fields: &mut Map<String, Value>) {
         let stand_in = |id, name, username| User::new(id, name).called(username).bot().wire();
         let (from, sender_chat) = match author {
@@ -269,7 +267,7 @@ impl Environment {
         fields.extend(sender_chat.map(|chat| ("sender_chat".to_owned(), chat)));
     }
 
-    /// Tells the bot of a message, if it is in the chat and may hear it.
+    /// Sends a message to the bot, if it is in the chat and may receive it.
     fn reach_bot(&mut self, kind: &str, message: Value) {
         let room = self.room(message["chat"]["id"].as_i64().unwrap_or_default());
         let private = room.kind == Kind::Private;
@@ -282,14 +280,14 @@ impl Environment {
             return;
         }
         if private {
-            // Whoever writes has started the bot.
+            // A person who writes has started the bot.
             let id = room.id;
             self.room_mut(id).role = AuthorRole::Member;
         }
         self.updates.push(kind, message);
     }
 
-    /// A message nobody wrote.
+    /// A service message.
     fn service(&mut self, chat: i64, by: &User, field: &str, value: Value) {
         let mut fields = Map::new();
         fields.insert("from".to_owned(), by.wire());
@@ -298,7 +296,7 @@ impl Environment {
         self.updates.push("message", message);
     }
 
-    /// Changes where the bot stands and tells it so.
+    /// Changes the bot's role and sends it the update.
     fn stand(&mut self, chat: i64, by: &User, role: AuthorRole) {
         let me = self.account.user.wire();
         let room = self.room_mut(chat);
@@ -310,7 +308,7 @@ impl Environment {
     }
 }
 
-/// What a bot in privacy mode hears: commands for it, replies to it, and perhaps its name.
+/// What a bot in privacy mode receives: commands for it, replies to it, and optionally mentions.
 fn concerns_bot(account: &Account, message: &Value) -> bool {
     let me = account.user.id;
     if message["reply_to_message"]["from"]["id"] == me || message["via_bot"]["id"] == me {

@@ -1,4 +1,4 @@
-//! `getUpdates`: the long poll, and who is sent away.
+//! `getUpdates`: the long poll, and its conflicts.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::methods::kinds;
 use super::request::Params;
 use super::world::{Environment, Shared};
 
-/// What a poll hears that was ended by a later one.
+/// The error of a poll that was ended by a later one.
 pub(crate) const OTHER_POLL: &str =
     "terminated by other getUpdates request; make sure that only one bot instance is running";
 
 const WEBHOOK_SET: &str =
     "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first";
 
-/// Waits for updates as long as the bot asked.
+/// Waits for updates as long as the bot requested.
 pub(crate) async fn get_updates(shared: &Shared, params: &Params) -> Answer {
     let offset = params.int("offset").unwrap_or_default();
     let limit = params.int("limit").filter(|limit| (1..=100).contains(limit)).unwrap_or(100);
@@ -40,7 +40,7 @@ pub(crate) async fn get_updates(shared: &Shared, params: &Params) -> Answer {
     }
 }
 
-/// Ends the poll before, confirms, and remembers what is wanted.
+/// Ends the previous poll, confirms updates, and stores the wanted kinds.
 fn begin(world: &mut Environment, params: &Params, offset: i64) -> Result<u64, Refusal> {
     if world.webhook.is_some() {
         return Err(Refusal::conflict(WEBHOOK_SET));
@@ -55,7 +55,7 @@ fn begin(world: &mut Environment, params: &Params, offset: i64) -> Result<u64, R
     Ok(world.updates.poll)
 }
 
-/// Whether this poll still counts, and whether there is anything to give.
+/// Whether this poll is still the current one, and whether there are updates.
 fn check(world: &Environment, mine: u64) -> Result<bool, Refusal> {
     if world.webhook.is_some() {
         return Err(Refusal::conflict("terminated by setWebhook request"));

@@ -1,18 +1,18 @@
-//! A message a person is about to send.
+//! A message of a person, before it is sent.
 
 use serde_json::{Map, Value, json};
 
 use super::account::User;
 use super::formatted::{Formatted, entity, units};
 
-/// Who sends it.
+/// The sender.
 #[derive(Clone, Debug)]
 pub(crate) enum Author {
-    /// A person, under their name.
+    /// A person.
     User(User),
-    /// An administrator who speaks as the group.
+    /// An administrator who writes as the group.
     Anonymous,
-    /// A channel that speaks in a group.
+    /// A channel that writes in a group.
     Channel { id: i64, title: String },
 }
 
@@ -22,7 +22,7 @@ impl From<&User> for Author {
     }
 }
 
-/// A file a person sends.
+/// A file of a person.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     pub(crate) name: String,
@@ -32,19 +32,18 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// A file with this in it.
+    /// A file with this content.
     pub(crate) fn new(name: &str, mime: &str, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         Self { name: name.to_owned(), mime: mime.to_owned(), size: bytes.len(), bytes }
     }
 
-    /// A file that is said to be so large; its bytes are not there.
+    /// A file with this declared size, without its content.
     pub(crate) fn huge(name: &str, mime: &str, size: usize) -> Self {
         Self { size, ..Self::new(name, mime, "") }
     }
 }
 
-/// The message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Post {
     pub(crate) words: Option<Formatted>,
@@ -56,7 +55,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Words.
+    /// A text message.
     pub(crate) fn text(text: &str) -> Self {
         Self { words: Some(Formatted::typed(text)), ..Self::default() }
     }
@@ -71,31 +70,31 @@ impl Post {
         Self::file("sticker", File::new("sticker.webp", "image/webp", "RIFF")).with("emoji", json!(emoji))
     }
 
-    /// A place on earth.
+    /// A location.
     pub(crate) fn location(latitude: f64, longitude: f64) -> Self {
         Self::default().with("location", json!({ "latitude": latitude, "longitude": longitude }))
     }
 
-    /// Somebody's number.
+    /// A contact.
     pub(crate) fn contact(name: &str, phone: &str) -> Self {
         Self::default().with("contact", json!({ "first_name": name, "phone_number": phone }))
     }
 
-    /// With any field of the wire.
+    /// With any field of the wire format.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.fields.insert(name.to_owned(), value);
         self
     }
 
-    /// With words under the file.
+    /// With a caption.
     #[must_use]
     pub(crate) fn captioned(mut self, caption: &str) -> Self {
         self.words = Some(Formatted::typed(caption));
         self
     }
 
-    /// With these words of it leading to a person who needs no username.
+    /// With a text mention of a person without a username.
     #[must_use]
     pub(crate) fn mentioning(mut self, words: &str, user: &User) -> Self {
         let said = self.words.get_or_insert_default();
@@ -113,28 +112,28 @@ impl Post {
         self
     }
 
-    /// In answer to a message.
+    /// As a reply to a message.
     #[must_use]
     pub(crate) fn replying(mut self, message: i64) -> Self {
         self.reply_to = Some(message);
         self
     }
 
-    /// In answer to these words of a message.
+    /// As a reply that quotes a part of a message.
     #[must_use]
     pub(crate) fn quoting(mut self, message: i64, words: &str) -> Self {
         self.quote = Some(words.to_owned());
         self.replying(message)
     }
 
-    /// As somebody else's words.
+    /// As a forwarded message.
     #[must_use]
     pub(crate) fn forwarded_from(self, user: &User) -> Self {
         let origin = json!({ "type": "user", "sender_user": user.wire(), "date": 1_700_000_000 });
         self.with("forward_origin", origin)
     }
 
-    /// With the help of another bot.
+    /// Sent through an inline bot.
     #[must_use]
     pub(crate) fn via(self, bot: &User) -> Self {
         self.with("via_bot", bot.wire())

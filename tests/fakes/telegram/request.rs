@@ -1,4 +1,4 @@
-//! A call as it comes over the wire: which method, with which parameters, in any of the forms the server takes.
+//! A received call: its method and parameters, in any form that the server accepts.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,12 @@ use super::answer::Refusal;
 /// A file in a multipart body.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Upload {
-    /// What the sender called it.
     pub(crate) name: String,
-    /// What the sender said it is.
     pub(crate) mime: Option<String>,
-    /// What is in it.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The parameters of a call. Strings and JSON values mean the same, as on the real server.
+/// The parameters of a call. Strings and JSON values are equivalent, as on the real server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params {
     values: Map<String, Value>,
@@ -27,7 +24,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Reads the query and the body.
+    /// Parses the query and the body.
     pub(crate) fn read(query: &str, headers: &HeaderMap, body: &[u8]) -> Result<Self, Refusal> {
         let mut params = Self::default();
         params.add_form(query);
@@ -52,7 +49,7 @@ impl Params {
         Ok(params)
     }
 
-    /// Parameters that came as one JSON object, such as a method in the answer to a webhook.
+    /// Parameters from one JSON object, such as a method in the response to a webhook.
     pub(crate) fn from_object(values: Map<String, Value>) -> Self {
         Self { values, files: BTreeMap::new() }
     }
@@ -100,7 +97,7 @@ impl Params {
         }
     }
 
-    /// A parameter as it came; `null` counts as left out.
+    /// A parameter; `null` counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
@@ -119,12 +116,12 @@ impl Params {
         value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
     }
 
-    /// A parameter that says yes or no; left out, it says no.
+    /// A boolean parameter; false if absent.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.text(name).is_some_and(|text| matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "1"))
     }
 
-    /// A parameter that is an object or a list, or the JSON of one.
+    /// A parameter that is an object or a list, or its JSON text.
     pub(crate) fn json(&self, name: &str) -> Result<Option<Value>, Refusal> {
         match self.get(name) {
             None => Ok(None),

@@ -1,4 +1,4 @@
-//! One chat as the server keeps it: its messages, its topics, and where the bot stands in it.
+//! One chat as the server stores it: its messages, its topics, and the bot's role.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::account::User;
 
-/// What sort of chat it is.
+/// The kind of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Private,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In the words of the wire.
+    /// The name in the wire format.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Private => "private",
@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-/// Where the bot stands.
+/// The bot's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorRole {
     Member,
@@ -40,7 +40,7 @@ pub(crate) enum AuthorRole {
 }
 
 impl AuthorRole {
-    /// In the words of the wire.
+    /// The status in the wire format.
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Member => "member",
@@ -51,12 +51,11 @@ impl AuthorRole {
     }
 }
 
-/// A draft somebody sees just now.
+/// A visible draft.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// What it says; nothing stands for a sign that the bot thinks.
+    /// Its text; empty for a thinking indicator.
     pub(crate) text: String,
-    /// The topic it shows in.
     pub(crate) topic: Option<i64>,
     /// When it was last refreshed.
     pub(crate) at: Instant,
@@ -70,7 +69,7 @@ pub(crate) struct Room {
     pub(crate) title: String,
     pub(crate) forum: bool,
     pub(crate) topics: BTreeMap<i64, String>,
-    /// What stands in the chat now, in the form of the wire.
+    /// The current messages, in the wire format.
     pub(crate) messages: BTreeMap<i64, Value>,
     pub(crate) last_id: i64,
     pub(crate) members: BTreeMap<i64, User>,
@@ -83,7 +82,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// A chat with the bot in it and nothing said.
+    /// An empty chat with the bot in it.
     pub(crate) fn new(id: i64, kind: Kind, title: &str) -> Self {
         Self {
             id,
@@ -102,7 +101,7 @@ impl Room {
         }
     }
 
-    /// In the form of the wire.
+    /// In the wire format.
     pub(crate) fn wire(&self) -> Value {
         let mut chat = json!({ "id": self.id, "type": self.kind.name() });
         let name = if self.kind == Kind::Private { "first_name" } else { "title" };
@@ -113,13 +112,13 @@ impl Room {
         chat
     }
 
-    /// A number nobody used in this chat.
+    /// A new id in this chat.
     pub(crate) fn next_id(&mut self) -> i64 {
         self.last_id += 1;
         self.last_id
     }
 
-    /// A message as it stands inside another: without what it replied to itself.
+    /// A message as it is quoted in another: without its own quote.
     pub(crate) fn quoted(&self, message: i64) -> Option<Value> {
         let mut quoted = self.messages.get(&message)?.clone();
         quoted.as_object_mut()?.remove("reply_to_message");
@@ -139,9 +138,8 @@ impl Room {
 /// A button under a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Button {
-    /// What stands on it.
     pub(crate) text: String,
-    /// What the bot hears when it is pressed; none for a link.
+    /// The callback data; `None` for a link.
     pub(crate) data: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The server itself: a port of its own that stays while bots come and go, and the door for tests.
+//! The server: a port that stays open while bots come and go, and the interface for tests.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -31,7 +31,7 @@ use super::trouble::{Plan, Trouble};
 use super::webhook;
 use super::world::{Environment, Shared};
 
-/// The server. It ends with this value.
+/// The server. It stops when dropped.
 #[derive(Debug)]
 pub(crate) struct FakeTelegram {
     address: SocketAddr,
@@ -47,7 +47,7 @@ impl FakeTelegram {
 
     /// A server for this bot.
     pub(crate) async fn for_bot(account: Account) -> Self {
-        // Deliveries to a webhook need it, even to a plain one.
+        // Deliveries to a webhook need it, even over plain HTTP.
         shipagent::http_client::install_tls();
         let shared = Shared::new(account);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -58,17 +58,16 @@ impl FakeTelegram {
         Self { address, shared, _serving: serving }
     }
 
-    /// The base address to give to a bot.
+    /// The base URL for a bot.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the bot proves itself with.
+    /// The bot's token.
     pub(crate) fn token(&self) -> String {
         self.read(|world| world.account.token.clone())
     }
 
-    /// A person.
     pub(crate) fn user(&self, id: i64, name: &str) -> User {
         User::new(id, name)
     }
@@ -79,7 +78,7 @@ impl FakeTelegram {
         Chat::new(self.shared.clone(), id)
     }
 
-    /// A group the bot is in. Its number says what it is: `-100…` is a supergroup.
+    /// A group with the bot in it. Its id determines its kind: `-100…` is a supergroup.
     pub(crate) fn group(&self, id: i64) -> Chat {
         assert!(id < 0, "a group has a number below zero");
         let kind = if id <= -1_000_000_000_000 { Kind::Supergroup } else { Kind::Group };
@@ -99,22 +98,22 @@ impl FakeTelegram {
         Chat::new(self.shared.clone(), id)
     }
 
-    /// Looks at everything.
+    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         self.shared.read(read)
     }
 
-    /// Changes what the bot's account and server can do.
+    /// Changes the features of the bot's account and server.
     pub(crate) fn reconfigure(&self, change: impl FnOnce(&mut Account)) {
         self.shared.change(|world| change(&mut world.account));
     }
 
-    /// Waits until something is so. What it was waiting for in vain, the log shows.
+    /// Waits until a condition holds. On a time-out the log is printed.
     pub(crate) async fn wait_for(&self, so: impl Fn(&Environment) -> bool) {
         self.wait_within(PATIENCE, so).await;
     }
 
-    /// The same, with less patience.
+    /// The same, with a shorter time-out.
     pub(crate) async fn wait_within(&self, patience: Duration, so: impl Fn(&Environment) -> bool) {
         let deadline = tokio::time::Instant::now() + patience;
         let mut bell = self.shared.listen();
@@ -130,27 +129,27 @@ impl FakeTelegram {
         }
     }
 
-    /// Plans a trouble.
+    /// Schedules a failure.
     pub(crate) fn plan(&self, plan: Plan) {
         self.shared.change(|world| world.troubles.plan(plan));
     }
 
-    /// Ends all troubles.
+    /// Removes all scheduled failures.
     pub(crate) fn clear_troubles(&self) {
         self.shared.change(|world| world.troubles.clear());
     }
 
-    /// Holds the bot to limits from now on.
+    /// Enables rate limits.
     pub(crate) fn limit(&self, per_chat: Rate, overall: Rate) {
         self.shared.change(|world| world.flood = Some(Flood::new(per_chat, overall, Instant::now())));
     }
 
-    /// Gives an update once more.
+    /// Sends an update again.
     pub(crate) fn redeliver(&self, update: i64) {
         self.shared.change(|world| world.updates.again(update));
     }
 
-    /// Puts anything among the updates; it gets a number unless it has one.
+    /// Adds any update; it gets an id unless it has one.
     pub(crate) fn raw_update(&self, update: Value) -> i64 {
         self.shared.change(|world| world.updates.push_raw(update))
     }
@@ -160,20 +159,20 @@ async fn accept(listener: TcpListener, shared: Shared) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        // A small answer must not wait for the acknowledgement of the one before.
+        // A small response must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true).unwrap();
         connections.spawn(converse(stream, shared.clone()));
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// One connection until it ends. Where a call asks for it, it ends with a reset.
+/// Serves one connection until it ends. Where a failure requires it, it ends with a reset.
 async fn converse(stream: TcpStream, shared: Shared) {
     let service = service_fn(move |request| Box::pin(respond(shared.clone(), request)));
     let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     let ended = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
     let stream = connection.into_parts().io.into_inner();
-    // Only then: a reset would take back what the bot has not read yet.
+    // Only after the flush: a reset would discard what the bot has not read yet.
     if ended.is_err_and(|error| error.source().is_some_and(|source| source.is::<Reset>())) {
         drop(stream.set_zero_linger());
     }
@@ -212,13 +211,13 @@ async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<
     if method == "getupdates" {
         return calls::perform(&shared, &method, &params).await.map(written);
     }
-    // What the server has begun it finishes, whoever hangs up meanwhile.
+    // The server finishes a call even if the client disconnects.
     let calls = shared.calls.clone();
     let done = calls.spawn(async move { calls::perform(&shared, &method, &params).await });
     done.await.map_err(|_| Reset)?.map(written)
 }
 
-/// Whether a token opens the door: one that is none at all is a page that is not there.
+/// Checks a token: a malformed one gets a 404.
 fn admit(world: &Environment, token: &str) -> Result<(), Refusal> {
     let well_formed = token.split_once(':').is_some_and(|(id, secret)| {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -272,7 +271,7 @@ async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> 
         Some(Trouble::Truncated) => {
             let half = stream::iter([Ok(bytes.slice(..bytes.len() / 2))]);
             let cut = stream::once(async {
-                // What was said before goes out before the line is cut.
+                // The earlier data is sent before the connection is cut.
                 yield_now().await;
                 Err(std::io::Error::other("cut"))
             });

@@ -1,4 +1,4 @@
-//! What people see now, after all edits and deletions, and what a test asks about the world.
+//! What people see now, after all edits and deletions, and queries for tests.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,29 +9,22 @@ use super::account::Account;
 use super::room::{Button, Draft, Room};
 use super::world::{Environment, Press};
 
-/// How long a draft shows when nobody refreshes it.
+/// How long a draft is shown without a refresh.
 const DRAFT_LIFE: Duration = Duration::from_secs(30);
 
-/// A message as it stands in a chat.
+/// A message in a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visible {
-    /// Its number in the chat.
     pub(crate) id: i64,
-    /// Who wrote it.
     pub(crate) author: String,
-    /// Whether that was the bot.
     pub(crate) by_bot: bool,
-    /// The topic it stands in.
     pub(crate) topic: Option<i64>,
-    /// The message it answers.
     pub(crate) reply_to: Option<i64>,
     /// Its text or caption.
     pub(crate) text: String,
-    /// How that looks.
     pub(crate) entities: Vec<Value>,
-    /// What it carries, such as `photo`.
+    /// Its kind of media, such as `photo`.
     pub(crate) media: Option<&'static str>,
-    /// The buttons under it.
     pub(crate) buttons: Vec<Vec<Button>>,
 }
 
@@ -54,25 +47,25 @@ impl Visible {
         }
     }
 
-    /// What stands on the buttons, in one line.
+    /// The texts of the buttons, in one list.
     pub(crate) fn labels(&self) -> Vec<&str> {
         self.buttons.iter().flatten().map(|button| button.text.as_str()).collect()
     }
 }
 
 impl Environment {
-    /// The messages of a chat as they stand now, service messages left out.
+    /// The current messages of a chat, without service messages.
     pub(crate) fn visible(&self, chat: i64) -> Vec<Visible> {
         let all = self.room(chat).messages.values().map(Visible::read);
         all.filter(|message| message.media.is_some() || !message.text.is_empty()).collect()
     }
 
-    /// What the bot's messages in a chat say now.
+    /// The current texts of the bot's messages in a chat.
     pub(crate) fn bot_texts(&self, chat: i64) -> Vec<String> {
         self.visible(chat).into_iter().filter(|message| message.by_bot).map(|message| message.text).collect()
     }
 
-    /// The chat as a person would read it aloud: one line for each message.
+    /// The chat as text: one line for each message.
     pub(crate) fn visible_text(&self, chat: i64) -> String {
         let mut out = String::new();
         for message in self.visible(chat) {
@@ -88,7 +81,7 @@ impl Environment {
         out
     }
 
-    /// The drafts a chat shows now.
+    /// The visible drafts of a chat.
     pub(crate) fn drafts(&self, chat: i64) -> Vec<&Draft> {
         self.room(chat).drafts.values().filter(|draft| draft.at.elapsed() < DRAFT_LIFE).collect()
     }
@@ -98,7 +91,7 @@ impl Environment {
         self.room(chat).reactions.get(&message).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What became of a press.
+    /// The state of a press.
     pub(crate) fn press(&self, query: &str) -> &Press {
         self.presses.get(query).unwrap_or_else(|| panic!("nobody pressed {query}"))
     }
@@ -109,17 +102,17 @@ impl Environment {
         commands.into_iter().flatten().filter_map(|command| command["command"].as_str()).collect()
     }
 
-    /// How many updates wait to be confirmed.
+    /// How many updates are unconfirmed.
     pub(crate) fn pending(&self) -> usize {
         self.updates.pending()
     }
 
-    /// The highest number of an update the bot has confirmed.
+    /// The highest confirmed update id.
     pub(crate) fn confirmed(&self) -> i64 {
         self.updates.confirmed()
     }
 
-    /// The number of the update that brought a message.
+    /// The id of the update of a message.
     pub(crate) fn update_of(&self, chat: i64, message: i64) -> i64 {
         let brings = |update: &Value| {
             let kinds = ["message", "channel_post"].into_iter().filter_map(|kind| update.get(kind));
@@ -129,12 +122,12 @@ impl Environment {
         found.map(|(id, _)| *id).unwrap_or_else(|| panic!("no update brought {message} of {chat}"))
     }
 
-    /// The number of the latest update.
+    /// The id of the latest update.
     pub(crate) fn last_update(&self) -> i64 {
         *self.updates.made().keys().next_back().expect("there was no update yet")
     }
 
-    /// Each call that came faster than the limits allow: its chat and its method.
+    /// Each call that exceeded the limits: its chat and its method.
     pub(crate) fn violations(&self) -> &[(i64, String)] {
         self.flood.as_ref().map(|flood| flood.violations()).unwrap_or_default()
     }
@@ -144,7 +137,7 @@ impl Environment {
         self.webhook.as_ref().map_or(0, |webhook| webhook.failures)
     }
 
-    /// Everything, for a test that has to say why it failed.
+    /// The whole state, for a failing test.
     pub(crate) fn tell(&self) -> String {
         let mut out = format!("{}", self.log);
         for id in self.rooms.keys() {

@@ -1,4 +1,4 @@
-//! Delivery to the bot's own address: one update at a time, again and again until the bot takes it.
+//! Webhook deliveries: one update at a time, retried until the bot accepts it.
 
 use std::time::Duration;
 
@@ -8,26 +8,25 @@ use super::calls;
 use super::request::Params;
 use super::world::Shared;
 
-/// Where the bot wants its updates.
+/// The bot's webhook.
 #[derive(Clone, Debug)]
 pub(crate) struct Webhook {
-    /// The address.
     pub(crate) url: String,
-    /// What goes into the header.
+    /// The value of the secret header.
     pub(crate) secret: Option<String>,
-    /// How many deliveries failed, and how the last one did.
+    /// How many deliveries failed.
     pub(crate) failures: usize,
-    /// What the server says of the last failure.
+    /// The message of the last failure.
     pub(crate) last_error: Option<String>,
 }
 
-/// The header that shows the bot who is calling.
+/// The header that authenticates the server.
 pub(crate) const SECRET_HEADER: &str = "X-Telegram-Bot-Api-Secret-Token";
 
-/// How long the server waits before it tries again; the real one is slower.
+/// The delay before a retry; the real server is slower.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Delivers for as long as the server lives.
+/// Delivers as long as the server runs.
 pub(crate) async fn deliver(shared: Shared) {
     let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(10)).build().unwrap();
     let mut bell = shared.listen();
@@ -63,7 +62,7 @@ pub(crate) async fn deliver(shared: Shared) {
     }
 }
 
-/// Sends one update; what comes back may be a call.
+/// Sends one update; the response may contain a call.
 async fn post(http: &reqwest::Client, webhook: &Webhook, update: &Value) -> Result<Option<Value>, String> {
     let mut request = http.post(&webhook.url).json(update);
     if let Some(secret) = &webhook.secret {
@@ -77,7 +76,7 @@ async fn post(http: &reqwest::Client, webhook: &Webhook, update: &Value) -> Resu
     Ok(response.json().await.ok())
 }
 
-/// The bot may put a method into its answer; it never hears how that went.
+/// Performs a method in the bot's response; the bot does not get its result.
 async fn answer_with_a_call(shared: &Shared, call: Value) {
     let Value::Object(mut params) = call else { return };
     if let Some(Value::String(method)) = params.remove("method") {

@@ -1,4 +1,4 @@
-//! The whole state behind the server, under one lock, and the bell that rings when it changes.
+//! The whole state of the server, under one lock, with a notification of changes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,27 +16,25 @@ use super::trouble::Troubles;
 use super::updates::Updates;
 use super::webhook::Webhook;
 
-/// A file people or the bot sent.
+/// A stored file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    /// Where it is fetched from.
     pub(crate) path: String,
-    /// What is in it.
     pub(crate) bytes: Vec<u8>,
-    /// How large it is said to be; the bytes of a huge one need not be there.
+    /// The declared size; the bytes of a huge file are missing.
     pub(crate) size: usize,
 }
 
-/// A press of a button.
+/// A pressed button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Press {
-    /// The person sees it spin.
+    /// The person sees a spinner.
     Waiting,
-    /// The bot answered with these words.
+    /// The bot answered with this text.
     Answered(Option<String>),
 }
 
-/// Everything.
+/// The whole state.
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub(crate) account: Account,
@@ -72,22 +70,22 @@ impl Environment {
         }
     }
 
-    /// Notes what the bot did.
+    /// Logs a call of the bot.
     pub(crate) fn note(&mut self, method: &str, chat: Option<i64>, deed: Deed, told: Told) {
         self.log.push(Entry { at: self.started.elapsed(), method: method.to_owned(), chat, deed, told });
     }
 
-    /// The chat of a test. A test that names one which is not there is wrong.
+    /// A chat. Panics if the test names a missing one.
     pub(crate) fn room(&self, chat: i64) -> &Room {
         self.rooms.get(&chat).unwrap_or_else(|| panic!("there is no chat {chat}"))
     }
 
-    /// The same, to change it.
+    /// A chat, mutable.
     pub(crate) fn room_mut(&mut self, chat: i64) -> &mut Room {
         self.rooms.get_mut(&chat).unwrap_or_else(|| panic!("there is no chat {chat}"))
     }
 
-    /// Puts a message into a chat and says how it looks on the wire.
+    /// Adds a message to a chat and returns its wire format.
     pub(crate) fn post(&mut self, chat: i64, topic: Option<i64>, fields: Map<String, Value>) -> Value {
         let room = self.room_mut(chat);
         let mut message = Map::new();
@@ -106,7 +104,7 @@ impl Environment {
         message
     }
 
-    /// Keeps a file and says its number.
+    /// Stores a file and returns its id.
     pub(crate) fn keep(&mut self, name: &str, bytes: Vec<u8>, size: usize) -> String {
         let number = self.files.len() + 1;
         let extension = name.rsplit_once('.').map_or("bin", |(_, extension)| extension);
@@ -116,7 +114,7 @@ impl Environment {
         id
     }
 
-    /// The chat of a person, made when it is not there.
+    /// The chat of a person, created on first use.
     pub(crate) fn private_room(&mut self, user: &User) -> &mut Room {
         self.rooms.entry(user.id).or_insert_with(|| {
             let mut room = Room::new(user.id, Kind::Private, user.name());
@@ -132,40 +130,40 @@ pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-/// The world and its bell. Clones are the same world.
+/// The state and its notification. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     world: Arc<Mutex<Environment>>,
     bell: Arc<watch::Sender<u64>>,
-    /// The calls that are being carried out.
+    /// The calls in progress.
     pub(crate) calls: TaskTracker,
 }
 
 impl Shared {
-    /// A world with nobody in it but the bot.
+    /// A state with only the bot.
     pub(crate) fn new(account: Account) -> Self {
         let (world, bell) = (Mutex::new(Environment::new(account)), watch::Sender::new(0));
         Self { world: Arc::new(world), bell: Arc::new(bell), calls: TaskTracker::new() }
     }
 
-    /// Reads the world.
+    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         read(&self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// Changes the world and rings.
+    /// Changes the state and notifies.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         let changed = change(&mut self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         self.bell.send_modify(|count| *count += 1);
         changed
     }
 
-    /// Changes what nobody waits for.
+    /// Changes the state without a notification.
     pub(crate) fn change_quietly<T>(&self, change: impl FnOnce(&mut Environment) -> T) -> T {
         change(&mut self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// Hears the bell.
+    /// Subscribes to notifications.
     pub(crate) fn listen(&self) -> watch::Receiver<u64> {
         self.bell.subscribe()
     }

@@ -1,4 +1,4 @@
-//! Logging in: where the page keeps its login, how long, and for whom.
+//! The login: where the page stores it, how long, and for which project.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ fn with_token(token: &str) -> Project {
     Project::new(json!({ "name": token, "llm": { "provider": "offline" }, "adapters": { "web": web } }))
 }
 
-/// Goes to the console without a token and expects to be logged in.
+/// Opens the console without a token and expects to be logged in.
 async fn expect_logged_in(console: &Console, daemon: &Daemon) {
     console.browser.visit(&daemon.base).await;
     console.until_connected().await;
     assert!(!console.sees("login-token").await, "logged in at {}", daemon.base);
 }
 
-/// The session that the page of the open tab stored.
+/// The session stored by the page of the current tab.
 const SESSION: &str =
     "JSON.parse(localStorage.getItem('ship.login.' + localStorage.getItem('ship.login')))?.session ?? null";
 
@@ -187,7 +187,7 @@ async fn the_page_of_localhost_moves_to_the_bound_address_before_it_logs_in() {
     let address = console.browser.address().await;
     assert!(address.starts_with(&daemon.base) && !address.contains(TOKEN), "{address}");
     // Any file of the daemon opens this origin; nothing was stored in it.
-    console.browser.visit(&format!("http://localhost:{port}/app.css")).await;
+    console.browser.visit(&format!("http://localhost:{port}/nowhere")).await;
     assert_eq!(console.browser.eval("localStorage.length").await, 0);
 }
 
@@ -206,32 +206,5 @@ async fn after_too_many_wrong_tokens_the_form_says_how_long_to_wait() {
             .until(&format!("document.querySelector('#login-error').innerText.includes({})", json!(words)))
             .await;
         console.assert_only_network_complaints().await;
-    }
-}
-
-/// Events as they may arrive: split anywhere, with any line end, over several lines.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_are_read_from_pieces_of_any_size() {
-    let project = offline();
-    let daemon = project.start().await;
-    let console = Console::open(&daemon, DESKTOP, EN).await;
-    let text = ": keep-alive\n\nevent: state\ndata: {\"a\": 1}\n\ndata: one\r\ndata: two\r\n\r\n\
-        event: nothing\n\nid: 7\nretry: 9\ndata:tight\ndata\n\revent: 消息\rdata: : 你好\r\revent: cut\ndata: off";
-    let expected =
-        json!(
-            [["state", "{\"a\": 1}"], ["message", "one\ntwo"], ["message", "tight\n"], ["消息", ": 你好"],]
-        );
-    for size in [1, 2, 3, 7, 1000] {
-        let read = format!(
-            "import('/sse.js').then(({{ EventParser }}) => {{\
-               const read = [];\
-               const parser = new EventParser((name, data) => read.push([name, data]));\
-               const text = {};\
-               for (let at = 0; at < text.length; at += {size}) parser.push(text.slice(at, at + {size}));\
-               return read;\
-             }})",
-            json!(text)
-        );
-        assert_eq!(console.browser.eval(&read).await, expected, "pieces of {size}");
     }
 }

@@ -1,4 +1,4 @@
-//! The console in a real browser, before a real daemon.
+//! The console in a real browser, with a real daemon.
 
 mod access;
 mod approvals;
@@ -9,5 +9,6 @@ mod history;
 mod kill;
 mod login;
 mod other_ports;
+mod overview;
 mod reader;
 mod stage;

@@ -1,6 +1,6 @@
-//! Words in HTML: how they are written, and how long Telegram says they are.
+//! Escapes text for HTML, and measures HTML as Telegram does.
 
-/// Words that are to be shown as they are. What cannot be shown is left out.
+/// Escapes a text. Characters that cannot be shown are left out.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape_into(text, &mut out);
@@ -21,7 +21,7 @@ pub(super) fn escape_into(text: &str, out: &mut String) {
     }
 }
 
-/// The length of what this HTML shows, in UTF-16 units: tags do not count, entities are what they stand for.
+/// The visible length of HTML in UTF-16 units: tags do not count, an entity counts as its character.
 pub fn visible_len(html: &str) -> usize {
     let (mut count, mut rest) = (0, html);
     while let Some(letter) = rest.chars().next() {
@@ -36,7 +36,7 @@ pub fn visible_len(html: &str) -> usize {
     count
 }
 
-/// The length of the entity that a text begins with.
+/// The length of the entity at the beginning of a text.
 fn entity(text: &str) -> Option<usize> {
     ["&lt;", "&gt;", "&amp;", "&quot;"].iter().find(|name| text.starts_with(**name)).map(|name| name.len())
 }

@@ -20,7 +20,7 @@ const SCHEMES: &[&str] = &["http", "https", "tg", "mailto"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     pub html: String,
-    /// Without: the Markdown it was made of, for when the markup is refused after all.
+    /// The Markdown source, sent when the server refuses the markup.
     pub plain: String,
 }
 
@@ -30,7 +30,7 @@ pub fn render(markdown: &str, limit: usize) -> Vec<Rendered> {
     split(markdown, limit, LengthUnit::Utf16).iter().map(|part| render_one(part, limit)).collect()
 }
 
-/// Renders a text as one message. If neither its rendering nor its source fits, what comes first is shown.
+/// Renders a text as one message. If neither its rendering nor its source fits, the beginning is shown.
 pub fn render_one(markdown: &str, limit: usize) -> Rendered {
     let plain = beginning(&shown(markdown), limit);
     for tables in [Layout::Aligned, Layout::Compact, Layout::Records] {

@@ -1,22 +1,22 @@
-//! Markdown as Telegram's HTML. Pure: a text goes in, messages come out.
+//! Markdown as Telegram's HTML. Pure: text in, messages out.
 //!
 //! # One entry, one message
 //!
-//! Core cuts an answer on its Markdown source, by the length that the adapter declares, and keeps a receipt for
-//! each part; so each part has to become exactly one message, whatever rendering does to its length. Most of
-//! Markdown gets shorter when it is rendered: signs go, and the address of a link does not count. A few things
-//! grow: tables that are padded, rules, blocks that get an empty line between them. Therefore
+//! The core splits an answer in its Markdown source, by the length that the adapter declares, and keeps a receipt for
+//! each part; so each part has to become exactly one message, however rendering changes its length. Most Markdown gets
+//! shorter when it is rendered: markers disappear, and the URL of a link does not count. A few things grow: padded
+//! tables, rules, blocks with an empty line between them. Therefore
 //!
 //! - the adapter declares [`SOURCE_LIMIT`], which leaves room to grow below [`MESSAGE_LIMIT`];
-//! - [`render_one`] takes ever less room for tables (padded, bare, records), and at last shows the source as it
-//!   is. What fits as source fits as a message, always.
+//! - [`render_one`] uses ever shorter table layouts (padded, compact, records), and at last the source itself. What
+//!   fits as source always fits as a message.
 //!
-//! [`render`] is both steps at once, for texts that no entry stands behind.
+//! [`render`] does both steps, for texts outside of the outbox.
 //!
-//! # What Telegram takes
+//! # What Telegram accepts
 //!
-//! The tags `b i s code pre a blockquote tg-spoiler`, rightly nested; the entities `&lt; &gt; &amp; &quot;`. Code has
-//! nothing inside, links and quotes not their like. Anything else is refused, and the whole message with it.
+//! The tags `b i s code pre a blockquote tg-spoiler`, properly nested; the entities `&lt; &gt; &amp; &quot;`. Code
+//! contains no tags, links no links and quotes no quotes. Anything else is refused together with the whole message.
 
 mod escape;
 mod fit;

@@ -4,9 +4,9 @@ use super::fit::{Rendered, render_one};
 use crate::domain::LengthUnit;
 use crate::render::split;
 
-/// Renders a text that grows, as one message of at most `limit` UTF-16 units. Of a long one the last page is
-/// shown, cut where [`render`](super::render) would cut it: the newest words are always there, and a page stays
-/// still until it is full. A blank text gives an empty message.
+/// Renders a growing text as one message of at most `limit` UTF-16 units. Of a long one the last page is shown, split
+/// where [`render`](super::render) would split it: the newest text is always visible, and a page stays unchanged until
+/// it is full. A blank text renders to an empty message.
 pub fn render_partial(markdown: &str, limit: usize) -> Rendered {
     let Some(page) = split(markdown, limit, LengthUnit::Utf16).pop() else { return Rendered::default() };
     let rendered = render_one(&completed(&page), limit);

@@ -8,6 +8,7 @@ import { setText } from './dom.js';
 import { Panel } from './panel.js';
 import { t, until } from './strings.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 export class AccessView {
@@ -15,6 +16,7 @@ export class AccessView {
     this.access = access;
     this.panel = new Panel('access', () => this.opened());
     const remove = (who) => this.remove(who);
+    /** @type {[string, Rows, () => any[]][]} */
     this.lists = [
       ['asking', new Rows($('asking-list'), (person) => new AskingRow(person)), () => access.waiting],
       ['members', new Rows($('members-list'), (person) => new MemberRow(person, { setRole: (who, role) => this.setRole(who, role), remove })), () => access.people],
@@ -121,8 +123,8 @@ export class AccessView {
   }
 
   render() {
-    const { failed, waiting } = this.access;
-    this.panel.renderCount(waiting.length, t('accessLabel', { count: waiting.length }));
+    const { failed, count } = this.access;
+    this.panel.renderCount(count, t('accessLabel', { count }));
     if (!this.isOpen) return;
     $('access-failed').hidden = !failed;
     setText($('access-failed'), failed ? problemWords(failed) : '');

@@ -19,7 +19,9 @@ export class Access extends Source {
     this.people = [];
     this.chats = [];
     this.waiting = [];
-    /** Until when codes are refused, after too many wrong ones. */
+    /** The number of open requests, also while the panel is closed. */
+    this.count = 0;
+    /** Until when no code is looked at, after too many wrong ones. */
     this.lockedUntil = 0;
   }
 
@@ -32,6 +34,17 @@ export class Access extends Source {
     this.people = people;
     this.chats = chats;
     this.waiting = asking;
+    this.count = asking.length;
+  }
+
+  /**
+   * The daemon sent the number of open requests; the requests are fetched only while the panel is
+   * open.
+   */
+  heard(count, looking) {
+    this.count = count;
+    if (looking) this.refresh();
+    else this.changed();
   }
 
   /** Returns the admitted person. */

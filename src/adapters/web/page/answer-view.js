@@ -17,8 +17,15 @@ const SCOPES = {
 
 const SHELL = 'exec_shell';
 
-// Only a command has a shape; for another tool it would mean the whole project.
-const scopesOf = (tool) => Object.keys(SCOPES).filter((name) => name !== 'shape' || tool === SHELL);
+const kindOf = (name) => (name.startsWith('minutes') ? 'minutes' : name);
+
+/** The choices for a question: those that the daemon says can hold. */
+export function scopesOf({ tool, scopes }) {
+  const names = Object.keys(SCOPES);
+  if (Array.isArray(scopes)) return names.filter((name) => name === 'once' || scopes.includes(kindOf(name)));
+  // Only a command has a shape; for another tool it would mean the whole project.
+  return names.filter((name) => name !== 'shape' || tool === SHELL);
+}
 
 /** The scope of an approval as text. */
 export function scopeWords(scope) {
@@ -44,8 +51,10 @@ async function conflictWords(id, error) {
 
 export class AnswerView {
   /**
-   * `question`: `{id, tool, kind}`. `decided(approval)` is called with the daemon's result,
-   * `trouble()` on an error.
+   * `question`: `{id, tool, kind, scopes}`. `decided(approval)` is called with what
+   * the daemon made of an answer, `trouble()` when it took none.
+   * @param {any} question
+   * @param {{decided?: (approval: any) => void, trouble?: () => void}} [handlers]
    */
   constructor(question, { decided, trouble } = {}) {
     this.question = question;
@@ -61,7 +70,7 @@ export class AnswerView {
       return ['rerun', 'skip', 'done'].map((word) => this.button(word));
     }
     this.scope = h('select', { class: 'scope', 'aria-label': t('scopeLabel'), title: t('scopeLabel'), 'data-testid': 'scope' },
-      ...scopesOf(this.question.tool).map((name) => h('option', { value: name, text: t('scopes')[name] })));
+      ...scopesOf(this.question).map((name) => h('option', { value: name, text: t('scopes')[name] })));
     return [h('span', { class: 'answer-pair' }, this.button('approve'), this.scope), this.button('deny')];
   }
 

@@ -4,6 +4,7 @@ import * as session from './session.js';
 
 /** `status` is the HTTP status, or 0 when the daemon could not be reached. */
 export class ApiError extends Error {
+  /** @param {number} status @param {string} message @param {number|null} retryAfter */
   constructor(status, message, retryAfter = null) {
     super(message);
     this.name = 'ApiError';
@@ -24,11 +25,8 @@ export function onUnauthorized(callback) {
 const TIMEOUT_MS = 20_000;
 const FILE_TIMEOUT_MS = 120_000;
 
-/**
- * Sends a request with the login of this page, and retries with the login of another project if the
- * daemon names one.
- */
-async function send(path, { headers = {}, ...options } = {}) {
+/** Sends a request with the login of this page; with another one if the first was for another project. */
+async function send(path, { headers = {}, ...options } = /** @type {RequestInit} */ ({})) {
   for (;;) {
     const used = session.credential();
     const authorization = used === null ? {} : { authorization: `Bearer ${used}` };
@@ -53,7 +51,7 @@ async function within(ms, path, options, read, sender = send) {
     const response = await sender(path, { ...options, signal: abort.signal }).catch(lost);
     if (response.ok) return await read(response).catch(lost);
     const text = await response.text().catch(lost);
-    throw new ApiError(response.status, plain(text), seconds(response.headers.get('retry-after')));
+    throw new ApiError(response.status, messageOf(text), seconds(response.headers.get('retry-after')));
   } finally {
     clearTimeout(timer);
   }
@@ -70,10 +68,13 @@ async function call(method, path, body, sender = send) {
   }
 }
 
-// Error bodies are plain text by contract; a proxy's HTML page is not shown.
-function plain(text) {
-  const trimmed = text.trim();
-  return trimmed.startsWith('<') ? '' : trimmed.slice(0, 500);
+// Errors are `{error: {code, message, hint?}}`; other bodies, such as a proxy's, are ignored.
+function messageOf(text) {
+  try {
+    return String(JSON.parse(text).error.message).slice(0, 500);
+  } catch {
+    return '';
+  }
 }
 
 const seconds = (header) => (/^\d+$/.test(header ?? '') ? Number(header) : null);
@@ -92,11 +93,10 @@ export const api = {
 
   renewLogin: async () => session.keep(await call('POST', '/api/session')),
 
-  info: () => call('GET', '/api/info'),
-
-  async threads() {
-    const body = await call('GET', '/api/threads');
-    return list(body?.threads);
+  /** The page of the threads behind a position that an earlier page gave. */
+  async threads(before) {
+    const body = await call('GET', `/api/threads?${new URLSearchParams({ before })}`);
+    return { threads: list(body?.threads), nextBefore: body?.nextBefore ?? null };
   },
 
   /** Ascending; the newest page, or the page before a message. */
@@ -140,8 +140,8 @@ export const api = {
 
   removeAccess: (who) => call('DELETE', accessPath(who)),
 
-  /** The response whose body is the stream of a thread's events. */
-  events: (threadId, signal) => send(`${threadPath(threadId)}/events`, { signal }),
+  /** The response whose body is the stream of what happens: anywhere, and in one thread in full. */
+  events: (threadId, signal) => send(`/api/events?${new URLSearchParams({ thread: threadId })}`, { signal }),
 
   /** A file of a message, as a blob. */
   file: (path) => within(FILE_TIMEOUT_MS, path, {}, (response) => response.blob()),

@@ -1,9 +1,9 @@
-// The console's entry point: the open thread, the header, and the polling intervals. The parts are
-// in the other modules.
+// The console's beginning and its wiring: which thread is open, what the header
+// says, what follows from an event. The parts themselves live in the other modules.
 
 import { Access } from './access.js';
 import { AccessView } from './access-view.js';
-import { api, ApiError, onUnauthorized } from './api.js';
+import { api, onUnauthorized } from './api.js';
 import { Composer } from './composer.js';
 import { h, icon, prefs, setAttr, setText } from './dom.js';
 import { Grants } from './grants.js';
@@ -13,20 +13,25 @@ import { Login } from './login.js';
 import { credential, forget, isOld, onOtherTab } from './session.js';
 import { chooseLanguage, language, t } from './strings.js';
 import { newThreadId, Thread } from './thread.js';
+import { ThreadList } from './thread-list.js';
 import { renderFoot, renderWelcome, threadHash, ThreadsView } from './threads-view.js';
 import { LogView } from './view.js';
 
-const THREADS_EVERY_MS = 4_000;
-const INFO_EVERY_MS = 30_000;
-// Polling of an open panel, and of access requests while it is closed.
-const PANEL_EVERY_MS = 4_000;
-const ASKING_EVERY_MS = 10_000;
+// Ages in the list ("5m") are written anew this often.
+const AGES_EVERY_MS = 30_000;
+// A connection that comes back within this time is not worth a word.
+const LOST_AFTER_MS = 1_500;
+const TOAST_MS = 6_000;
 // How long a hidden, idle tab keeps its connection.
 const PAUSE_AFTER_MS = 60_000;
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
-const page = { info: null, threads: [], thread: null, threadsAsked: 0, infoAsked: 0 };
+/** @type {(selector: string) => NodeListOf<HTMLElement>} */
+const all = (selector) => document.querySelectorAll(selector);
+
+const page = { info: null, thread: null, shownName: '' };
 
 const agentName = () => page.info?.name || 'shipagent';
 
@@ -42,18 +47,25 @@ const log = new LogView(
 );
 
 const composer = new Composer(
-  { form: $('composer-form'), input: $('composer'), sendButton: $('send'), stopButton: $('stop'), readonly: $('readonly'), hint: $('composer-hint') },
+  {
+    form: $('composer-form'), input: $('composer'), sendButton: $('send'), stopButton: $('stop'),
+    foreignStop: $('stop-foreign'), readonly: $('readonly'), readonlyWords: $('readonly-words'), hint: $('composer-hint'),
+  },
   { send: say, stop: () => page.thread?.stop() },
 );
 
-const threads = new ThreadsView($('threads'));
+const threadList = new ThreadList((before) => api.threads(before), () => renderThreads());
+const threads = new ThreadsView(
+  { list: $('threads'), more: $('threads-more'), moreButton: $('threads-more-button') },
+  () => threadList.more(),
+);
 const inbox = new Inbox(() => {
   approvals.render();
   renderThreads();
 });
 const grants = new Grants(() => approvals.render());
 const approvals = new InboxView(inbox, grants, {
-  titleOf: (threadId) => page.threads.find((listed) => listed.threadId === threadId)?.title,
+  titleOf: (threadId) => threadList.get(threadId)?.title,
 });
 const access = new Access(() => people.render());
 const people = new AccessView(access);
@@ -64,13 +76,13 @@ const login = new Login(start);
 function say(text) {
   if (!page.thread?.writable) return;
   log.pinned = true;
-  page.thread.send(text).then(() => refreshThreads());
+  page.thread.send(text);
 }
 
 function open(threadId) {
   if (page.thread?.id === threadId) return;
   page.thread?.close();
-  const thread = new Thread(threadId, { changed, stateChanged });
+  const thread = new Thread(threadId, { changed, stateChanged: renderThreads, elsewhere });
   page.thread = thread;
   context.foreign = !thread.writable;
   log.show(thread);
@@ -79,12 +91,6 @@ function open(threadId) {
   changed();
   renderThreads();
   composer.focus();
-}
-
-// The open thread's own state is known at once, that of the others with the next list.
-function stateChanged() {
-  renderThreads();
-  refreshThreads();
 }
 
 function newChat() {
@@ -136,7 +142,24 @@ function changed() {
   }
 }
 
+let lostTimer = 0;
+
+// A short loss shows in the header alone; a longer one must not be overlooked.
+function renderLoss(thread) {
+  const lost = thread.connection === 'reconnecting' || thread.connection === 'offline';
+  if (!lost) {
+    clearTimeout(lostTimer);
+    lostTimer = 0;
+    $('offline').hidden = true;
+  } else {
+    lostTimer ||= setTimeout(() => {
+      $('offline').hidden = login.visible;
+    }, LOST_AFTER_MS);
+  }
+}
+
 function renderConnection(thread) {
+  renderLoss(thread);
   const words = { open: 'connected', connecting: 'connecting', reconnecting: 'reconnecting', offline: 'offline' };
   const label = t(words[thread.connection]);
   const el = $('connection');
@@ -178,10 +201,11 @@ function renderActivity(thread) {
 
 function renderThreads() {
   const { thread } = page;
-  const known = page.threads.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
+  const known = threadList.rows.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
   threads.render(known, thread?.id);
+  threads.renderMore(threadList);
   const own = known.find((listed) => listed.threadId === thread?.id);
-  const waiting = inbox.pending.length ? `(${inbox.pending.length}) ` : '';
+  const waiting = inbox.count ? `(${inbox.count}) ` : '';
   const mark = thread?.running ? `● ${waiting}` : waiting;
   document.title = `${mark}${own?.title ? `${own.title} – ` : ''}${agentName()}`;
 }
@@ -195,47 +219,55 @@ function renderInfo() {
   renderFoot($('sidebar-foot'), info, signOut);
 }
 
-// --- polling ---
+// --- what the daemon tells ---
 
-let threadsTimer = 0;
-
-// Several refreshes close together become one request. The first one sets the time, so that a
-// series of them cannot delay it forever.
-function refreshThreads() {
-  threadsTimer ||= setTimeout(async () => {
-    threadsTimer = 0;
-    if (login.visible) return;
-    page.threadsAsked = Date.now();
-    try {
-      page.threads = await api.threads();
-      renderThreads();
-      // The daemon responds, so the thread's stream need not wait for its back-off.
-      page.thread?.resume();
-      inbox.heard(page.threads);
-      if (approvals.isOpen) approvals.render();
-    } catch {
-      // The connection state shows an unreachable daemon.
-    }
-  }, 150);
+/** What happens outside of the open thread. */
+function elsewhere(name, data) {
+  if (name === 'snapshot') onSnapshot(data);
+  else if (name === 'thread') threadList.upsert(data);
+  else if (name === 'info') onInfo(data);
+  else if (name === 'approvals') inbox.heard(Number(data?.pending) || 0, approvals.isOpen);
+  else if (name === 'access') access.heard(Number(data?.asking) || 0, people.isOpen);
+  else if (name === 'grants' && approvals.showsGrants) grants.refresh();
+  else if (name === 'instructions') toast(t('instructionsRead'));
 }
 
-async function refreshInfo() {
-  page.infoAsked = Date.now();
-  const before = JSON.stringify(page.info);
-  page.info = await api.info();
-  // A failed renewal is retried later.
+// Comes first on every connection, and again where this page was too slow to follow.
+function onSnapshot(data) {
+  threadList.snapshot(data?.threads ?? [], data?.nextBefore ?? null);
+  inbox.heard(Number(data?.pendingApprovals) || 0, approvals.isOpen);
+  access.heard(Number(data?.asking) || 0, people.isOpen);
+  if (approvals.showsGrants) grants.refresh();
+  // A login that cannot be renewed now is renewed later.
   if (isOld()) api.renewLogin().catch(() => {});
-  if (JSON.stringify(page.info) === before) return;
-  applyLanguage();
+  onInfo(data?.info ?? null);
 }
+
+function onInfo(info) {
+  const before = JSON.stringify(page.info);
+  page.info = info;
+  if (JSON.stringify(info) !== before) applyLanguage();
+}
+
+let toastTimer = 0;
+
+function toast(words) {
+  setText($('toast'), words);
+  $('toast').hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => {
+    $('toast').hidden = true;
+  }, TOAST_MS);
+}
+
+$('offline-retry').addEventListener('click', () => page.thread?.resume());
 
 setInterval(() => {
   if (document.hidden || login.visible) return;
-  if (Date.now() - page.threadsAsked >= THREADS_EVERY_MS) refreshThreads();
-  if (Date.now() - page.infoAsked >= INFO_EVERY_MS) refreshInfo().catch(() => {});
-  if (approvals.showsGrants) grants.refreshAfter(PANEL_EVERY_MS);
-  access.refreshAfter(people.isOpen ? PANEL_EVERY_MS : ASKING_EVERY_MS);
-}, 1_000);
+  renderThreads();
+  if (approvals.isOpen) approvals.render();
+  if (people.isOpen) people.render();
+}, AGES_EVERY_MS);
 
 let pauseTimer = 0;
 
@@ -247,7 +279,6 @@ document.addEventListener('visibilitychange', () => {
     }, PAUSE_AFTER_MS);
   } else if (!login.visible) {
     page.thread?.resume();
-    refreshThreads();
   }
 });
 
@@ -256,10 +287,7 @@ window.addEventListener('pagehide', () => page.thread?.pause());
 window.addEventListener('pageshow', (event) => {
   if (!event.persisted) return;
   if (credential() === null) askForLogin();
-  else if (!login.visible) {
-    page.thread?.resume();
-    refreshThreads();
-  }
+  else if (!login.visible) page.thread?.resume();
 });
 
 // --- theme and language ---
@@ -287,9 +315,9 @@ function applyLanguage() {
   const before = document.documentElement.lang;
   chooseLanguage(prefs.get('language'), page.info?.language);
   document.documentElement.lang = language() === 'zh' ? 'zh-CN' : 'en';
-  for (const el of document.querySelectorAll('[data-i18n]')) setText(el, t(el.dataset.i18n));
-  for (const el of document.querySelectorAll('[data-i18n-label]')) setAttr(el, 'aria-label', t(el.dataset.i18nLabel));
-  for (const el of document.querySelectorAll('[data-i18n-placeholder]')) setAttr(el, 'placeholder', t(el.dataset.i18nPlaceholder));
+  for (const el of all('[data-i18n]')) setText(el, t(el.dataset.i18n));
+  for (const el of all('[data-i18n-label]')) setAttr(el, 'aria-label', t(el.dataset.i18nLabel));
+  for (const el of all('[data-i18n-placeholder]')) setAttr(el, 'placeholder', t(el.dataset.i18nPlaceholder));
   const toggle = $('language-toggle');
   setText(toggle, t('otherShort'));
   setAttr(toggle, 'aria-label', t('toOther'));
@@ -323,7 +351,7 @@ function drawer(openIt) {
   setAttr($('drawer-open'), 'aria-expanded', String(shown));
   // A closed drawer is off screen; it must be out of the tab order as well.
   $('sidebar').inert = narrow.matches && !shown;
-  document.querySelector('.main').inert = shown;
+  for (const el of all('.main')) el.inert = shown;
 }
 
 function closeDrawer() {
@@ -345,7 +373,7 @@ $('skip').addEventListener('click', (event) => {
   $('composer').focus();
 });
 
-const mac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform ?? '');
+const mac = /mac|iphone|ipad/i.test(/** @type {any} */ (navigator).userAgentData?.platform ?? navigator.platform ?? '');
 setText($('new-chat-key'), mac ? '⌘K' : 'Ctrl K');
 
 document.addEventListener('keydown', (event) => {
@@ -355,7 +383,8 @@ document.addEventListener('keydown', (event) => {
     newChat();
   } else if (event.key === 'Escape' && !event.isComposing && !composer.composing) {
     if (document.body.classList.contains('drawer-open')) closeDrawer();
-    else if (page.thread?.writable) page.thread.stop();
+    // Never while a question waits: a key that closes things must not take it back.
+    else if (page.thread?.writable && page.thread.interruptible) page.thread.stop();
   }
 });
 
@@ -378,20 +407,20 @@ function signOut() {
 
 /** After page load and after every login. */
 async function start() {
-  try {
-    await refreshInfo();
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return;
-    // Not reachable yet: open the thread all the same, its stream will retry.
+  // Without a login there is nothing to show; which of the stored ones is meant, the daemon says when it refuses.
+  if (credential() === null) {
+    try {
+      await api.renewLogin();
+    } catch (error) {
+      if (error.status === 401) return;
+    }
   }
   login.hide();
-  refreshThreads();
-  access.refresh();
   if (page.thread) page.thread.resume();
   route();
 }
 
-for (const el of document.querySelectorAll('[data-icon]')) el.prepend(icon(el.dataset.icon));
+for (const el of all('[data-icon]')) el.prepend(icon(el.dataset.icon));
 onUnauthorized(askForLogin);
 onOtherTab(() => {
   if (credential() === null) askForLogin();

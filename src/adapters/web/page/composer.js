@@ -8,9 +8,16 @@ import { channelOf } from './thread.js';
 const MAX_HEIGHT_PX = 240;
 
 export class Composer {
-  /** `elements`: form, input, sendButton, stopButton, readonly, hint. */
+  /** `elements`: form, input, sendButton, stopButton, foreignStop, readonly, readonlyWords, hint. */
   constructor(elements, { send, stop }) {
-    Object.assign(this, elements);
+    this.form = elements.form;
+    this.input = elements.input;
+    this.sendButton = elements.sendButton;
+    this.stopButton = elements.stopButton;
+    this.foreignStop = elements.foreignStop;
+    this.readonly = elements.readonly;
+    this.readonlyWords = elements.readonlyWords;
+    this.hint = elements.hint;
     this.drafts = new Map();
     this.thread = null;
     this.composing = false;
@@ -21,6 +28,7 @@ export class Composer {
       this.submit();
     });
     this.stopButton.addEventListener('click', stop);
+    this.foreignStop.addEventListener('click', stop);
     this.input.addEventListener('input', () => this.onInput());
     this.input.addEventListener('keydown', (event) => this.onKey(event));
     this.input.addEventListener('compositionstart', () => { this.composing = true; });
@@ -72,14 +80,18 @@ export class Composer {
     this.form.hidden = !thread.writable;
     this.hint.hidden = !thread.writable;
     this.readonly.hidden = thread.writable;
-    if (!thread.writable) setText(this.readonly, t('readonly', { channel: channelName(channelOf(thread.id)) }));
-    // Hiding a focused button would lose the focus.
+    if (!thread.writable) setText(this.readonlyWords, t('readonly', { channel: channelName(channelOf(thread.id)) }));
+    // Hiding a focused button would lose the keyboard's place on the page.
     const hide = !thread.running;
     if (hide && document.activeElement === this.stopButton) this.input.focus();
-    if (this.stopButton.hidden !== hide) this.stopButton.hidden = hide;
-    setAttr(this.stopButton, 'aria-label', t(thread.stopping ? 'stopping' : 'stop'));
-    setAttr(this.stopButton, 'title', t(thread.stopping ? 'stopping' : 'stop'));
-    setAttr(this.stopButton, 'aria-disabled', thread.stopping ? 'true' : null);
+    // A stop takes a waiting question back; the button says so before it is pressed.
+    const label = t(thread.stopping ? 'stopping' : thread.interruptible ? 'stop' : 'stopWithdraws');
+    for (const button of [this.stopButton, this.foreignStop]) {
+      if (button.hidden !== hide) button.hidden = hide;
+      setAttr(button, 'aria-label', label);
+      setAttr(button, 'title', label);
+      setAttr(button, 'aria-disabled', thread.stopping ? 'true' : null);
+    }
   }
 
   /** Not on touch screens, where focus opens a keyboard over the page. */

@@ -7,6 +7,7 @@ import { t } from './strings.js';
 /** The text of an error. */
 export const problemWords = (error) => error.message || t('offline');
 
+/** @param {string} name @param {string} label @param {{testid: string, described?: string, onclick?: any}} options */
 export function button(name, label, { testid, described, ...listeners }) {
   return h('button', {
     type: 'button', class: `answer answer-${name}`, 'data-testid': testid, 'aria-label': described, text: label, ...listeners,
@@ -33,8 +34,8 @@ export async function attempt(el, problem, act) {
     return false;
   } finally {
     for (const control of controls) control.disabled = false;
-    // A disabled control loses the focus.
-    if (controls.includes(focused) && focused.isConnected) focused.focus();
+    // A control that rests loses the focus, and the person their place.
+    if (focused instanceof HTMLElement && controls.includes(focused) && focused.isConnected) focused.focus();
   }
 }
 

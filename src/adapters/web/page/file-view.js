@@ -41,7 +41,7 @@ const sight = new IntersectionObserver((seen) => {
     sight.unobserve(target);
     wanted.get(target)?.();
   }
-}, { scrollMargin: '600px' });
+}, /** @type {IntersectionObserverInit} */ ({ scrollMargin: '600px' }));
 
 /** The normalised path of a file of this daemon; null for others. */
 export function ownFile(url) {

@@ -8,6 +8,7 @@ import { moment, personName, t, until } from './strings.js';
 import { Source } from './source.js';
 import { threadHash } from './threads-view.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 export class Grants extends Source {

@@ -10,6 +10,7 @@ import { age, channelName, moment, personName, t, until } from './strings.js';
 import { channelOf } from './thread.js';
 import { threadHash } from './threads-view.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 const OUTCOME_ICONS = { approved: 'ok', spent: 'ok', denied: 'denied', expired: 'waiting', cancelled: 'halted' };
@@ -31,7 +32,7 @@ class PendingCard {
     const unknown = approval.kind === 'unknown-outcome';
     this.thread = h('a', { class: 'question-thread', href: threadHash(approval.threadId), 'data-testid': 'inbox-thread' });
     this.when = h('span');
-    this.answer = new AnswerView({ id: approval.id, tool: approval.tool, kind: approval.kind }, { decided, trouble: decided });
+    this.answer = new AnswerView({ id: approval.id, tool: approval.tool, kind: approval.kind, scopes: approval.scopes }, { decided, trouble: decided });
     this.el = h('li', { class: 'question', 'data-testid': 'inbox-item', 'data-approval-id': approval.id },
       h('div', { class: 'question-head' },
         h('span', { class: 'question-number', text: approval.number }),
@@ -138,8 +139,7 @@ export class InboxView {
   };
 
   render() {
-    const { pending, failed } = this.inbox;
-    const count = pending.length;
+    const { count, pending, failed } = this.inbox;
     this.panel.renderCount(count, t('inboxLabel', { count }));
     setText($('inbox-tab-count'), count ? String(count) : '');
     if (!this.isOpen) return;

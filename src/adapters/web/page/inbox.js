@@ -11,20 +11,18 @@ export class Inbox extends Source {
     super(changed);
     this.pending = [];
     this.history = [];
-    this.seen = '';
+    /** The number of pending approvals, also while the panel is closed. */
+    this.count = 0;
+    this.wantsHistory = false;
   }
 
-  /** The thread list shows cheaply whether something may have changed. */
-  heard(threads) {
-    const waiting = threads.filter((thread) => thread.pendingApprovals > 0);
-    const seen = JSON.stringify(waiting.map((thread) => [thread.threadId, thread.pendingApprovals, thread.updatedAt]));
-    // The thread list and the approvals are separate requests: they may disagree about changes in
-    // between.
-    const agreed = waiting.reduce((sum, thread) => sum + thread.pendingApprovals, 0) === this.pending.length;
-    // After a failed request the approvals are fetched again.
-    if (seen === this.seen && agreed && !this.failed) return;
-    this.seen = seen;
-    this.refresh();
+  /**
+   * The daemon sent the number of pending approvals; they are fetched only while the panel is open.
+   */
+  heard(count, looking) {
+    this.count = count;
+    if (looking) this.refresh();
+    else this.changed();
   }
 
   async load() {
@@ -34,6 +32,7 @@ export class Inbox extends Source {
     ]);
     // The oldest first: it has waited longest.
     this.pending = pending.reverse();
+    this.count = pending.length;
     this.history = history;
   }
 

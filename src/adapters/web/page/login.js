@@ -4,6 +4,7 @@ import { api } from './api.js';
 import { setText } from './dom.js';
 import { t } from './strings.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 // By HTTP status.

@@ -80,7 +80,8 @@ function renderBlock(block, open = false) {
   }
 }
 
-// The class of a diff line, by its prefix.
+// What a line of a difference is, by how it begins.
+/** @type {[RegExp, string][]} */
 const DIFF_LINES = [[/^(?:\+\+\+|---) /, 'diff-file'], [/^@@/, 'diff-hunk'], [/^\+/, 'diff-add'], [/^-/, 'diff-del']];
 
 // Each line holds its own line break, so that copying yields the original text.

@@ -3,6 +3,7 @@
 
 import { setAttr, setText } from './dom.js';
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 
 export class Panel {
@@ -16,7 +17,7 @@ export class Panel {
     $(`${name}-close`).addEventListener('click', () => this.close());
     // A click beside the panel hits the dialog itself; a link to a thread leaves it.
     this.el.addEventListener('click', (event) => {
-      if (event.target === this.el || event.target.closest('a[href^="#/t/"]')) this.close();
+      if (event.target === this.el || /** @type {Element} */ (event.target).closest('a[href^="#/t/"]')) this.close();
     });
   }
 

@@ -1,4 +1,4 @@
-// Data that is polled from the daemon. Knows nothing of the DOM.
+// Something that the daemon is asked for whenever it may have changed. Knows nothing of the DOM.
 
 export class Source {
   /** `changed()` is called after any change, also after an error. */
@@ -7,7 +7,7 @@ export class Source {
     /** The error of the last request, or null. */
     this.failed = null;
     this.asking = null;
-    this.askedAt = 0;
+    this.again = false;
   }
 
   /** Fetches; one request at a time, and once more if called meanwhile. */
@@ -16,7 +16,6 @@ export class Source {
       this.again = true;
       return this.asking;
     }
-    this.askedAt = Date.now();
     this.asking = this.load()
       .then(() => {
         this.failed = null;
@@ -33,8 +32,6 @@ export class Source {
     return this.asking;
   }
 
-  /** Fetches unless the last request is more recent than this. */
-  refreshAfter(ms) {
-    if (Date.now() - this.askedAt >= ms) this.refresh();
-  }
+  /** @returns {Promise<void>} */
+  async load() {}
 }

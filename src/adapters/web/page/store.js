@@ -30,7 +30,7 @@ export class MessageStore {
   /** `changed` is called after every change; entries carry a revision. */
   constructor(changed) {
     this.changed = changed;
-    /** @type {{id:string, message:object, live:boolean, local:object|null, rev:number, touched:number}[]} */
+    /** @type {{id: string, message: any, live: boolean, local: any, rev: number, touched: number, progress?: Map<string, string>}[]} */
     this.entries = [];
     this.byId = new Map();
     this.clock = 0;
@@ -130,6 +130,7 @@ export class MessageStore {
     this.changed();
   }
 
+  /** @param {string} id @param {string} state @param {any} error */
   markLocal(id, state, error = '') {
     const entry = this.byId.get(id);
     // The committed message may have arrived first; it needs no mark.

@@ -107,6 +107,13 @@ const STRINGS = {
     loginFailed: 'The daemon could not be reached.',
     loginLimited: 'Too many wrong tokens. Try again in {seconds} seconds.',
     signOut: 'Sign out',
+    moreThreads: 'Show earlier conversations',
+    connectionLost: 'The connection to the daemon is lost. Trying again…',
+    retryNow: 'Try now',
+    stopWithdraws: 'Stop, and take the question back',
+    instructionsRead: 'Agent.md changed and was read again.',
+    outcomeApproved: 'Approved',
+    outcomeDenied: 'Denied',
   },
 
   zh: {
@@ -212,6 +219,13 @@ const STRINGS = {
     loginFailed: '无法连接守护进程。',
     loginLimited: '令牌错误次数过多，请在 {seconds} 秒后再试。',
     signOut: '退出登录',
+    moreThreads: '显示更早的会话',
+    connectionLost: '与守护进程的连接已断开，正在重试…',
+    retryNow: '立即重试',
+    stopWithdraws: '停止并撤回询问',
+    instructionsRead: 'Agent.md 已更改并重新读取。',
+    outcomeApproved: '已同意',
+    outcomeDenied: '已拒绝',
   },
 };
 

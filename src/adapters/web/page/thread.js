@@ -29,9 +29,15 @@ function uuid() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
+// What happens in the open thread; all other events are about the whole daemon.
+const OWN_EVENTS = new Set(['message', 'chunk', 'notice', 'state', 'reload']);
+
 export class Thread {
-  /** `changed()` after any change; `stateChanged()` when the turn's state changed. */
-  constructor(id, { changed, stateChanged }) {
+  /**
+   * `changed()` after any change; `stateChanged()` when the turn's state moved;
+   * `elsewhere(name, data)` for what happens outside of this thread.
+   */
+  constructor(id, { changed, stateChanged, elsewhere }) {
     this.id = id;
     this.writable = isWritable(id);
     this.closed = false;
@@ -41,6 +47,7 @@ export class Thread {
     this.stateChanged = () => {
       if (!this.closed) stateChanged();
     };
+    this.elsewhere = elsewhere;
     this.store = new MessageStore(this.notify);
     this.state = 'idle';
     /** Whether `state` came from the daemon and is not a guess. */
@@ -61,6 +68,11 @@ export class Thread {
 
   get running() {
     return this.state !== 'idle';
+  }
+
+  /** Whether a stop would end work only, and take back no question to a person. */
+  get interruptible() {
+    return this.state === 'running' && this.pendingApprovals === 0;
   }
 
   connect() {
@@ -105,7 +117,8 @@ export class Thread {
 
   onEvent(name, data) {
     if (this.closed) return;
-    if (name === 'reload') this.refresh(true);
+    if (!OWN_EVENTS.has(name)) this.elsewhere(name, data);
+    else if (name === 'reload') this.refresh(true);
     else if (!data) return;
     else if (name === 'message') this.store.upsert(data);
     else if (name === 'chunk') this.store.chunk(data.messageId, data.chunk);

@@ -38,10 +38,27 @@ class ThreadItem {
 }
 
 export class ThreadsView {
-  constructor(list) {
-    this.list = list;
+  /** `elements`: list, more, moreButton; `more()` loads earlier threads. */
+  constructor(elements, more) {
+    this.list = elements.list;
+    this.more = elements.more;
+    this.moreButton = elements.moreButton;
     this.items = new Map();
+    this.failed = false;
     this.list.addEventListener('keydown', (event) => this.onKey(event));
+    this.moreButton.addEventListener('click', more);
+    // Reaching the end loads more, unless the last try failed: then the button.
+    new IntersectionObserver((seen) => {
+      if (seen.some((entry) => entry.isIntersecting) && !this.failed) more();
+    }, { root: this.list.parentElement, rootMargin: '0px 0px 240px 0px' }).observe(this.more);
+  }
+
+  /** @param {import('./thread-list.js').ThreadList} threads */
+  renderMore({ next, loading, failed }) {
+    this.failed = failed;
+    this.more.hidden = next === null;
+    setText(this.moreButton, t(loading ? 'loadingEarlier' : failed ? 'earlierFailed' : 'moreThreads'));
+    setAttr(this.moreButton, 'aria-busy', loading ? 'true' : null);
   }
 
   /** `currentId` is listed even before the daemon has the thread. */
@@ -122,7 +139,7 @@ export function renderWelcome(section, name, say) {
 
 // The sidebar's logo, enlarged.
 function waves() {
-  const mark = document.querySelector('.mark').cloneNode(true);
+  const mark = /** @type {Element} */ (document.querySelector('.mark').cloneNode(true));
   mark.classList.add('mark-large');
   return mark;
 }

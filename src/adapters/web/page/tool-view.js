@@ -1,6 +1,6 @@
 // One tool call as a collapsible step: a summary line, and inside it the exact input and output.
 
-import { AnswerView } from './answer-view.js';
+import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { renderMarkdown } from './markdown.js';
 import { isToolPart, toolName } from './reducer.js';
@@ -126,6 +126,7 @@ export class ToolView {
    */
   update(part, turn) {
     this.shown = part;
+    this.turn = turn;
     const now = phase(part, turn);
     setAttr(this.details, 'data-state', part.state);
     setAttr(this.details, 'data-phase', now);
@@ -159,25 +160,54 @@ export class ToolView {
         ? h('p', { class: 'io-none', text: t('toolNoOutput') })
         : outputSection(part.output));
     }
-    if (part.approval?.reason) {
-      sections.push(h('p', { class: 'io-none', text: t('approvalReason', { reason: part.approval.reason }) }));
-    }
     this.body.replaceChildren(...sections);
   }
 
   // Outside the <details>: an approval must not be folded away.
   updateApproval(part, now) {
     const waits = now === 'approval-requested';
-    this.approval.hidden = !waits;
-    if (!waits) {
+    const answered = typeof part.approval?.approved === 'boolean';
+    this.approval.hidden = !waits && !answered;
+    if (this.approval.hidden) {
       this.approval.replaceChildren();
+      this.asked = null;
       return;
     }
-    setAttr(this.approval, 'data-approval-id', part.approval?.id ?? '');
-    if (this.approval.childElementCount) return;
-    const { kind } = part.approval?.descriptor ?? {};
-    const answer = new AnswerView({ id: part.approval?.id ?? '', tool: toolName(part), kind });
-    this.approval.append(icon('waiting'), this.question(part), answer.el);
+    const id = part.approval?.id ?? '';
+    const key = `${id}|${waits ? 'waits' : part.approval.approved}`;
+    if (this.asked === key) return;
+    this.asked = key;
+    setAttr(this.approval, 'data-approval-id', id);
+    // A question stands below its call; its outcome above what came of it.
+    if (waits) this.el.append(this.approval);
+    else this.details.before(this.approval);
+    setAttr(this.approval, 'data-testid', waits ? 'approval' : 'approval-answered');
+    setAttr(this.approval, 'data-outcome', waits ? null : part.approval.approved ? 'approved' : 'denied');
+    if (waits) {
+      const { kind, scopes } = part.approval?.descriptor ?? {};
+      const answer = new AnswerView({ id, tool: toolName(part), kind, scopes }, { decided: (approval) => this.decided(approval) });
+      this.approval.replaceChildren(icon('waiting'), this.question(part), answer.el);
+    } else this.approval.replaceChildren(icon(part.approval.approved ? 'ok' : 'denied'), this.answered(part));
+  }
+
+  // Who decided here is known at once, and how far it reaches; a thread file tells only which way.
+  decided(approval) {
+    this.decision = approval?.state === 'pending' ? null : approval;
+    this.asked = null;
+    if (this.shown && this.turn) this.updateApproval(this.shown, phase(this.shown, this.turn));
+  }
+
+  /** What was asked and what became of it; stands between the call and its result. */
+  answered(part) {
+    const { approved, reason, descriptor } = part.approval;
+    // The file of a thread keeps the call and the answer, not how the question was put.
+    const title = [descriptor?.number, descriptor?.summary ?? summarize(part)].filter(Boolean).join(' · ');
+    const known = this.decision?.id === part.approval.id ? this.decision : null;
+    const words = (known && outcomeWords(known)) || t(approved ? 'outcomeApproved' : 'outcomeDenied');
+    const facts = [words, known ? scopeWords(known.scope) : '', reason ? t('approvalReason', { reason }) : ''].filter(Boolean).join(' · ');
+    return h('div', { class: 'approval-text' },
+      title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null,
+      h('p', { class: 'approval-outcome', 'data-testid': 'approval-outcome', text: facts }));
   }
 
   // The approval: its number and what would be done, then the reason.

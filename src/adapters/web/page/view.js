@@ -11,7 +11,12 @@ const NEAR_PX = 60;
 export class LogView {
   /** `elements`: scroller, log, jump, earlier, earlierButton; `earlier()` loads. */
   constructor(elements, { context, earlier }) {
-    Object.assign(this, elements);
+    this.scroller = elements.scroller;
+    this.log = elements.log;
+    this.jump = elements.jump;
+    this.earlier = elements.earlier;
+    this.earlierButton = elements.earlierButton;
+    this.folding = false;
     this.context = context;
     this.views = new Map();
     this.pinned = true;

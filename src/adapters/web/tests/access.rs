@@ -4,10 +4,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use serde_json::json;
 
-use super::test_server::{TOKEN, TestServer, get, post, request, text};
+use super::test_server::{TOKEN, TestServer, get, post, refusal, request, text};
+use crate::adapters::web::page::{SCRIPT_PATH, STYLE_PATH};
 
-const OPEN: [&str; 5] = ["/", "/app.js", "/app.css", "/healthz", "/readyz"];
-const GUARDED: [(&str, &str); 17] = [
+const OPEN: [&str; 5] = ["/", SCRIPT_PATH, STYLE_PATH, "/healthz", "/readyz"];
+const GUARDED: [(&str, &str); 18] = [
     ("POST", "/api/execute"),
     ("POST", "/api/chat"),
     ("GET", "/api/chat/1/stream"),
@@ -16,6 +17,7 @@ const GUARDED: [(&str, &str); 17] = [
     ("POST", "/api/threads/web:chat:1/messages"),
     ("GET", "/api/threads/web:chat:1/events"),
     ("POST", "/api/threads/web:chat:1/stop"),
+    ("GET", "/api/events"),
     ("GET", "/api/approvals"),
     ("POST", "/api/approvals/A1"),
     ("GET", "/api/files/web:chat:1/a.png"),
@@ -88,7 +90,7 @@ async fn the_page_and_the_probes_are_open_and_unknown_pages_are_not_found() {
 #[tokio::test]
 async fn every_answer_tells_browsers_what_they_must_not_do() {
     let (stage, _threads) = TestServer::new();
-    for path in ["/", "/app.js", "/api/info", "/api/nowhere", "/nowhere", "/healthz"] {
+    for path in ["/", SCRIPT_PATH, "/api/info", "/api/nowhere", "/nowhere", "/healthz"] {
         let response = stage.get(path).await;
         let header =
             |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
@@ -106,7 +108,7 @@ async fn every_answer_tells_browsers_what_they_must_not_do() {
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_is_refused_in_plain_text() {
+async fn a_body_that_cannot_be_read_is_refused_with_its_reason() {
     let (stage, mut threads) = TestServer::new();
     let with = |body: String| {
         request("POST", "/api/execute")
@@ -122,7 +124,7 @@ async fn a_body_that_cannot_be_read_is_refused_in_plain_text() {
         (r#"{"instructions":7}"#.to_owned(), 400, "expected a string"),
         (r#"{"instructions":"  "}"#.to_owned(), 400, "must not be empty"),
     ] {
-        let (status, text) = text(stage.send(with(body)).await).await;
+        let (status, text) = refusal(stage.send(with(body)).await).await;
         assert!(status == expected && text.contains(words), "{status} {text}");
     }
     let form = request("POST", "/api/execute").body(Body::from("{}")).unwrap();

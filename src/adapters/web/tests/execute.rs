@@ -109,7 +109,7 @@ async fn a_run_that_takes_too_long_is_running() {
 }
 
 #[tokio::test]
-async fn what_the_door_refuses_is_refused_in_plain_text() {
+async fn what_the_threads_refuse_is_refused_as_json() {
     for (acceptance, status, retry) in [
         (Acceptance::Busy, 429, true),
         (Acceptance::Refused("not now".to_owned()), 409, false),
@@ -120,7 +120,7 @@ async fn what_the_door_refuses_is_refused_in_plain_text() {
         let asking = stage.post("/api/execute", json!({ "instructions": "x" }));
         let (response, _) = tokio::join!(asking, threads.takes(acceptance));
         assert_eq!(response.headers().contains_key("retry-after"), retry, "{status}");
-        assert_eq!(response.headers().get("content-type").unwrap(), "text/plain; charset=utf-8");
+        assert_eq!(response.headers().get("content-type").unwrap(), "application/json");
         assert_eq!(response.status(), status);
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::test_server::{TestServer, json as read, request, text};
+use crate::adapters::web::page::{SCRIPT_PATH, STYLE_PATH};
 
 #[tokio::test]
 async fn the_page_is_served_and_revalidated_by_its_tag() {
@@ -19,11 +20,28 @@ async fn the_page_is_served_and_revalidated_by_its_tag() {
 }
 
 #[tokio::test]
+async fn script_and_style_have_a_name_of_their_content_and_are_kept_for_ever() {
+    let (stage, _threads) = TestServer::new();
+    let page = text(stage.get("/").await).await.1;
+    for (path, media_type) in
+        [(SCRIPT_PATH, "text/javascript; charset=utf-8"), (STYLE_PATH, "text/css; charset=utf-8")]
+    {
+        assert_eq!(page.matches(path).count(), 1, "{path}");
+        let asset = stage.get(path).await;
+        assert_eq!(asset.headers().get("content-type").unwrap(), media_type);
+        assert_eq!(asset.headers().get("cache-control").unwrap(), "public, max-age=31536000, immutable");
+    }
+    let loaded = page.matches("<script").count() + page.matches("rel=\"stylesheet\"").count();
+    assert_eq!(loaded, 2, "nothing else is loaded");
+    assert_eq!(stage.get("/app.js").await.status(), 404);
+}
+
+#[tokio::test]
 async fn files_are_packed_for_whoever_can_unpack_them() {
     let (stage, _threads) = TestServer::new();
-    let packed = request("GET", "/app.js").header("accept-encoding", "gzip").body("".into()).unwrap();
+    let packed = request("GET", SCRIPT_PATH).header("accept-encoding", "gzip").body("".into()).unwrap();
     assert_eq!(stage.send(packed).await.headers().get("content-encoding").unwrap(), "gzip");
-    assert!(!stage.get("/app.js").await.headers().contains_key("content-encoding"));
+    assert!(!stage.get(SCRIPT_PATH).await.headers().contains_key("content-encoding"));
     let api = request("GET", "/api/info").header("accept-encoding", "gzip").body("".into()).unwrap();
     assert!(!stage.send(api).await.headers().contains_key("content-encoding"));
 }

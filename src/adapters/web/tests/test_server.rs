@@ -22,8 +22,8 @@ use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
 use crate::ports::{
     Acceptance, AdapterIo, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest, Ids,
-    Request, RunOutcome, StoreError, Subscription, ThreadRecord, ThreadStore, ThreadSummary, ThreadView,
-    ThreadsHandle,
+    Request, RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+    ThreadSummary, ThreadView, ThreadsHandle,
 };
 use crate::store::AttachmentFiles;
 use crate::store::memory::{InMemoryAccess, InMemoryAudit, InMemoryGrants};
@@ -115,7 +115,7 @@ impl ThreadStore for FakeStore {
         Box::pin(async { Err(StoreError::closed()) })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
         let threads = self.threads.lock().unwrap();
         let list = threads.iter().map(|(thread, messages)| ThreadSummary {
             thread_id: thread.clone(),
@@ -125,8 +125,8 @@ impl ThreadStore for FakeStore {
             message_count: u64::try_from(messages.len()).unwrap(),
             pending_approvals: 0,
         });
-        let list = list.collect();
-        Box::pin(async move { Ok(list) })
+        let page = query.page_of(list.collect());
+        Box::pin(async move { Ok(page) })
     }
 
     fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -258,6 +258,7 @@ pub(super) struct TestServer {
     pub(super) web: Arc<Web>,
     pub(super) router: Router,
     pub(super) store: Arc<FakeStore>,
+    pub(super) audit: Arc<InMemoryAudit>,
     pub(super) stop: CancellationToken,
     pub(super) recovered: watch::Sender<bool>,
     pub(super) clock: Arc<ManualClock>,
@@ -275,13 +276,17 @@ impl TestServer {
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
         let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
-        let parts = parts(Arc::clone(&store), recovered.subscribe(), files.path());
+        let audit = Arc::new(InMemoryAudit::default());
+        let parts = WebParts {
+            audit: audit.clone(),
+            ..parts(Arc::clone(&store), recovered.subscribe(), files.path())
+        };
         let clock = Arc::new(ManualClock::default());
         let io = AdapterIo { clock: clock.clone(), ..io(ThreadsHandle::new(requests)) };
         let stop = CancellationToken::new();
         let web = Arc::new(Web::new(options, parts, &io, "127.0.0.1:7717".parse().unwrap(), stop.clone()));
         let router = router(Arc::clone(&web));
-        (Self { web, router, store, stop, recovered, clock, files }, Threads(inbox))
+        (Self { web, router, store, audit, stop, recovered, clock, files }, Threads(inbox))
     }
 
     pub(super) async fn send(&self, request: HttpRequest<Body>) -> Response<Body> {
@@ -332,6 +337,7 @@ pub(super) fn parts(
         healths: AdapterHealths::default(),
         recovered,
         metrics: Arc::new(Metrics::default()),
+        changes: crate::ports::Changes::default(),
         sandbox: watch::channel(None).1,
     }
 }
@@ -361,6 +367,14 @@ pub(super) fn post(path: &str, body: Value) -> HttpRequest<Body> {
 pub(super) async fn text(response: Response<Body>) -> (StatusCode, String) {
     let status = response.status();
     (status, Reader::new(response).rest().await)
+}
+
+/// The message of a refusal, which must have the shape of all refusals.
+pub(super) async fn refusal(response: Response<Body>) -> (StatusCode, String) {
+    assert_eq!(response.headers().get("content-type").unwrap(), "application/json");
+    let (status, body) = json(response).await;
+    assert!(body["error"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{body}");
+    (status, body["error"]["message"].as_str().unwrap().to_owned())
 }
 
 pub(super) async fn json(response: Response<Body>) -> (StatusCode, Value) {

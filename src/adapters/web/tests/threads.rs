@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::test_server::{TestServer, json as read, text, user};
+use super::test_server::{TestServer, json as read, refusal, text, user};
 use crate::domain::{Command, IngressKind, ThreadState};
-use crate::ports::{Acceptance, ThreadView};
+use crate::ports::{Acceptance, Audit as _, AuditQuery, ThreadView};
 
 #[tokio::test]
 async fn the_list_tells_what_threads_are_doing_now() {
@@ -106,8 +106,9 @@ async fn a_stop_is_a_command_for_a_thread_that_exists() {
 async fn an_approval_that_nobody_asked_for_is_not_found() {
     let (stage, _threads) = TestServer::new();
     assert_eq!(read(stage.get("/api/approvals?state=pending").await).await.1, json!({ "approvals": [] }));
-    let (status, words) = text(stage.post("/api/approvals/A1", json!({ "decision": "approve" })).await).await;
-    assert_eq!((status.as_u16(), words.as_str()), (404, "there is no such approval\n"));
+    let (status, words) =
+        refusal(stage.post("/api/approvals/A1", json!({ "decision": "approve" })).await).await;
+    assert_eq!((status.as_u16(), words.as_str()), (404, "there is no such approval"));
 }
 
 #[tokio::test]
@@ -151,6 +152,73 @@ async fn files_of_a_thread_are_served_to_be_kept() {
 #[tokio::test]
 async fn a_page_that_cannot_be_is_refused_in_our_words() {
     let (stage, _threads) = TestServer::new();
-    let (status, words) = text(stage.get("/api/threads/web:chat:1/messages?limit=many").await).await;
+    let (status, words) = refusal(stage.get("/api/threads/web:chat:1/messages?limit=many").await).await;
     assert!(status == 400 && words.starts_with("limit must be a number"), "{words}");
+}
+
+#[tokio::test]
+async fn the_list_is_given_in_pages_that_can_be_narrowed() {
+    let (stage, mut threads) = TestServer::new();
+    for n in 0..120 {
+        stage.store.put(user(&format!("web:chat:{n:03}"), "u1", "hello"));
+    }
+    stage.store.put(user("qq:chat:1", "u1", "hello"));
+    let mut list = async |query: &str| {
+        let view = |state| ThreadView { state, ..ThreadView::default() };
+        let live = vec![
+            ("web:chat:007".parse().unwrap(), view(ThreadState::Running)),
+            ("web:chat:008".parse().unwrap(), view(ThreadState::AwaitingApproval)),
+            ("web:chat:009".parse().unwrap(), view(ThreadState::Idle)),
+        ];
+        let path = format!("/api/threads{query}");
+        let (response, ()) = tokio::join!(stage.get(&path), threads.tells_views(live));
+        let body = read(response).await.1;
+        let ids: Vec<String> = body["threads"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|thread| thread["threadId"].as_str().unwrap().to_owned())
+            .collect();
+        (ids, body["nextBefore"].as_str().map(str::to_owned))
+    };
+    let (mut all, mut next) = list("").await;
+    assert_eq!(all.len(), 50);
+    while let Some(before) = next {
+        let (page, further) = list(&format!("?before={before}")).await;
+        all.extend(page);
+        next = further;
+    }
+    assert_eq!(all.len(), 121);
+    assert_eq!(list("?limit=3").await.0, all[..3]);
+    assert_eq!(list("?limit=9999").await.0.len(), 121, "at most 200");
+    assert_eq!(list("?platform=qq").await.0, ["qq:chat:1"]);
+    assert_eq!(list("?state=running").await.0, ["web:chat:007"]);
+    assert_eq!(list("?state=awaiting-approval").await.0, ["web:chat:008"]);
+    assert_eq!(list("?state=idle&limit=200").await.0.len(), 119);
+    assert_eq!(list("?state=running&platform=qq").await, (vec![], None));
+}
+
+#[tokio::test]
+async fn the_operator_stops_a_thread_of_any_platform_and_the_audit_says_so() {
+    for platform in ["telegram", "feishu", "qq", "api", "cli", "web"] {
+        let (stage, mut threads) = TestServer::new();
+        let thread = format!("{platform}:chat:1");
+        stage.store.put(user(&thread, "u1", "hello"));
+        let path = format!("/api/threads/{thread}/stop");
+        let (response, event) = tokio::join!(stage.post(&path, json!({})), threads.accepts());
+        assert_eq!(response.status(), 200);
+        assert_eq!(
+            (event.thread.as_str(), event.kind),
+            (thread.as_str(), IngressKind::Command(Command::Stop.into()))
+        );
+        let everything = AuditQuery { since: None, thread: None, event: None, limit: 9 };
+        let mut lines = stage.audit.read(everything).await.unwrap().lines;
+        assert_eq!(lines.len(), 1);
+        let line = lines.remove(0).facts;
+        let fact = |name: &str| line[name].as_str().unwrap().to_owned();
+        assert_eq!(
+            ["event", "threadId", "author", "via"].map(fact),
+            ["thread-stopped", &thread, "web:user:operator", "http"]
+        );
+    }
 }

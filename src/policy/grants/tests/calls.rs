@@ -1,4 +1,4 @@
-//! Calls to try grants on: commands judged by rules that deny `git push` and `rm`.
+//! Calls for tests of grants: commands judged by rules that deny `git push` and `rm`.
 
 use crate::domain::{ThreadId, Timestamp};
 use crate::policy::grants::CallFacts;

@@ -1,6 +1,6 @@
-//! Law: a grant never covers a command that does something of another kind. What kind of thing a command does is told
-//! here without the table of shapes: by its first words, by options and words that execute, load or write elsewhere,
-//! by paths, and by what the judge says about it.
+//! Law: a grant never covers a command with another kind of effect. The kind is determined here without the table of
+//! shapes: by its first words, by options and words that execute, load or write elsewhere, by paths, and by the
+//! judgement.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::policy::Compound;
 use crate::policy::grants::{Grant, Proposal, covers, proposed};
 use crate::policy::shell::ShellJudgement;
 
-/// Commands that people agree to for longer.
+/// Commands that people approve with a longer scope.
 const GRANTED: &[&str] = &[
     "git add a",
     "git add -v src/a.rs",
@@ -130,7 +130,7 @@ const NASTY: &[&str] = &[
     "<(x)",
 ];
 
-/// Words that may stand anywhere without changing what kind of thing is done, or make the command fail.
+/// Words that do not change the kind of effect, or make the command fail.
 const HARMLESS: &[&str] = &[
     "b",
     "tests/b.py",
@@ -149,7 +149,7 @@ const HARMLESS: &[&str] = &[
     ".",
 ];
 
-/// What kind of thing a command does.
+/// The kind of a command's effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Effect {
     /// The program and, where the next word is no option, its subcommand.

@@ -117,7 +117,7 @@ fn without_knowing_the_files_it_runs_nothing_is_granted_or_covered() {
 
 #[test]
 fn what_the_deny_list_has_stays_denied() {
-    // Grants are asked only about calls that ask; this one never does.
+    // Grants are checked only for calls that need approval; this one is denied.
     assert!(matches!(judged(Compound::Ask, "git push").verdict, Verdict::Deny { .. }));
 }
 

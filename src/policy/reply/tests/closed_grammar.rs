@@ -1,4 +1,4 @@
-//! The closed grammar, for all replies: a word that is in no table spoils a yes wherever it stands, and a target gets the
+//! The closed grammar, for all replies: an unknown word at any position prevents an approval, and a target gets the
 //! decision of its own clause or none.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ type Replies = (BTreeMap<&'static str, PendingApprovals>, Vec<(&'static str, Str
 static APPROVING: LazyLock<Replies> = LazyLock::new(|| {
     let (sets, cases) = corpus();
     let approving = |set: &str, reply: &str| approved(&sets[set].read(reply)) > 0;
-    // The name of a bot behind a command is any word.
+    // The name of a bot after a command is any word.
     let replies =
         cases.into_iter().filter(|case| !case.reply.contains('@') && approving(case.set, &case.reply));
     let replies = replies.map(|case| (case.set, case.reply)).collect();
@@ -57,7 +57,7 @@ fn chinese_word() -> impl Strategy<Value = String> {
     })
 }
 
-/// A Latin word that no entry holds a part of.
+/// A Latin word that contains no part of an entry.
 fn latin_word() -> impl Strategy<Value = String> {
     "[a-z]{0,4}[qjxz][qjxz][a-z]{0,4}"
 }
@@ -87,7 +87,7 @@ fn unknown() -> impl Strategy<Value = String> {
     prop_oneof![4 => chinese_word(), 2 => latin_word(), 3 => plain_word().prop_map(|word| format!(" {word} ")), 1 => sign()]
 }
 
-/// The text with a word put in at any place between two characters; one in letters only between words.
+/// The text with a word inserted between two characters; one in letters only between words.
 fn with(reply: &str, word: &str, at: Index) -> String {
     let letters: Vec<char> = reply.chars().collect();
     let fits = |place: &usize| {
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// A clause: which targets, whether they are approved, and whether the act stands first.
+/// A clause: its targets, whether they are approved, and whether the act comes first.
 #[derive(Clone, Debug)]
 struct Clause {
     targets: Vec<u32>,
@@ -170,7 +170,7 @@ impl Clause {
     }
 }
 
-/// Five approvals dealt out to clauses, each to one at most.
+/// Five approvals distributed to clauses, each to one at most.
 fn clauses() -> impl Strategy<Value = Vec<Clause>> {
     let order = Just([1_u32, 2, 3, 4, 5].to_vec()).prop_shuffle();
     let cuts = prop::collection::vec((1_usize..3, any::<bool>(), any::<bool>(), 0..WORDS.len()), 1..5);

@@ -1,4 +1,4 @@
-//! Every line of the corpus is read as it says.
+//! Every line of the corpus has the expected reading.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::policy::reply::{Meant, Reading};
 
 const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv");
 
-/// One reply, the approvals it is read against, and what it must mean.
+/// One reply, the approvals it is read against, and its expected reading.
 #[derive(Debug)]
 pub(super) struct Case {
     /// The name of the set of approvals.

@@ -1,4 +1,4 @@
-//! Approvals that wait, for the tests, and readings as short text.
+//! Pending approvals for the tests, and readings as short text.
 
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 use crate::policy::reply::{Pending, Reading, Ruling, read};
@@ -18,7 +18,7 @@ struct Waiting {
 pub(super) struct PendingApprovals(Vec<Waiting>);
 
 impl PendingApprovals {
-    /// From `A1=git status`, `A2=@write_file` (a tool without a command), `A3?=make deploy` (cut off).
+    /// From `A1=git status`, `A2=@write_file` (a tool without a command), `A3?=make deploy` (interrupted).
     pub(super) fn of<'a>(written: impl IntoIterator<Item = &'a str>) -> Self {
         Self(written.into_iter().map(Waiting::of).collect())
     }
@@ -28,12 +28,12 @@ impl PendingApprovals {
         read(reply, &self.pending())
     }
 
-    /// As the reader wants them.
+    /// The input of the reader.
     pub(super) fn pending(&self) -> Vec<Pending<'_>> {
         self.0.iter().map(Waiting::pending).collect()
     }
 
-    /// A reading as the corpus writes it.
+    /// A reading in the notation of the corpus.
     pub(super) fn shown(&self, reading: &Reading) -> String {
         match reading {
             Reading::Decide(rulings) => {

@@ -10,7 +10,7 @@ use super::pending_approvals::{PendingApprovals, approved};
 use crate::domain::{Answer, ApprovalNumber, Language, Scope};
 use crate::policy::reply::{HintedReading, Leaning, ModelHint, Reading, ask_back_from_model};
 
-/// Sets of approvals, written as the corpus writes them.
+/// Sets of approvals, in the notation of the corpus.
 const SETS: &[&[&str]] = &[
     &["A1=git status"],
     &["A1=git status", "A2=rm -rf build"],
@@ -20,7 +20,7 @@ const SETS: &[&[&str]] = &[
     &["A7=yes to all", "A8=don't approve"],
 ];
 
-/// Words that replies are made of, the clear and the unclear ones.
+/// Words of replies, clear and unclear ones.
 const WORDS: &[&str] = &[
     "同意",
     "可以",
@@ -186,7 +186,7 @@ fn full_width_and_capitals_change_nothing() {
         let stage = &sets[case.set];
         let plain = answers(stage.read(&case.reply));
         assert_eq!(answers(stage.read(&full_width(&case.reply))), plain, "{case:?}");
-        // Ids are told apart by their capitals.
+        // Ids are case-sensitive.
         if !case.reply.to_lowercase().contains("qk") {
             assert_eq!(answers(stage.read(&case.reply.to_uppercase())), plain, "{case:?}");
         }
@@ -251,7 +251,7 @@ proptest! {
         let named = reply.matches(['1', '2']).count() + reply.matches("第一个").count()
             + ["git status", "rm", "build", "write_file", "make deploy"].iter().map(|name| reply.matches(name).count()).sum::<usize>();
         prop_assert!(every || approved(&reading) <= named.max(1), "{:?}: {:?}", reply, reading);
-        // Nothing is ruled twice, and nothing reaches further than it was said to.
+        // Nothing is ruled twice, and no scope is larger than stated.
         if let Reading::Decide(rulings) = &reading {
             let places: BTreeSet<_> = rulings.iter().map(|ruling| ruling.index).collect();
             prop_assert_eq!(places.len(), rulings.len());

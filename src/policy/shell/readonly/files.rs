@@ -1,4 +1,4 @@
-//! Commands about files and the machine.
+//! Read-only commands about files and the machine.
 
 use super::options::{Args, Operands, Spec};
 
@@ -54,7 +54,7 @@ pub(super) const TABLE: &[Spec] = &[
         digits: true,
         ..Spec::PLAIN
     },
-    // Without -f: it would only end at its deadline.
+    // Without -f: it would run until its deadline.
     Spec {
         names: &["tail"],
         flags: "qvz",

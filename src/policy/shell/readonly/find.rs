@@ -1,4 +1,4 @@
-//! `find`: its expression is a language of its own, of which only the tests and the printing are known here.
+//! `find`: its expression is a language of its own, of which only tests and printing are known here.
 
 use super::look::ReadSet;
 use super::options::own_word;
@@ -76,7 +76,7 @@ const VALUED: &[&str] = &[
 /// Words of the expression whose value is a path.
 const PATHS: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
-/// What `find` looks at, when it does nothing else.
+/// The paths that `find` reads, if it does nothing else.
 pub(super) fn look(words: &[String]) -> Result<ReadSet, Reason> {
     let mut look = ReadSet::default();
     let mut words = words.iter();

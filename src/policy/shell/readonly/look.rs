@@ -1,10 +1,10 @@
-//! Whether a command of literal words only looks, and at which paths.
+//! Whether a command of literal words is read-only, and which paths it reads.
 
 use super::options::{Args, Operands, Spec};
 use super::{files, find, git, scripts, text};
 use crate::policy::Reason;
 
-/// What a command looks at.
+/// What a command reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::policy::shell) struct ReadSet {
     /// Paths it names, as written.
@@ -13,21 +13,21 @@ pub(in crate::policy::shell) struct ReadSet {
     pub(in crate::policy::shell) deep: bool,
     /// Whether it follows the links it finds below them.
     pub(in crate::policy::shell) follows_links: bool,
-    /// Whether it runs git, which looks for a repository from the working directory upwards.
+    /// Whether it runs git, which searches for a repository from the working directory upwards.
     pub(in crate::policy::shell) repository: bool,
 }
 
-/// Programs whose version may be asked for and nothing else. Not those that pick a version of themselves by files of
-/// the project, and may fetch it.
+/// Programs that may only be asked for their version. Not those that select a version of themselves by files of the
+/// project, and may download it.
 const VERSIONED: &[&str] = &[
     "bash", "clang", "cmake", "gcc", "jq", "make", "node", "perl", "python", "python3", "rg", "ruby",
     "sqlite3",
 ];
 
-/// What the command looks at, when looking is all it does.
+/// What the command reads, if it is read-only.
 ///
 /// # Errors
-/// Says what is not known to be harmless.
+/// Names what is not known to be harmless.
 pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason> {
     let Some((name, words)) = argv.split_first() else { return Err(Reason::Unparsed) };
     if let [only] = words
@@ -55,7 +55,7 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
     }
 }
 
-/// Reads arguments by a list and says which of them are paths.
+/// Parses arguments by a list and determines which of them are paths.
 pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<ReadSet, Reason> {
     let args = Args::read(spec, command, words)?;
     let mut paths: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! The built-in read-only list: which commands, with which arguments, only look. An argument that is not named here
-//! makes a person decide; so a new option of a program can never slip in.
+//! The built-in read-only list: which commands, with which arguments, are read-only. An unlisted argument needs
+//! approval, so that a new option of a program is never allowed by accident.
 
 mod files;
 mod find;

@@ -1,11 +1,11 @@
-//! Reads arguments the way getopt does, against an explicit list of what is known to only look.
+//! Parses arguments like getopt, against an explicit list of read-only options.
 
 use crate::policy::Reason;
 
-/// What a command's arguments may be.
+/// The allowed arguments of a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spec {
-    /// The names the command goes by.
+    /// The names of the command.
     pub(super) names: &'static [&'static str],
     /// One-letter options without a value.
     pub(super) flags: &'static str,
@@ -20,13 +20,12 @@ pub(super) struct Spec {
     pub(super) path_options: &'static [&'static str],
     /// Whether `-5` is an option.
     pub(super) digits: bool,
-    /// What the operands are.
     pub(super) operands: Operands,
     /// Flags that make it read whole folders; `*` when it always does.
     pub(super) deep: &'static [&'static str],
     /// Flags that make it follow the links it finds in folders; `*` when it always does.
     pub(super) follows_links: &'static [&'static str],
-    /// What else must hold.
+    /// A further check.
     pub(super) check: fn(&Args) -> Result<(), String>,
 }
 
@@ -47,7 +46,7 @@ impl Spec {
     };
 }
 
-/// What the words are that belong to no option.
+/// The kinds of words that belong to no option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operands {
     /// There may be none.
@@ -56,9 +55,9 @@ pub(super) enum Operands {
     Text,
     /// Paths that are read.
     Paths,
-    /// At most so many paths; the next one would be written.
+    /// At most this many paths; the next one would be written.
     PathsAtMost(usize),
-    /// A pattern, unless an option of these gave it, then paths.
+    /// A pattern, unless one of these options contains it, then paths.
     PatternThenPaths(&'static [&'static str]),
 }
 
@@ -67,22 +66,22 @@ pub(super) struct Args {
     /// Options as `-x` or `--xyz`, each with its value.
     pub(super) options: Vec<(String, Option<String>)>,
     pub(super) operands: Vec<String>,
-    /// Which word each operand is.
+    /// The word index of each operand.
     pub(super) places: Vec<usize>,
-    /// How many operands stand before `--`; nothing where there is no `--`.
+    /// How many operands precede `--`; `None` where there is no `--`.
     pub(super) before_separator: Option<usize>,
 }
 
 impl Args {
-    /// Whether any of these options is there.
+    /// Whether any of these options is present.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
     }
 
-    /// Sorts the arguments of a command by its list.
+    /// Parses the arguments of a command by its list.
     ///
     /// # Errors
-    /// Names the first argument that the list does not know.
+    /// Names the first argument that is not on the list.
     pub(super) fn read(spec: &Spec, command: &str, words: &[String]) -> Result<Self, Reason> {
         let mut args = Self::default();
         let all = words.len();
@@ -164,8 +163,8 @@ impl Args {
     }
 }
 
-/// A value that is a word of its own. One that looks like an option is not taken: should a program read its options
-/// otherwise than the list says, no option may be hidden as another's value.
+/// A value in a word of its own. One that looks like an option is refused: should a program parse its options
+/// differently, no option may be hidden as another's value.
 pub(super) fn own_word(word: &String) -> Option<String> {
     let hides = word.strip_prefix('-').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     (!hides || word == "-").then(|| word.clone())

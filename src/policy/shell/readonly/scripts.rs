@@ -1,4 +1,4 @@
-//! Commands whose arguments are small programs: only the simplest of these are understood.
+//! Commands whose arguments are small programs: only the simplest of these are accepted.
 
 use super::look::{ReadSet, by_spec};
 use super::options::{Args, Operands, Spec};
@@ -8,8 +8,8 @@ fn refused(command: &str, argument: &str) -> Reason {
     Reason::Argument { command: command.to_owned(), argument: argument.to_owned() }
 }
 
-/// `sed` that prints or leaves out lines by number or a plain pattern. Its language can write files and start
-/// programs, so nothing else of it is taken.
+/// `sed` that prints or omits lines by number or a plain pattern. Its language can write files and start programs, so
+/// nothing else is accepted.
 pub(super) fn sed(words: &[String]) -> Result<ReadSet, Reason> {
     const SPEC: Spec = Spec {
         flags: "nErsuz",
@@ -49,7 +49,7 @@ fn is_print(command: &str) -> bool {
     matches!(rest.trim_start_matches('!'), "p" | "d" | "q" | "=")
 }
 
-/// What follows an address; the text itself when there is none.
+/// The text after an address; the text itself when there is none.
 fn address(text: &str) -> Option<&str> {
     if let Some(after) = text.strip_prefix('$') {
         return Some(after);
@@ -57,7 +57,7 @@ fn address(text: &str) -> Option<&str> {
     let Some(pattern) = text.strip_prefix('/') else {
         return Some(text.trim_start_matches(|c: char| c.is_ascii_digit()));
     };
-    // Brackets and backslashes are read differently by different programs: then the end of the pattern is in doubt.
+    // Programs differ about brackets and backslashes, so the end of the pattern would be uncertain.
     let (pattern, after) = pattern.split_once('/')?;
     (!pattern.contains(['[', '\\', '\n'])).then_some(after)
 }
@@ -125,7 +125,7 @@ pub(super) fn test(name: &str, words: &[String]) -> Result<ReadSet, Reason> {
 pub(super) fn printf(words: &[String]) -> Result<ReadSet, Reason> {
     match words.first() {
         Some(first) if first.starts_with('-') => Err(refused("printf", first)),
-        // Some shells compute a number that is asked for, and a number may have an index.
+        // Some shells evaluate a number argument, and a number may have an index.
         _ => match words.iter().find(|word| word.contains("$(") || word.contains('`')) {
             Some(word) => Err(refused("printf", word)),
             None => Ok(ReadSet::default()),

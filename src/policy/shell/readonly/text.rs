@@ -1,4 +1,4 @@
-//! Commands that pass text through, compare it or search in it.
+//! Read-only commands that process, compare or search text.
 
 use super::options::{Operands, Spec};
 

@@ -1,4 +1,4 @@
-//! A command line that runs without asking, as it is run: git commands in it are hardened.
+//! Rewrites a command line that runs without approval: git commands in it are hardened.
 
 use super::git::{Hardened, harden};
 use crate::domain::Class;
@@ -8,26 +8,26 @@ use crate::policy::shell::plain::{self, Part};
 use crate::policy::shell::rules::ShellRules;
 use crate::policy::{Compound, Mode, Verdict};
 
-/// A command line that only looks.
+/// A read-only command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unasked {
     /// The line to run.
     pub command: String,
     pub reads: Vec<ReadPath>,
-    /// Whether files that may hold secrets are left out of what git shows.
+    /// Whether files that may contain secrets are excluded from git's output.
     pub leaves_out: bool,
 }
 
-/// The line could not be rewritten, though it only looks: it must not run as it stands.
+/// The line is read-only but could not be rewritten: it must not run unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the git command cannot be made safe; ask for it to be run as it is")]
 pub struct NotHardened;
 
-/// How a line that only looks is run; nothing for a line that does more, or that is not understood. `root` is the
-/// project's absolute path; `exists` says whether there is something at a path relative to the project.
+/// The form in which a read-only line is run; `None` for a line that does more, or that cannot be parsed. `root` is the
+/// project's absolute path; `exists` tells whether a path relative to the project exists.
 ///
 /// # Errors
-/// Where the rewritten line would not be read as what was meant.
+/// Where the rewritten line would not be parsed as intended.
 pub fn unasked(
     root: &str,
     call: &ShellCall<'_>,
@@ -64,7 +64,7 @@ impl Places<'_> {
         self.cwds.dedup();
     }
 
-    /// Whether a word is a path wherever the command may run.
+    /// Whether a word is a path in every directory the command may run in.
     fn is_path(&self, word: &str) -> bool {
         self.cwds.iter().all(|cwd| match paths::locate(self.root, cwd, word) {
             PathLocation::Inside(place) => (self.exists)(&place),
@@ -73,7 +73,7 @@ impl Places<'_> {
     }
 }
 
-/// The line with every git command in it hardened, and whether any of them leaves something out.
+/// The line with every git command hardened, and whether any of them excludes something.
 fn rewrite(line: &str, parts: &[Part], places: &mut Places<'_>) -> Result<(String, bool), NotHardened> {
     let mut rewritten = String::new();
     let mut wanted: Vec<Vec<String>> = Vec::new();
@@ -102,7 +102,7 @@ fn rewrite(line: &str, parts: &[Part], places: &mut Places<'_>) -> Result<(Strin
         wanted.push(argv);
     }
     rewritten.push_str(line.get(copied..).ok_or(NotHardened)?);
-    // The line was put together from text: it has to be read back as exactly the commands that were meant.
+    // The line was assembled from text: it must parse as exactly the intended commands.
     let read = plain::read(&rewritten).ok_or(NotHardened)?;
     let same = read.len() == wanted.len()
         && read

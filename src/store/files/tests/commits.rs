@@ -145,7 +145,7 @@ fn a_file_that_changes_under_our_feet_is_appended_to_as_it_is() {
         store.commit(commit(&a, vec![said(&a, "u4")])).await.unwrap();
         assert_eq!(store.load(&a).await.unwrap().tail, [said(&a, "u4")]);
     });
-    // As after a crash: the journal still tells of all of it, and the file stays as it was left.
+    // As after a crash: the journal still has all of it, and the file stays unchanged.
     let store = open(dir.path());
     assert_eq!(std::fs::read_to_string(store.layout().thread(&a)).unwrap(), lines(&[said(&a, "u4")]));
 }
@@ -196,7 +196,7 @@ fn a_store_answers_until_it_is_closed_but_not_while_its_disk_hangs() {
     assert!(runtime.block_on(store.answers()));
     let written = disk.hangs_during(|| {
         let written = store.commit(commit(&a, vec![said(&a, "u1")]));
-        // The first question may come before the scribe has turned to the disk.
+        // The first query may be answered before the writer thread blocks on the disk.
         assert!((0..3).any(|_| answers().is_err()), "it answers though it cannot write");
         written
     });

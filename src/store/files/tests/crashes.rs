@@ -1,5 +1,5 @@
-//! The end at any moment: after the next start each commit is whole or absent, none that was answered is lost, and
-//! the order is kept.
+//! The process ends at any moment: after the next start each commit is complete or absent, no confirmed one is lost,
+//! and the order is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,18 +13,17 @@ use crate::ports::{Commit, Durability, OutboxLine, ThreadStore, Work};
 use crate::store::files::outbox::Outbox;
 use crate::store::{Reader, ThreadFiles};
 
-/// What a directory comes to.
+/// The state of a directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Facts {
     /// The thread files, byte for byte.
     files: BTreeMap<ThreadId, String>,
-    /// The ids of what is undelivered.
+    /// The ids of undelivered entries.
     undelivered: BTreeMap<ThreadId, Vec<String>>,
-    /// Threads with work left.
     open: BTreeSet<ThreadId>,
 }
 
-/// What the directory must come to after each number of commits.
+/// The expected state after each number of commits.
 fn expected(commits: &[Commit]) -> Vec<Facts> {
     let mut facts = Facts::default();
     let mut outboxes: BTreeMap<ThreadId, Vec<OutboxLine>> = BTreeMap::new();
@@ -50,7 +49,7 @@ fn expected(commits: &[Commit]) -> Vec<Facts> {
     all
 }
 
-/// Starts the store and looks.
+/// Starts the store and reads its state.
 fn found(dir: &Path) -> Facts {
     let store = open(dir);
     let reader = Reader::read_only(dir);
@@ -62,7 +61,7 @@ fn found(dir: &Path) -> Facts {
         if !ids.is_empty() {
             facts.undelivered.insert(thread.clone(), ids);
         }
-        // An empty file is no different from none: it was made and never written to.
+        // An empty file equals a missing one: it was created and never written.
         let file = std::fs::read_to_string(store.layout().thread(&thread)).unwrap_or_default();
         if !file.is_empty() {
             facts.files.insert(thread, file);
@@ -89,14 +88,14 @@ fn step() -> impl Strategy<Value = Step> {
     step.prop_map(|(thread, messages, outbox, synced, open)| Step { thread, messages, outbox, synced, open })
 }
 
-/// Ids come again, so that messages are said anew; every line differs.
+/// Ids repeat, so that messages are rewritten; every line differs.
 fn commits(steps: &[Step]) -> Vec<Commit> {
     let make = |(n, step): (usize, &Step)| {
         let thread = thread(THREADS[step.thread]);
         let say =
             |id: &u8| message(&thread, &format!("u{id}"), "run", 1, &format!("step {n} {}", "词".repeat(n)));
         let outbox = step.outbox.iter().map(|(receive, at)| {
-            // Deliveries are never put there again once they are settled: their ids are their own.
+            // Settled deliveries are never added again: their ids are unique.
             if *receive { receipt(n.saturating_sub(*at) * 10) } else { put(&thread, n * 10 + at) }
         });
         Commit {
@@ -110,7 +109,7 @@ fn commits(steps: &[Step]) -> Vec<Commit> {
     steps.iter().enumerate().map(make).collect()
 }
 
-/// Writes one commit after the other until one fails; tells how many were answered.
+/// Writes one commit after the other until one fails; returns how many were confirmed.
 fn write_until_refused(store: &ThreadFiles, commits: &[Commit]) -> usize {
     block_on(async {
         for (n, commit) in commits.iter().enumerate() {
@@ -135,7 +134,7 @@ proptest! {
         loop {
             let dir = scratch();
             let disk = FakeDisk::with(Trouble::DeadAfter(death));
-            // A death inside the very start is a death too.
+            // A crash may also happen during the start.
             let answered = match ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
                 Ok(store) => write_until_refused(&store, &commits),
                 Err(_) => 0,
@@ -213,7 +212,7 @@ proptest! {
         let commits = commits(&steps);
         let expected = expected(&commits);
         let dir = scratch();
-        // One journal, never closed: it tells of everything.
+        // One journal, never closed: it has every commit.
         let store = ThreadFiles::open_on(FakeDisk::with(Trouble::None), dir.path(), Default::default()).unwrap();
         prop_assert_eq!(write_until_refused(&store, &commits), commits.len());
         let layout = store.layout().clone();
@@ -227,7 +226,7 @@ proptest! {
             overwrite(&other.journal(1), &journal[..cut]);
             let journaled = crate::store::files::journal::Contents::read(&other.journal(1)).unwrap();
             let whole = journaled.records.len().saturating_sub(1);
-            // Data files may hold any part of what the journal tells, never more.
+            // Data files may have any part of what the journal has, never more.
             for (thread, content) in &expected[whole].files {
                 let part = content.len() * usize::try_from(applied).unwrap() / 999;
                 overwrite(&other.thread(thread), &content.as_bytes()[..part]);
@@ -279,7 +278,7 @@ fn bytes_that_are_not_the_journals_give_way_to_its_lines() {
         let path = store.layout().thread(&a);
         assert_eq!(write_until_refused(&store, &two.clone().map(|message| commit(&a, vec![message]))), 2);
         drop(store);
-        // As a file system leaves a file whose length it knew and whose bytes it had not.
+        // As some file systems leave a file after a power loss: the length without the bytes.
         let zeroed = [&whole[..from], &vec![0; whole.len() - from]].concat();
         overwrite(&path, &zeroed);
         drop(open(dir.path()));
@@ -334,7 +333,7 @@ fn a_start_does_not_look_at_finished_threads() {
     let disk = FakeDisk::with(Trouble::None);
     let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
     drop(store);
-    // The journal is opened and directories are synced: no thread file is even opened.
+    // The journal is opened and directories are synced: no thread file is opened.
     assert!(disk.operations() <= 5, "{}", disk.operations());
 }
 
@@ -346,7 +345,7 @@ fn a_thread_file_shorter_than_the_journal_remembers_gets_the_lines_once() {
     let path = store.layout().thread(&a);
     block_on(async {
         store.commit(commit(&a, vec![message(&a, "u1", "run", 1, &"x".repeat(2000))])).await.unwrap();
-        // The first journal has turned over: only what comes now is in the journal.
+        // The first journal was replaced: only the following commits are in the journal.
         store.commit(commit(&a, vec![said(&a, "u2")])).await.unwrap();
         store.commit(commit(&a, vec![said(&a, "u3")])).await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! No room, a failing disk, a size limit: the commit is refused, nothing of it stays, and the next may succeed.
+//! A full disk, a failing disk, a size limit: the commit is refused, nothing of it stays, and the next may succeed.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::ports::{Commit, Durability, StoreError, StoreErrorKind, ThreadStore, 
 use crate::store::files::writer::Bounds;
 use crate::store::{ThreadFiles, survive_file_size_limits};
 
-/// Two good commits around one that fails; then a restart as after a crash.
+/// Two successful commits around one that fails; then a restart as after a crash.
 fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
     let dir = scratch();
     let a = thread("a");
@@ -88,7 +88,7 @@ fn a_journal_at_the_size_limit_gives_way_to_a_new_one_and_a_thread_at_it_is_told
     const LIMIT: u64 = 256 * 1024;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if limit != Some(LIMIT) {
-        // The limit holds for a whole process: this very test, once more, in one of its own.
+        // The limit applies to a whole process: this test runs again in a process of its own.
         let name = std::thread::current().name().unwrap().to_owned();
         let mut shell = std::process::Command::new("/bin/sh");
         let script = format!("ulimit -f {} && exec \"$0\" --exact \"$1\" --test-threads=1", LIMIT / 512);

@@ -1,4 +1,4 @@
-//! The store as a whole: its promises, over real files in temporary directories.
+//! The guarantees of the store as a whole, over real files in temporary directories.
 
 mod commits;
 mod crashes;

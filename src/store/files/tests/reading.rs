@@ -1,4 +1,4 @@
-//! Reading through the index is the same as folding the whole file, whatever happened to the index.
+//! Reading through the index equals folding the whole file, in any state of the index.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Written {
         self.layout().index(&self.thread)
     }
 
-    /// Every question, against the fold of all lines.
+    /// Compares every query with the fold of all lines.
     fn check(&self, reader: &Reader, lines: &[UiMessage]) {
         let folded = fold(lines.to_vec());
         let thread = &self.thread;
@@ -81,7 +81,7 @@ fn keeping(dir: &Path) -> Reader {
     Reader::for_daemon(Layout::new(dir))
 }
 
-/// Lines with ids that come again, also by another speaker, and with unreadable ones in between.
+/// Lines with repeated ids, also with another role, and with unreadable ones in between.
 fn thread_lines(sizes: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<(u8, u8, bool)>> {
     prop::collection::vec((0u8..30, 0u8..5, prop::bool::weighted(0.1)), sizes)
 }
@@ -198,7 +198,7 @@ fn a_tail_of_small_messages_is_bounded_by_their_number() {
 fn a_line_that_only_looks_like_a_message_costs_no_other() {
     let a = thread("a");
     let good = lines(&[said(&a, "u1")]);
-    // A list in the place of a map: readable at a glance, not on a whole look.
+    // A list instead of a map: the head parser accepts it, the whole parser does not.
     let odd = r#"{"id":"u2","role":"user","metadata":["web","web:chat:a",null,null,null,1,"run",null,false],"parts":[]}"#;
     let written = Written::new(format!("{good}{odd}\n").repeat(400).as_bytes());
     written.check(&keeping(written.dir.path()), &[said(&a, "u1")]);

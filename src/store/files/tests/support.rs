@@ -1,4 +1,4 @@
-//! Messages, commits and disks that fail on purpose.
+//! Messages, commits and disks with injected failures.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub(super) fn thread(name: &str) -> ThreadId {
     format!("web:chat:{name}").parse().unwrap()
 }
 
-/// A message of run `run`; who speaks is told by the first letter of the id.
+/// A message of run `run`; the first letter of the id determines the role.
 pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &str) -> UiMessage {
     UiMessage {
         id: id.parse().unwrap(),
@@ -40,7 +40,7 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &st
     }
 }
 
-/// The same message while it is being written.
+/// The same message with the status `running`.
 pub(super) fn running(mut message: UiMessage) -> UiMessage {
     message.metadata.status = Some(RunStatus::Running);
     message
@@ -70,23 +70,23 @@ pub(super) fn commit(thread: &ThreadId, messages: Vec<UiMessage>) -> Commit {
     Commit { thread, messages, outbox: Vec::new(), durability: Durability::Written, work: Work::Settled }
 }
 
-/// What a thread file holds after these messages.
+/// The content of a thread file with these messages.
 pub(super) fn lines(messages: &[UiMessage]) -> String {
     messages.iter().map(|message| serde_json::to_string(message).unwrap() + "\n").collect()
 }
 
-/// A directory for one test, in memory where the system offers that: these tests make very many files.
+/// A directory for one test, in memory where the system offers that: these tests create very many files.
 pub(super) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Puts a content into a file, as somebody else would.
+/// Writes a file as another program would.
 pub(super) fn overwrite(path: &Path, bytes: &[u8]) {
     let _gone = std::fs::remove_file(path);
     File::create(path).unwrap().write_all(bytes).unwrap();
 }
 
-/// Bounds so small that journals and outboxes turn over within a short test.
+/// Limits so small that journals and outboxes are replaced within a short test.
 pub(super) const TIGHT: Bounds = Bounds { journal: 1500, outbox: 600 };
 
 pub(super) fn open(dir: &Path) -> ThreadFiles {
@@ -97,23 +97,22 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// When a disk misbehaves.
+/// An injected failure.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Trouble {
     #[default]
     None,
-    /// After so many operations everything fails; an append that is the last is half done. As a killed process.
+    /// After this many operations everything fails; a last append is half written. Simulates a killed process.
     DeadAfter(usize),
-    /// Appends to files whose path holds this word are half done and fail: no room.
+    /// Appends to files whose path contains this text are half written and fail: disk full.
     FullFor(&'static str),
-    /// Both: no room for such files, and after so many operations the end.
+    /// Both: disk full for such files, and everything fails after this many operations.
     FullForThenDead(&'static str, usize),
-    /// Waiting for the disk fails.
+    /// Syncs fail.
     SyncFails,
 }
 
-/// Real files that never wait for the real disk, count what is done to them, remember what was synced, and
-/// fail as they are told.
+/// Real files without real syncs: counts operations, tracks what was synced, and fails as configured.
 #[derive(Debug, Default)]
 pub(super) struct FakeDisk {
     state: Mutex<State>,
@@ -123,7 +122,7 @@ pub(super) struct FakeDisk {
 struct State {
     trouble: Trouble,
     operations: usize,
-    /// How much of each file a loss of power would leave, by inode.
+    /// How much of each file would survive a power loss, by inode.
     synced: BTreeMap<u64, u64>,
 }
 
@@ -138,7 +137,7 @@ impl FakeDisk {
         self.state.lock().unwrap().trouble = trouble;
     }
 
-    /// Nothing that is done to it ends before `body` does.
+    /// No operation ends before `body` does.
     pub(super) fn hangs_during<T>(&self, body: impl FnOnce() -> T) -> T {
         let _held = self.state.lock().unwrap();
         body()
@@ -148,7 +147,7 @@ impl FakeDisk {
         self.state.lock().unwrap().operations
     }
 
-    /// Cuts every data file and journal to something between what was synced and what is there.
+    /// Truncates every data file and journal to a length between what was synced and what is there.
     pub(super) fn lose_power(&self, ship_dir: &Path, mut choose: impl FnMut(u64, u64) -> u64) {
         let state = self.state.lock().unwrap();
         for dir in ["threads", "state/outbox", "state/journal"] {
@@ -164,7 +163,7 @@ impl FakeDisk {
         }
     }
 
-    /// Counts an operation; fails when the disk is dead, telling whether it died right now.
+    /// Counts an operation; fails when the disk is dead, and returns whether it died just now.
     fn begin(&self) -> Result<(), bool> {
         let mut state = self.state.lock().unwrap();
         state.operations += 1;

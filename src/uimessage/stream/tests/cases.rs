@@ -1,4 +1,4 @@
-//! What the stream says, by examples.
+//! Examples of the stream's events.
 
 use serde_json::json;
 

@@ -1,15 +1,15 @@
-//! A client that reads the stream as the format wants it read, and messages to tell it.
+//! A strict client of the stream, and messages to send to it.
 
 use crate::domain::Timestamp;
 use crate::uimessage::{Chunk, Metadata, Part, Role, RunStatus, UiMessage};
 
-/// What a client makes of a stream. It refuses whatever the format forbids.
+/// The client's state. It panics on events that the format forbids.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     started: usize,
     step: bool,
     open: Vec<String>,
-    /// Steps, words and thinking, in order of appearance.
+    /// Steps, text and reasoning, in order of appearance.
     pub(super) parts: Vec<(&'static str, String, String)>,
     calls: Vec<(String, &'static str)>,
     pub(super) ended: bool,

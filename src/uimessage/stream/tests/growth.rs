@@ -1,4 +1,4 @@
-//! However a message grows, and however slow the client is, the stream is legal and nothing is lost.
+//! For any growth of a message and any speed of the client, the stream is valid and complete.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -38,7 +38,7 @@ proptest! {
             expected.push(("step", String::new()));
             for (index, (kind, words)) in parts.iter().enumerate() {
                 let index = at * 100 + index;
-                // The part grows letter by letter; a slow client misses some states.
+                // The part grows character by character; a slow client misses some states.
                 let ends = words.char_indices().map(|(start, c)| start + c.len_utf8());
                 for end in std::iter::once(0).chain(ends).filter(|_| matches!(kind, 1 | 2)) {
                     let mut state = done.clone();

@@ -1,4 +1,4 @@
-//! The bot about itself: who it is, where its updates go, which commands its menu shows.
+//! Methods about the bot itself: identity, updates, commands of its menu.
 
 use serde_json::{Value, json};
 
@@ -28,13 +28,13 @@ pub(crate) fn close() -> Answer {
     configured()
 }
 
-/// The kinds of updates a call names, if it names any.
+/// The kinds of updates in a call, if there are any.
 pub(crate) fn kinds(params: &Params) -> Result<Option<Vec<String>>, Refusal> {
     let Some(list) = params.json("allowed_updates")? else { return Ok(None) };
     serde_json::from_value(list).map(Some).map_err(|_| Refusal::bad("can't parse allowed_updates"))
 }
 
-/// `setWebhook`. Plain HTTP is taken on the loopback only, as by a local server.
+/// `setWebhook`. Plain HTTP is accepted on the loopback only, as by a local server.
 pub(crate) fn set_webhook(world: &mut Environment, params: &Params) -> Answer {
     let url = params.text("url").unwrap_or_default();
     if url.is_empty() {
@@ -88,7 +88,7 @@ pub(crate) fn get_webhook_info(world: &Environment) -> Answer {
     Ok(Done { result: info, deed: Deed::Asked })
 }
 
-/// The scope and language a list of commands is for.
+/// The scope and language of a list of commands.
 fn menu(params: &Params) -> Result<(String, String), Refusal> {
     let scope = params.json("scope")?.unwrap_or_else(|| json!({ "type": "default" }));
     let name = scope["type"].as_str().unwrap_or_default();

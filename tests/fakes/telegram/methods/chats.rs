@@ -1,4 +1,4 @@
-//! Chats as the bot sees them, and what it does there without words.
+//! Methods about chats: actions, reactions, members, topics.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Buttons: what a keyboard may look like, and the answer to a press.
+//! Buttons: validation of keyboards, and the answer to a press.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::super::log::Deed;
 use super::super::request::Params;
 use super::super::world::{Environment, Press};
 
-/// What a press that is too old, or never was, is answered with.
+/// The error for a press that is too old or unknown.
 const TOO_OLD: &str = "query is too old and response timeout expired or query ID is invalid";
 
-/// The `reply_markup` of a call, held to the rules.
+/// The validated `reply_markup` of a call.
 pub(crate) fn markup(params: &Params) -> Result<Option<Value>, Refusal> {
     let Some(markup) = params.json("reply_markup")? else { return Ok(None) };
     if !markup.is_object() {
@@ -30,7 +30,7 @@ pub(crate) fn markup(params: &Params) -> Result<Option<Value>, Refusal> {
     if count > 100 {
         return Err(Refusal::bad("REPLY_MARKUP_TOO_LONG"));
     }
-    // A keyboard without buttons is no keyboard.
+    // A keyboard without buttons counts as none.
     Ok((count > 0).then_some(markup))
 }
 

@@ -1,4 +1,4 @@
-//! Files: sent one by one or as an album, and the way to fetch one.
+//! Files: sent one by one or as an album, and downloads.
 
 use serde_json::{Map, Value, json};
 
@@ -8,14 +8,14 @@ use super::super::request::{Params, Upload};
 use super::super::world::Environment;
 use super::target::{Target, formatted, put, target};
 
-/// What the server takes, and what it lets a bot fetch.
+/// The limits of uploads and downloads.
 const UPLOAD_LIMIT: usize = 50 << 20;
 const PHOTO_LIMIT: usize = 10 << 20;
 const FETCH_LIMIT: usize = 20 << 20;
 
 const CAPTION_TOO_LONG: &str = "message caption is too long";
 
-/// `sendDocument` and its like.
+/// `sendDocument` and similar methods.
 pub(crate) fn send_media(world: &mut Environment, params: &Params, kind: &'static str) -> Answer {
     let caption = formatted(params, "caption", 1024, CAPTION_TOO_LONG)?;
     let Target { chat, topic, reply_to, mut fields } = target(world, params)?;
@@ -34,7 +34,7 @@ pub(crate) fn send_media(world: &mut Environment, params: &Params, kind: &'stati
     Ok(Done { result: message, deed: Deed::Sent { message: id, topic, reply_to, text, media: Some(kind) } })
 }
 
-/// A file that came with the call.
+/// A file uploaded with the call.
 fn uploaded(world: &mut Environment, upload: &Upload, kind: &str) -> Result<Value, Refusal> {
     let size = upload.bytes.len();
     if size == 0 {
@@ -50,7 +50,7 @@ fn uploaded(world: &mut Environment, upload: &Upload, kind: &str) -> Result<Valu
     Ok(wire(kind, &id, &upload.name, upload.mime.as_deref(), size))
 }
 
-/// A file named by its number, by a part of the body, or by an address.
+/// A file by its id, by a part of the body, or by a URL.
 fn named_file(world: &mut Environment, params: &Params, named: &str, kind: &str) -> Result<Value, Refusal> {
     if let Some(part) = named.strip_prefix("attach://") {
         let upload =
@@ -68,7 +68,7 @@ fn named_file(world: &mut Environment, params: &Params, named: &str, kind: &str)
     }
 }
 
-/// A file in the form of the wire.
+/// A file in the wire format.
 pub(crate) fn wire(kind: &str, id: &str, name: &str, mime: Option<&str>, size: usize) -> Value {
     let mut file = json!({ "file_id": id, "file_unique_id": format!("u{id}"), "file_size": size });
     match kind {
@@ -93,7 +93,7 @@ pub(crate) fn wire(kind: &str, id: &str, name: &str, mime: Option<&str>, size: u
     file
 }
 
-/// `sendMediaGroup`: two to ten of a kind that goes together.
+/// `sendMediaGroup`: two to ten files of compatible kinds.
 pub(crate) fn send_media_group(world: &mut Environment, params: &Params) -> Answer {
     let Target { chat, topic, reply_to: _, fields } = target(world, params)?;
     let media = params.json("media")?.and_then(|media| media.as_array().cloned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What each method does to the world, and what it refuses.
+//! The effects and errors of each method.
 
 mod bot;
 mod chats;

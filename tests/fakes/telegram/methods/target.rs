@@ -1,4 +1,4 @@
-//! Where a message goes: the chat, the topic, the message it answers, and whether the bot may write there.
+//! The target of a message: the chat, the topic, the message it replies to, and whether the bot may write there.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::super::room::{AuthorRole, Kind, Room};
 use super::super::world::Environment;
 use super::keyboard;
 
-/// A place the bot may write to, with all that a message there carries beside its content.
+/// A target that the bot may write to, with all fields of a message beside its content.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) chat: i64,
@@ -18,7 +18,7 @@ pub(crate) struct Target {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// The chat a call names, whatever the bot's role in it.
+/// The chat of a call, with any role of the bot.
 pub(crate) fn chat(world: &Environment, params: &Params) -> Result<i64, Refusal> {
     let named = params.text("chat_id").filter(|name| !name.is_empty());
     let named = named.ok_or_else(|| Refusal::bad("chat_id is empty"))?;
@@ -26,7 +26,7 @@ pub(crate) fn chat(world: &Environment, params: &Params) -> Result<i64, Refusal>
     id.ok_or_else(|| Refusal::bad("chat not found"))
 }
 
-/// The chat a call names, if the bot may write there.
+/// The chat of a call, if the bot may write there.
 pub(crate) fn writable(world: &Environment, params: &Params) -> Result<i64, Refusal> {
     let id = chat(world, params)?;
     let room = world.room(id);
@@ -43,20 +43,20 @@ pub(crate) fn writable(world: &Environment, params: &Params) -> Result<i64, Refu
     }
 }
 
-/// The topic a call names. The General topic has no number that can be written to.
+/// The topic of a call. The General topic has no id that can be written to.
 pub(crate) fn topic(world: &Environment, room: &Room, params: &Params) -> Result<Option<i64>, Refusal> {
     let Some(topic) = params.int("message_thread_id").filter(|topic| *topic != 0) else { return Ok(None) };
     let has_topics = room.forum || (room.kind == Kind::Private && world.account.topics);
     let known = if has_topics {
         room.topics.contains_key(&topic)
     } else {
-        // In a supergroup without topics a thread is known by the message it began with.
+        // In a supergroup without topics a thread has the id of its first message.
         room.kind == Kind::Supergroup && room.messages.contains_key(&topic)
     };
     if known { Ok(Some(topic)) } else { Err(Refusal::bad("message thread not found")) }
 }
 
-/// Everything about a message to be sent but its content.
+/// All fields of a message except its content.
 pub(crate) fn target(world: &Environment, params: &Params) -> Result<Target, Refusal> {
     let chat = writable(world, params)?;
     let room = world.room(chat);
@@ -65,7 +65,7 @@ pub(crate) fn target(world: &Environment, params: &Params) -> Result<Target, Ref
     fields.insert("from".to_owned(), world.account.user.wire());
     let reply_to = reply(room, params, &mut fields)?;
     if let Some(markup) = keyboard::markup(params)? {
-        // Only what is tied to the message comes back with it.
+        // Only an inline keyboard is part of the message.
         if markup.get("inline_keyboard").is_some() {
             fields.insert("reply_markup".to_owned(), markup);
         }
@@ -100,7 +100,7 @@ fn reply(room: &Room, params: &Params, fields: &mut Map<String, Value>) -> Resul
     Ok(Some(id))
 }
 
-/// Reads a text or caption with its markup, and holds it to its limit.
+/// Parses a text or caption with its markup, and checks its length.
 pub(crate) fn formatted(
     params: &Params,
     name: &str,
@@ -125,7 +125,7 @@ pub(crate) fn formatted(
     Ok(Some(formatted))
 }
 
-/// Puts a text or caption into a message.
+/// Adds a text or caption to a message.
 pub(crate) fn put(fields: &mut Map<String, Value>, name: &str, formatted: &Formatted) {
     let list = if name == "caption" { "caption_entities" } else { "entities" };
     fields.insert(name.to_owned(), json!(formatted.text));

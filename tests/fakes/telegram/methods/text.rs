@@ -1,4 +1,4 @@
-//! Messages of words: sent, drafted, changed and taken away.
+//! Text messages: sent, drafted, edited and deleted.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::target::{Target, formatted, put, target, topic, writable};
 const EMPTY: &str = "message text is empty";
 const TOO_LONG: &str = "message is too long";
 
-/// A text that is there and says something.
+/// A non-empty text.
 fn spoken(params: &Params) -> Result<Formatted, Refusal> {
     let raw = params.text("text").unwrap_or_default();
     if raw.is_empty() {
@@ -24,7 +24,7 @@ fn spoken(params: &Params) -> Result<Formatted, Refusal> {
     }
     let said = formatted(params, "text", 4096, TOO_LONG)?.unwrap_or_default();
     if said.text.trim().is_empty() {
-        // Markup around nothing is nothing; mere white space has words of its own.
+        // Markup without text is empty; white space alone has its own error message.
         return Err(Refusal::bad(if raw.trim().is_empty() { "text must be non-empty" } else { EMPTY }));
     }
     Ok(said)
@@ -36,14 +36,14 @@ pub(crate) fn send_message(world: &mut Environment, params: &Params) -> Answer {
     let Target { chat, topic, reply_to, mut fields } = target(world, params)?;
     put(&mut fields, "text", &said);
     let message = world.post(chat, topic, fields);
-    // What was drafted has been said.
+    // The message replaces its draft.
     world.room_mut(chat).drafts.retain(|_, draft| draft.topic != topic);
     let id = message["message_id"].as_i64().unwrap_or_default();
     let deed = Deed::Sent { message: id, topic, reply_to, text: said.text, media: None };
     Ok(Done { result: message, deed })
 }
 
-/// `sendMessageDraft`, which older servers do not know.
+/// `sendMessageDraft`, which older servers do not support.
 pub(crate) fn send_message_draft(world: &mut Environment, params: &Params) -> Answer {
     if !world.account.drafts {
         return Err(Refusal::not_found());
@@ -58,13 +58,13 @@ pub(crate) fn send_message_draft(world: &mut Environment, params: &Params) -> An
     let topic = topic(world, room, params)?;
     let text = formatted(params, "text", 4096, TOO_LONG)?.unwrap_or_default().text;
     let drafts = &mut world.room_mut(chat).drafts;
-    // A place shows one draft: another number takes the place of the one before.
+    // A chat shows one draft: another id replaces the one before.
     drafts.retain(|id, other| *id == draft || other.topic != topic);
     drafts.insert(draft, Draft { text: text.clone(), topic, at: Instant::now() });
     Ok(Done { result: json!(true), deed: Deed::Drafted { draft, topic, text } })
 }
 
-/// The message a call wants to change, if it is there and the bot's own.
+/// The message of a call to edit, if it exists and is the bot's own.
 fn own<'a>(
     world: &'a mut Environment,
     params: &Params,
@@ -78,7 +78,7 @@ fn own<'a>(
     if mine { Ok((id, message)) } else { Err(Refusal::bad("message can't be edited")) }
 }
 
-/// Changes a message; one that stays as it is, is an error.
+/// Edits a message; an unchanged message is an error.
 fn edit(
     world: &mut Environment,
     params: &Params,
@@ -88,7 +88,7 @@ fn edit(
     let (id, message) = own(world, params)?;
     let mut changed = message.clone();
     change(&mut changed)?;
-    // A keyboard that is not named again goes away.
+    // A keyboard that is not sent again is removed.
     match markup {
         Some(markup) => drop(changed.insert("reply_markup".to_owned(), markup)),
         None => drop(changed.remove("reply_markup")),
@@ -140,7 +140,7 @@ pub(crate) fn edit_message_reply_markup(world: &mut Environment, params: &Params
     Ok(Done { result, deed: Deed::ChangedButtons { message } })
 }
 
-/// `deleteMessage`: its own, or in a group it administrates anybody's.
+/// `deleteMessage`: the bot's own messages, or in a group it administers any message.
 pub(crate) fn delete_message(world: &mut Environment, params: &Params) -> Answer {
     let chat = writable(world, params)?;
     let id = params.int("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;

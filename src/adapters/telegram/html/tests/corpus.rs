@@ -1,4 +1,4 @@
-//! Every text of the corpus, at several limits: Telegram takes it, and no word is missing.
+//! Every text of the corpus at several limits: Telegram accepts it, and no text is missing.
 
 use super::super::{MESSAGE_LIMIT, render, render_one, render_partial, visible_len};
 use super::validator::{length, validate};
@@ -6,10 +6,10 @@ use super::words::{expected, words};
 
 const CORPUS: &str = include_str!("../../../../../tests/fixtures/markdown_corpus.txt");
 
-/// Limits at which texts are cut often, now and then, and as in earnest.
+/// Limits at which texts are split often, sometimes, and as in production.
 const LIMITS: [usize; 4] = [120, 300, 1024, MESSAGE_LIMIT];
 
-/// The limits that tell something new about a text: thousands of tiny chunks of one kind do not.
+/// The limits worth testing for a text: thousands of tiny chunks of one kind are not.
 fn limits(text: &str) -> impl Iterator<Item = usize> {
     let huge = text.len() > 20_000;
     LIMITS.into_iter().filter(move |limit| !huge || *limit == MESSAGE_LIMIT)
@@ -57,7 +57,7 @@ fn generated() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Takes the headers away that a table which was cut has in every chunk.
+/// Removes the table headers that are repeated in every chunk of a split table.
 fn without_repeats(parts: &[String], source: &str) -> String {
     let rules = source.lines().zip(source.lines().skip(1)).filter(|(_, below)| below.contains("--"));
     let headers: Vec<String> = rules.map(|(header, _)| words(header)).collect();
@@ -113,7 +113,7 @@ fn the_words_of_all_chunks_are_the_words_of_the_text() {
         for limit in limits(&text) {
             let messages = render(&text, limit);
             let parts: Vec<String> = messages.iter().map(|message| words(&message.plain)).collect();
-            // The language of code that is cut stands in every chunk; there is one in the corpus.
+            // The language of split code is in every chunk; there is one in the corpus.
             let languages = |text: &str| text.replace("rust", "");
             let all = without_repeats(&parts, &text);
             assert_eq!(languages(&all), languages(&words(&text)), "{name} at {limit}");
@@ -129,7 +129,7 @@ fn the_words_of_all_chunks_are_the_words_of_the_text() {
     }
 }
 
-/// Records name the column before each value: every cell is there, some more than once.
+/// Records name the column before each value: every cell is present, some more than once.
 fn is_records(source: &str, shown: &str) -> bool {
     let cells = source.lines().filter(|line| line.contains('|')).flat_map(|line| line.split('|'));
     source.contains('|') && cells.map(words).all(|cell| shown.contains(&cell))

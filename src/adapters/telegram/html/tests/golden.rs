@@ -1,4 +1,4 @@
-//! What the main constructs look like.
+//! The rendering of the main constructs.
 
 use super::super::{escape, render, render_one, render_partial, visible_len};
 use super::validator::length;

@@ -1,4 +1,4 @@
-//! That what is rendered is what Telegram takes, whole and short enough.
+//! The rendered HTML is valid for Telegram, complete, and within the limits.
 
 mod corpus;
 mod golden;

@@ -90,7 +90,7 @@ fn assert_whole(text: &str) {
     let shown = validate(&render_one(text, usize::MAX).html).unwrap();
     let (mut known, mut shown) = ([expected(text), words(text)], words(&shown));
     if text.contains('|') && text.contains("<br>") {
-        // The lines of a cell stand between those of its neighbours.
+        // The lines of a cell are between those of its neighbours.
         shown = sorted(&shown);
         known = known.map(|words| sorted(&words));
     }

@@ -1,7 +1,7 @@
-//! Telegram's rules for HTML, written down apart from the code that keeps them, and stricter: what the server
-//! would mend in silence is a fault here.
+//! Telegram's rules for HTML, written independently of the code that follows them, and stricter: an error that the
+//! server would silently repair fails here.
 
-/// What a message shows, or why it would be refused.
+/// The visible text of a message, or why it would be refused.
 pub(super) fn validate(html: &str) -> Result<String, String> {
     let mut reader = Reader { rest: html, shown: String::new(), open: Vec::new() };
     while !reader.rest.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn length(shown: &str) -> usize {
 #[derive(Debug)]
 struct Open {
     name: String,
-    /// How much was shown when it opened.
+    /// The length of the visible text when it opened.
     at: usize,
 }
 

@@ -1,8 +1,8 @@
-//! The words of a text, told by the Markdown parser alone, to hold what is rendered against.
+//! The text of a document according to the Markdown parser alone, to compare the rendering with.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// Letters, digits and pictures: what is neither white space nor a sign that Markdown or the layout could own.
+/// Letters, digits and symbols: neither white space nor a character that Markdown or the layout could add.
 pub(super) fn words(text: &str) -> String {
     const OWN: &str = "•☐☑—…·";
     text.chars()
@@ -11,8 +11,8 @@ pub(super) fn words(text: &str) -> String {
         .collect()
 }
 
-/// All that a reader of the Markdown must see: words, code, tags as text, numbers of items, addresses that cannot
-/// be linked to, links of tables once more, and definitions that nothing uses.
+/// All text that a reader of the Markdown must see: text, code, tags as text, item numbers, URLs that cannot be linked,
+/// links of tables once more, and unused definitions.
 pub(super) fn expected(markdown: &str) -> String {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH

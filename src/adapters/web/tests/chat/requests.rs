@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::test_server::{TestServer, text, user};
+use super::super::test_server::{TestServer, refusal, text, user};
 use super::stream::{THREAD, begin, says};
 use crate::domain::IngressKind;
 use crate::ports::{Acceptance, ThreadView};
@@ -89,8 +89,8 @@ async fn what_cannot_be_taken_is_refused_before_the_first_byte() {
         threads.takes(Acceptance::Refused("only the last answer can be written anew".to_owned())).await;
     });
     assert_eq!(
-        text(response).await,
-        (http::StatusCode::CONFLICT, "only the last answer can be written anew\n".to_owned())
+        refusal(response).await,
+        (http::StatusCode::CONFLICT, "only the last answer can be written anew".to_owned())
     );
 }
 

@@ -1,16 +1,16 @@
-//! Reads the text of a repository's own configuration and says whether git may be run in it without asking. Most of
-//! what can be configured to start programs is turned off through the environment; filters, drivers with names of the
-//! repository's choosing and included files cannot be.
+//! Parses a repository's own configuration and decides whether git may run in it without approval. Most settings that
+//! start programs are turned off through the environment; filters, drivers with names chosen by the repository and
+//! included files cannot be.
 
 /// What is left to check about a configuration that starts no programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositoryConfig {
-    /// Where `core.worktree` says that the files are, relative to the repository.
+    /// The value of `core.worktree`, relative to the repository.
     pub worktree: Option<String>,
 }
 
-/// Sections of which no variable matters to a command that only looks, once the environment has turned off pagers,
-/// hooks, signature programs and the network.
+/// Sections of which no variable affects a read-only command, once the environment has turned off pagers, hooks,
+/// signature programs and the network.
 const HARMLESS: &[&str] = &[
     "advice",
     "alias",
@@ -90,20 +90,20 @@ const HARMLESS: &[&str] = &[
     "worktree",
 ];
 
-/// What of `extensions` says how the repository is stored, and nothing else.
+/// The variables of `extensions` that only define how the repository is stored.
 const EXTENSIONS: &[&str] =
     &["compatobjectformat", "noop", "objectformat", "preciousobjects", "refstorage", "worktreeconfig"];
 
-/// Reads a configuration file.
+/// Parses a configuration file.
 ///
 /// # Errors
-/// Names the section or variable because of which git is not run unasked, or the line that is not understood.
+/// Names the section or variable because of which git needs approval, or the line that cannot be parsed.
 pub fn read_config(text: &str) -> Result<RepositoryConfig, String> {
     let mut config = RepositoryConfig::default();
     let mut section = String::new();
     for line in text.split('\n') {
         let mut line = line.trim_matches([' ', '\t', '\r']);
-        // A value that goes on in the next line could look like a section there.
+        // A value that continues in the next line could look like a section there.
         if line.ends_with('\\') || line.contains('\0') {
             return Err(shown(line));
         }
@@ -127,7 +127,7 @@ pub fn read_config(text: &str) -> Result<RepositoryConfig, String> {
     Ok(config)
 }
 
-/// The section's name in lower case without its subsection, ` "` after it where there is one, and what follows the
+/// The section's name in lower case without its subsection, ` "` after it where there is one, and the text after the
 /// header.
 fn header(after: &str) -> Option<(String, &str)> {
     let end = after.find([']', '"', ' ', '\t'])?;
@@ -144,7 +144,7 @@ fn header(after: &str) -> Option<(String, &str)> {
 
 fn allowed_section(name: &str) -> Result<(), String> {
     let (plain, has_subsection) = name.strip_suffix(" \"").map_or((name, false), |plain| (plain, true));
-    // `[diff "x"]` names a program for files of a kind that the repository chooses.
+    // `[diff "x"]` names a program for a kind of files that the repository chooses.
     if !HARMLESS.contains(&plain) || (plain == "diff" && has_subsection) {
         return Err(plain.to_owned());
     }
@@ -160,7 +160,7 @@ fn variable(section: &str, key: &str, value: &str, config: &mut RepositoryConfig
             config.worktree = Some(value.to_owned());
             Ok(())
         }
-        // Older versions of git do not take settings from the environment.
+        // Older versions of git do not read settings from the environment.
         ("core", "fsmonitor") if !is_boolean(value) => Err(named()),
         ("core", "alternaterefscommand") | ("diff", "external") | ("log", "showsignature") => Err(named()),
         ("extensions", key) if !EXTENSIONS.contains(&key) => Err(named()),

@@ -1,10 +1,10 @@
-//! Pathspecs that exclude files that may hold secrets, in history too. They cover every name that
-//! `paths::is_secret_name` knows, and a few more: git's patterns have no alternatives.
+//! Pathspecs that exclude files that may contain secrets, in history too. They cover every name of
+//! `paths::is_secret_name`, and a few more: git's patterns have no alternatives.
 
 /// Prefix of each pattern: from the top of the repository, excluded, ignoring case.
 const MAGIC: &str = ":(top,exclude,icase)";
 
-/// A file or folder whose name begins so.
+/// Prefixes of file or folder names.
 const BEGINNINGS: &[&str] = &[
     ".*_history",
     ".aws",
@@ -47,10 +47,10 @@ const BEGINNINGS: &[&str] = &[
     "ship.json",
 ];
 
-/// A file or folder of this name, with or without another ending.
+/// Names of files or folders, with or without a further suffix.
 const NAMES: &[&str] = &[".docker", ".env", "credentials", "gcloud", "secrets"];
 
-/// A file or folder whose name ends so, with or without another ending.
+/// Suffixes of file or folder names, with or without a further suffix.
 const ENDINGS: &[&str] = &[
     ".agekey",
     ".env",
@@ -72,7 +72,7 @@ const ENDINGS: &[&str] = &[
     ".tfvars",
 ];
 
-/// The pathspecs. `*` matches slashes as well, so that what is below a folder is left out with it.
+/// The pathspecs. `*` matches slashes as well, so that the content of a folder is excluded with it.
 pub(super) fn excludes() -> Vec<String> {
     patterns().into_iter().map(|pattern| format!("{MAGIC}{pattern}")).collect()
 }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::policy::paths::is_secret_name;
 
-    /// Names that are or may become secret, each also as a copy and in capitals.
+    /// Names that are or may become secret, each also as a copy and in upper case.
     const CANDIDATES: &str = ".ship .env .env.local .env-prod .env_old .env~ .envrc .ssh .gnupg .aws .azure .gcloud \
         gcloud .kube kubeconfig .docker .dockercfg .dockerconfigjson .netrc _netrc .npmrc .pypirc .pgpass .my.cnf \
         .mylogin.cnf .s3cfg .boto .curlrc .wgetrc .vault-token .terraformrc rclone.conf .git-credentials .htpasswd \

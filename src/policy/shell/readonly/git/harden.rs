@@ -1,6 +1,6 @@
-//! Rewrites git commands that run without asking. Configuration that is set through the environment turns off most of
-//! what a repository can make git run; what has no such setting is turned off by options here. Where contents are
-//! shown, secret paths are left out by pathspecs and revisions can only name commits.
+//! Rewrites git commands that run without approval. Configuration through the environment turns off most programs that
+//! a repository can make git run; those without such a setting are turned off by options here. Where contents are
+//! shown, secret paths are excluded by pathspecs and revisions can only name commits.
 
 use super::excludes::excludes;
 use super::look::{Parsed, parse};
@@ -11,14 +11,14 @@ use crate::policy::Reason;
 /// A git command as it is run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::policy::shell) struct Hardened {
-    /// What each word after `git` becomes; usually itself.
+    /// The replacement of each word after `git`; usually the word itself.
     pub(in crate::policy::shell) words: Vec<Vec<String>>,
-    /// What is added at the end.
+    /// Words added at the end.
     pub(in crate::policy::shell) appended: Vec<String>,
 }
 
-/// How a git command is run. `words` are those after `git`; `is_path` says whether one of them is a file or directory
-/// where git runs.
+/// The hardened form of a git command. `words` are those after `git`; `is_path` tells whether one of them is a file or
+/// directory in git's working folder.
 ///
 /// # Errors
 /// Names the argument that is not known to be harmless, or that cannot be made so.
@@ -44,34 +44,34 @@ pub(in crate::policy::shell) fn harden(
     Ok(hardened)
 }
 
-/// What is changed about a command.
+/// The changes of a command.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Options after the subcommand.
     options: Vec<&'static str>,
-    /// Arguments, by their place, that become others.
+    /// Replaced arguments, by position.
     replaced: Vec<(usize, String)>,
-    /// Whether secret paths are left out.
+    /// Whether secret paths are excluded.
     leaves_out: bool,
 }
 
-/// What is changed about a command on the list.
+/// The changes of a command on the list.
 ///
 /// # Errors
 /// Names the argument that cannot be made harmless.
 pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> Result<Plan, Reason> {
     let args = &parsed.args;
     let shows_contents = args.has(CONTENTS);
-    // Options, whether secret paths are left out, and from which operand on there are revisions that must name commits.
+    // Options, whether secret paths are excluded, and from which operand on there are revisions that must name commits.
     let (options, leaves_out, revisions): (&[&str], bool, Option<usize>) = match parsed.name.as_str() {
         "status" => (&["--ignore-submodules=dirty"], false, None),
-        // Without a path every commit is to be shown, as if nothing were left out.
+        // Without a path every commit is to be shown, as if nothing were excluded.
         "log" | "whatchanged" if shows_contents && args.operands.is_empty() => (
             &["--no-show-signature", "--no-ext-diff", "--no-textconv", "--full-history", "--sparse"],
             true,
             None,
         ),
-        // What is no commit is not shown here.
+        // An object that is no commit is not shown here.
         "log" | "whatchanged" => {
             (&["--no-show-signature", "--no-ext-diff", "--no-textconv"], shows_contents, None)
         }
@@ -83,7 +83,7 @@ pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> 
         "grep" => (&["--no-textconv"], true, Some(usize::from(!args.has(&["-e"])))),
         _ => (&[], false, None),
     };
-    // It follows a file under its former names, and takes no second pathspec.
+    // --follow follows a file under its former names, and accepts no second pathspec.
     if leaves_out && args.has(&["--follow"]) {
         return Err(refused(parsed, "--follow"));
     }
@@ -94,8 +94,8 @@ pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> 
     Ok(Plan { options: options.to_vec(), leaves_out, replaced })
 }
 
-/// Arguments that are revisions, as they may be named. Without `--` git takes a word for a path only where there is a
-/// file of that name, and refuses one that could be both.
+/// The arguments that are revisions, with their replacements. Without `--` git reads a word as a path only where there
+/// is a file of that name, and refuses one that could be both.
 fn revisions_of(
     parsed: &Parsed,
     first: usize,
@@ -126,7 +126,7 @@ fn refused(parsed: &Parsed, argument: &str) -> Reason {
 mod tests {
     use super::*;
 
-    /// The command as it is run; `+` stands for what leaves secrets out.
+    /// The command as it is run; `+` stands for the excluding pathspecs.
     fn hardened(text: &str) -> Option<String> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
         let hardened = harden(&words, &|word| word.starts_with("src")).ok()?;

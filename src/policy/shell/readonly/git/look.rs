@@ -1,4 +1,4 @@
-//! What a git command looks at, when it does nothing else.
+//! The paths that a git command reads, if it does nothing else.
 
 use super::super::look::{ReadSet, by_spec};
 use super::super::options::{Args, Spec};
@@ -6,21 +6,21 @@ use super::harden::harden_parsed;
 use super::table::TABLE;
 use crate::policy::Reason;
 
-/// Options before the subcommand that change nothing. Not `--literal-pathspecs`: paths are left out by patterns.
+/// Options before the subcommand without effects. Not `--literal-pathspecs`: paths are excluded by patterns.
 const BEFORE: &[&str] = &["--no-pager", "--no-optional-locks"];
 
-/// A git command on the list, sorted.
+/// A parsed git command on the list.
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// The subcommand, with its own verb if it has one: `stash list`.
     pub(super) name: String,
     pub(super) spec: &'static Spec,
-    /// How many words come before its arguments, `git` itself not counted.
+    /// How many words precede its arguments, without `git` itself.
     pub(super) skipped: usize,
     pub(super) args: Args,
 }
 
-/// What git looks at. `words` are those after `git`.
+/// The paths that git reads. `words` are those after `git`.
 ///
 /// # Errors
 /// Names the argument that is not known to be harmless, or that cannot be made so.
@@ -35,7 +35,7 @@ pub(in crate::policy::shell::readonly) fn look(words: &[String]) -> Result<ReadS
     Ok(look)
 }
 
-/// Sorts the words of a git command; nothing for `git --version`, which has none.
+/// Parses the words of a git command; `None` for `git --version`.
 ///
 /// # Errors
 /// Names the argument that is on no list.
@@ -48,7 +48,7 @@ pub(super) fn parse(words: &[String]) -> Result<Option<Parsed>, Reason> {
         return Ok(None);
     }
     let find = |name: &str| TABLE.iter().find(|spec| spec.names.contains(&name));
-    // Some have verbs of their own.
+    // Some subcommands have verbs of their own.
     let longer = inner.map(|inner| format!("{verb} {inner}"));
     let (name, spec, skipped) = match (longer.as_deref().and_then(find), find(verb)) {
         (Some(spec), _) => (longer.unwrap_or_default(), spec, before + 2),

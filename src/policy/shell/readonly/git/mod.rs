@@ -1,5 +1,5 @@
-//! `git` without asking: which commands only look, and how they are changed so that they run no program of the
-//! repository's choosing and show no file that may hold secrets.
+//! `git` without approval: which commands are read-only, and how they are rewritten so that they run no program chosen
+//! by the repository and show no file that may contain secrets.
 
 mod config;
 mod excludes;

@@ -1,10 +1,10 @@
-//! Revisions as git reads them. A hash, and any ref, can name a file or a folder directly, without a path that tells
-//! whether it is secret: where contents are shown, only commits may be named.
+//! Git revisions. A hash, and any ref, can name a file or a folder directly, without a path that shows whether it is
+//! secret: where contents are shown, only commits may be named.
 
-/// What makes git refuse anything but a commit.
+/// Makes git refuse anything but a commit.
 const COMMIT: &str = "^{commit}";
 
-/// The revision, such that it can only name commits or a path of a commit. Nothing where that cannot be told.
+/// The revision, restricted to commits or a path of a commit. `None` where that is not possible.
 pub(super) fn of_commits(word: &str) -> Option<String> {
     if word.is_empty() || word.starts_with(":/") || word.starts_with('-') {
         return None;
@@ -19,7 +19,7 @@ pub(super) fn of_commits(word: &str) -> Option<String> {
     match path_at(word) {
         Some(at) => {
             let (revision, path) = word.split_at_checked(at)?;
-            // `a:b..c:d` has two readings.
+            // `a:b..c:d` is ambiguous.
             let doubtful = revision.contains("..")
                 || path.split([':', '/']).any(|name| name != ".." && name.contains(".."));
             match revision {
@@ -41,14 +41,14 @@ pub(super) fn of_commits(word: &str) -> Option<String> {
     }
 }
 
-/// Whether a word is a pathspec by its form: `:(top)x`, `:!x`, `:^x`, and patterns, which no revision can be.
+/// Whether a word is a pathspec by its form: `:(top)x`, `:!x`, `:^x`, and patterns, which cannot be revisions.
 pub(super) fn is_pathspec(word: &str) -> bool {
     let pattern = |c: char| matches!(c, '*' | '?' | '[');
     [":(", ":!", ":^"].iter().any(|start| word.starts_with(start))
         || (word.contains(pattern) && !word.contains(':'))
 }
 
-/// Where the colon of `revision:path` is: the first one outside of braces.
+/// The position of the colon in `revision:path`: the first one outside braces.
 fn path_at(word: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in word.char_indices() {

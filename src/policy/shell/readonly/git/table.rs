@@ -1,10 +1,10 @@
-//! Which subcommands of git, with which options, only look. Options that name programs, other repositories or output
-//! files are on no list; neither are those that show contents of paths which `harden` cannot leave out.
+//! The read-only subcommands and options of git. Options that name programs, other repositories or output files are on
+//! no list; neither are those that show contents of paths which `harden` cannot exclude.
 
 use super::super::options::{Args, Operands, Spec};
 
-/// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths that
-/// pathspecs exclude. Not `--submodule`, which runs git in other repositories.
+/// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths that pathspecs
+/// exclude. Not `--submodule`, which runs git in other repositories.
 const HISTORY: Spec = Spec {
     flags: "abcgipqrRstuvwWz",
     valued: "nSG",
@@ -107,7 +107,7 @@ const HISTORY: Spec = Spec {
     ..Spec::PLAIN
 };
 
-/// What lists refs has these in common.
+/// The common options of commands that list refs.
 const REFS: Spec = Spec {
     operands: Operands::Text,
     long: &[
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Spec] = &[
     Spec { names: &["log", "show", "diff", "whatchanged", "diff-tree"], ..HISTORY },
     Spec { names: &["reflog", "stash list"], operands: Operands::None, check: names_only, ..HISTORY },
     Spec { names: &["reflog show", "rev-list"], check: names_only, ..HISTORY },
-    // Takes no pathspec, so nothing can be left out of its patch.
+    // Accepts no pathspec, so nothing can be excluded from its patch.
     Spec {
         names: &["stash show"],
         long: &[
@@ -328,7 +328,7 @@ pub(super) const TABLE: &[Spec] = &[
         long: &["--no-index", "--non-matching", "--quiet", "--verbose"],
         ..Spec::PLAIN
     },
-    // Not -O, which starts a pager, --no-index and --untracked, which read what git does not know, nor -f.
+    // Not -O, which starts a pager, --no-index and --untracked, which read files that git does not track, nor -f.
     Spec {
         names: &["grep"],
         flags: "EFGPHIWachilnopqvwz",
@@ -372,7 +372,7 @@ pub(super) const TABLE: &[Spec] = &[
     },
 ];
 
-/// Options that show what is in files, or tell whether something is in them.
+/// Options that show file contents, or test them.
 pub(super) const CONTENTS: &[&str] = &[
     "--binary",
     "--cc",
@@ -394,7 +394,7 @@ pub(super) const CONTENTS: &[&str] = &[
     "-u",
 ];
 
-/// Showing a signature, or sorting by it, starts the program that checks it. A ref may lead to any object.
+/// Showing or sorting by a signature starts the program that checks it. A ref may point to any object.
 fn no_signature(args: &Args) -> Result<(), String> {
     for (name, value) in &args.options {
         let Some(value) = value else { continue };
@@ -412,7 +412,7 @@ fn no_signature(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Only names and messages: there is no way to leave paths out of a patch here.
+/// Only names and messages: paths cannot be excluded from a patch here.
 fn names_only(args: &Args) -> Result<(), String> {
     match args.options.iter().find(|(name, _)| CONTENTS.contains(&name.as_str())) {
         Some((name, _)) => Err(name.clone()),
@@ -420,7 +420,7 @@ fn names_only(args: &Args) -> Result<(), String> {
     }
 }
 
-/// One question about one object: with two operands the first is a type, and the object need not be a path.
+/// One query about one object: with two operands the first is a type, and the object need not be a path.
 fn one_object(args: &Args) -> Result<(), String> {
     match (args.operands.as_slice(), args.options.len()) {
         ([_], 1) => Ok(()),
@@ -428,7 +428,7 @@ fn one_object(args: &Args) -> Result<(), String> {
     }
 }
 
-/// A name without `--list` makes a branch.
+/// A name without `--list` creates a branch.
 fn lists_branches(args: &Args) -> Result<(), String> {
     match args.operands.first() {
         Some(name) if !args.has(&["--list"]) => Err(name.clone()),
@@ -436,7 +436,7 @@ fn lists_branches(args: &Args) -> Result<(), String> {
     }
 }
 
-/// A name without `--list` makes a tag.
+/// A name without `--list` creates a tag.
 fn lists_tags(args: &Args) -> Result<(), String> {
     match args.operands.first() {
         Some(name) if !args.has(&["--list", "-l"]) => Err(name.clone()),
