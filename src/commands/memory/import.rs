@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, Output};
 use crate::domain::{Language, ScopeKey, Timestamp};
+use crate::phrases::commands::{memory_cannot_read, memory_imported};
 use crate::ports::{Note, NotesAdded};
 
 /// So many bad lines are told one by one; the others are counted.
@@ -72,16 +73,7 @@ pub(super) fn import(
     if json {
         writeln!(out, "{}", json!({ "files": files, "added": added, "known": known, "bad": bad }))?;
     } else {
-        let words = match context.language {
-            Language::En => format!(
-                "{added} notes added to {scope} from {files} files; {known} were there already, {bad} lines could not be read"
-            ),
-            Language::Zh => {
-                format!(
-                    "从 {files} 个文件向 {scope} 添加了 {added} 条笔记；{known} 条已存在，{bad} 行无法读取"
-                )
-            }
-        };
+        let words = memory_imported(added, scope, files, known, bad, context.language);
         writeln!(out, "{words}")?;
     }
     Ok(if bad == 0 { Exit::Ok } else { Exit::Failed })
@@ -143,10 +135,6 @@ fn cannot_read(
     language: Language,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let path = path.display();
-    match language {
-        Language::En => writeln!(err, "cannot read {path}: {error}")?,
-        Language::Zh => writeln!(err, "无法读取 {path}：{error}")?,
-    }
+    writeln!(err, "{}", memory_cannot_read(path.display(), error, language))?;
     Ok(Exit::Failed)
 }

@@ -8,6 +8,7 @@ use super::{import, search, show};
 use crate::cli::{Exit, MemoryCommand, ScopeArgs};
 use crate::config::Env;
 use crate::domain::{Language, ScopeKey};
+use crate::phrases::commands::memory_bad_scope;
 
 /// Runs one of the commands about memory. What was found goes to `out`, trouble to `err`.
 ///
@@ -42,16 +43,6 @@ fn scope_of(args: &ScopeArgs, language: Language, err: &mut dyn Write) -> anyhow
     if let Ok(scope) = given.parse() {
         return Ok(Some(scope));
     }
-    let words = match language {
-        Language::En => format!(
-            "{given:?} is not a scope: give project, main, peer:NAME, a person such as telegram:user:123456, or a group \
-             such as group:telegram:chat:-100123"
-        ),
-        Language::Zh => format!(
-            "{given:?} 不是有效的范围：请给出 project、main、peer:名字、用户（如 telegram:user:123456）或群（如 \
-             group:telegram:chat:-100123）"
-        ),
-    };
-    writeln!(err, "{words}")?;
+    writeln!(err, "{}", memory_bad_scope(given, language))?;
     Ok(None)
 }

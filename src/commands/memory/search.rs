@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, Output};
 use crate::domain::{Language, ScopeKey, Timestamp};
+use crate::phrases::commands::{memory_index, memory_nothing_found};
 use crate::ports::{IndexStatus, SearchArea, SearchHit, SearchRequest, StoreError};
 
 /// More results than this make no page.
@@ -42,7 +43,7 @@ pub(super) fn search(
         let results: Vec<Value> = page.hits.iter().map(result).collect();
         writeln!(out, "{}", json!({ "results": results, "hasMore": page.has_more }))?;
     } else if page.hits.is_empty() {
-        writeln!(out, "{}", nothing(&asked.scope, context.language))?;
+        writeln!(out, "{}", memory_nothing_found(&asked.scope, context.language))?;
     } else {
         for hit in &page.hits {
             writeln!(out, "{}", line(hit))?;
@@ -106,12 +107,7 @@ fn tell(
     if json {
         writeln!(out, "{}", json!({ "texts": texts, "files": files, "bytes": bytes }))?;
     } else {
-        match language {
-            Language::En => {
-                writeln!(out, "{texts} messages and notes of {files} files are indexed ({bytes} bytes)")?
-            }
-            Language::Zh => writeln!(out, "已索引 {files} 个文件中的 {texts} 条消息和笔记（{bytes} 字节）")?,
-        }
+        writeln!(out, "{}", memory_index(*texts, *files, *bytes, language))?;
     }
     Ok(Exit::Ok)
 }
@@ -119,11 +115,4 @@ fn tell(
 fn failed(context: &CliContext, error: &StoreError, err: &mut dyn Write) -> anyhow::Result<Exit> {
     writeln!(err, "{}", context.trouble(error))?;
     Ok(Exit::Failed)
-}
-
-fn nothing(scope: &ScopeKey, language: Language) -> String {
-    match language {
-        Language::En => format!("nothing found in {scope}"),
-        Language::Zh => format!("在 {scope} 中没有找到"),
-    }
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
-use crate::domain::{AuthorId, Language, MemoryScope};
+use crate::domain::{AuthorId, MemoryScope};
+use crate::phrases::commands::{memory_bad_person, memory_empty};
 use crate::render::MemoryPhrase;
 
 /// Shows core memory.
@@ -29,7 +30,8 @@ pub(super) fn show(
         }
         Ok(found) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
-            let person = found.map_or_else(|| nothing(&path, context.language), |found| found.text);
+            let person =
+                found.map_or_else(|| memory_empty(path.display(), context.language), |found| found.text);
             writeln!(out, "{person}")?;
         }
         Err(error) => {
@@ -53,7 +55,7 @@ pub(super) fn path(
 }
 
 fn no_person(context: &CliContext, of: &MemoryOf, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(err, "{}", not_a_person(of.user.as_deref().unwrap_or_default(), context.language))?;
+    writeln!(err, "{}", memory_bad_person(of.user.as_deref().unwrap_or_default(), context.language))?;
     Ok(Exit::Usage)
 }
 
@@ -92,20 +94,5 @@ fn scope_of(of: &MemoryOf) -> Option<MemoryScope> {
     match &of.user {
         None => Some(MemoryScope::Project),
         Some(user) => user.parse::<AuthorId>().ok().map(MemoryScope::Person),
-    }
-}
-
-fn nothing(path: &Path, language: Language) -> String {
-    let path = path.display();
-    match language {
-        Language::En => format!("nothing is remembered; it would be in {path}"),
-        Language::Zh => format!("还没有任何记忆；记忆会放在 {path}"),
-    }
-}
-
-fn not_a_person(given: &str, language: Language) -> String {
-    match language {
-        Language::En => format!("{given:?} is not a person's id: give one such as telegram:user:123456"),
-        Language::Zh => format!("{given:?} 不是用户 id：请给出类似 telegram:user:123456 的 id"),
     }
 }
