@@ -70,7 +70,7 @@ fn reframe_argument(arg: Arg, language: Language) -> Arg {
     let heading = if arg.is_positional() { words::arguments(language) } else { words::options(language) };
     let arg = arg.help_heading(heading);
     match arg.get_id().as_str() {
-        "help" => return arg.help(words::print_help(language)),
+        "help" => return arg.help(words::print_help(language)).long_help(words::print_help(language)),
         "version" => return arg.help(words::print_version(language)),
         _ => {}
     }
@@ -188,7 +188,9 @@ mod tests {
             assert!(english.contains(en), "{path:?}: {english}");
             assert_eq!(Language::of(&english), Language::En, "{english}");
             for frame in ["Usage", "Options", "Commands", "Arguments", "Print ", "[default", "[possible"] {
-                assert!(!chinese.contains(frame), "{path:?}: {chinese}");
+                for page in [&chinese, &page(path, Language::Zh, true)] {
+                    assert!(!page.contains(frame), "{path:?}: {page}");
+                }
             }
         }
         assert!(page(&["run"], Language::Zh, true).contains("平稳停止"));
