@@ -62,6 +62,7 @@ pub mod ports;
 pub mod program;
 pub mod render;
 pub mod sandbox;
+pub mod search;
 pub mod signals;
 pub mod store;
 pub mod telemetry;

@@ -1,5 +1,7 @@
 //! `shipagent memory` and `shipagent tasks`: what stays between conversations.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::output::Output;
@@ -15,6 +17,37 @@ pub enum MemoryCommand {
     },
 
     Path(MemoryOf),
+
+    Search {
+        #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+        query: String,
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[arg(short, long, value_name = "N", default_value_t = 10)]
+        limit: usize,
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Import {
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Reindex(Output),
+
+    Status(Output),
+}
+
+/// Whose memory.
+#[derive(Clone, Debug, Args)]
+pub struct ScopeArgs {
+    #[arg(long, value_name = "SCOPE", default_value = "project")]
+    pub scope: String,
 }
 
 /// For whom something is remembered.

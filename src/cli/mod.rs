@@ -25,7 +25,7 @@ pub use exit::Exit;
 pub use grants::GrantsCommand;
 pub use help::complaint;
 pub use init::InitArgs;
-pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
+pub use memory::{MemoryCommand, MemoryOf, ScopeArgs, TasksCommand};
 pub use output::Output;
 pub use run::RunArgs;
 pub use threads::{ExportFormat, ThreadsCommand};

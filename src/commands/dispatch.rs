@@ -43,7 +43,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
             approvals::run(&project, &env, adapters, command, out, &mut io::stderr())
         }
         Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
-        Command::Memory(command) => memory::memory(&project, &env, command, out, &mut io::stderr()),
+        Command::Memory(command) => memory::run(&project, &env, command, out, &mut io::stderr()),
         Command::Tasks(command) => memory::tasks(&project, &env, &command, out, &mut io::stderr()),
         Command::Access(command) => access::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),

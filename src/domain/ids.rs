@@ -218,15 +218,15 @@ pub struct CorrelationId(Arc<str>);
 #[serde(try_from = "String", into = "String")]
 pub struct ToolCallId(Arc<str>);
 
-fn encode(raw: &str) -> String {
+pub(super) fn encode(raw: &str) -> String {
     utf8_percent_encode(raw, PLAIN).to_string()
 }
 
-fn decode(encoded: &str) -> String {
+pub(super) fn decode(encoded: &str) -> String {
     percent_decode_str(encoded).decode_utf8_lossy().into_owned()
 }
 
-fn clip(raw: &str) -> String {
+pub(super) fn clip(raw: &str) -> String {
     raw.chars().take(80).collect()
 }
 

@@ -110,6 +110,26 @@ phrases! {
         }
         "grants revoke/grant" => { en: "Its number, such as G1", zh: "授权的编号，例如 G1" }
         "memory" => { en: "Look at what is remembered between conversations", zh: "查看跨会话的记忆" }
+        "memory search" => {
+            en: "Search notes and core memory; works with and without a running daemon",
+            zh: "搜索笔记和核心记忆；无论守护进程是否运行都可以使用",
+        }
+        "memory search/query" => { en: "What to look for, in your own words", zh: "要查找的内容，用自己的话说即可" }
+        "memory search/limit" => { en: "How many results to print at most", zh: "最多打印多少条结果" }
+        "memory search/scope" | "memory import/scope" => {
+            en: "Whose: project, main, peer:NAME, PLATFORM:user:ID or group:PLATFORM:chat:ID",
+            zh: "范围：project、main、peer:名字、平台:user:ID 或 group:平台:chat:ID",
+        }
+        "memory import" => {
+            en: "Add conversations to the notes: every *.jsonl of a folder, a line is {\"id\", \"at\": milliseconds, \"author\", \"text\"}",
+            zh: "把对话加入笔记：读取文件夹中的每个 *.jsonl，每行为 {\"id\", \"at\": 毫秒, \"author\", \"text\"}",
+        }
+        "memory import/folder" => { en: "The folder with the files", zh: "文件所在的文件夹" }
+        "memory reindex" => {
+            en: "Make the search index anew from the files it comes from",
+            zh: "根据原始文件重建搜索索引",
+        }
+        "memory status" => { en: "Show what the search index holds", zh: "显示搜索索引的内容" }
         "memory show" => { en: "Show it", zh: "显示记忆" }
         "memory path" => {
             en: "Print the path of the file it is in, which you may write yourself",

@@ -243,6 +243,23 @@ phrases! {
         en: "nothing is remembered; it would be in {path}",
         zh: "还没有任何记忆；记忆会放在 {path}",
     }
+    format memory_bad_scope(given: &str) {
+        en: "{given:?} is not a scope: give project, main, peer:NAME, a person such as telegram:user:123456, or a group such as group:telegram:chat:-100123",
+        zh: "{given:?} 不是有效的范围：请给出 project、main、peer:名字、用户（如 telegram:user:123456）或群（如 group:telegram:chat:-100123）",
+    }
+    format memory_nothing_found(scope: impl Display) { en: "nothing found in {scope}", zh: "在 {scope} 中没有找到" }
+    format memory_imported(added: usize, scope: impl Display, files: usize, known: usize, bad: usize) {
+        en: "{added} notes added to {scope} from {files} files; {known} were there already, {bad} lines could not be read",
+        zh: "从 {files} 个文件向 {scope} 添加了 {added} 条笔记；{known} 条已存在，{bad} 行无法读取",
+    }
+    format memory_cannot_read(path: impl Display, error: impl Display) {
+        en: "cannot read {path}: {error}",
+        zh: "无法读取 {path}：{error}",
+    }
+    format memory_index(texts: u64, files: u64, bytes: u64) {
+        en: "{texts} messages and notes of {files} files are indexed ({bytes} bytes)",
+        zh: "已索引 {files} 个文件中的 {texts} 条消息和笔记（{bytes} 字节）",
+    }
     format memory_bad_person(given: &str) {
         en: "{given:?} is not a person's id: give one such as telegram:user:123456",
         zh: "{given:?} 不是用户 id：请给出类似 telegram:user:123456 的 id",

@@ -19,6 +19,7 @@ mod judge;
 mod key_value_store;
 mod memory;
 mod model;
+mod search;
 mod store;
 mod store_error;
 mod threads_handle;
@@ -53,8 +54,11 @@ pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
-pub use memory::Memory;
+pub use memory::{Memory, Note, NotesAdded};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use search::{
+    FoundText, IndexStatus, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
+};
 pub use store::{
     Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
     ThreadRecord, ThreadStore, ThreadSummary, Work,

@@ -16,6 +16,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub use files::FileSearch;
 pub use files::{
     AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, Holder,
     InstructionsFile, Layout, Lock, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES, TAIL_MESSAGES,

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::files::FileSearch;
 use super::files::{
     AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, OpenError,
     Reader, ThreadFiles, ToolOutputFiles,
 };
+use crate::ports::Search;
 use crate::ports::{
     AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore, ToolOutputs,
 };
@@ -21,6 +23,8 @@ pub struct State {
     pub access: Arc<dyn AccessBook>,
     /// Memory and tasks.
     pub memory: Arc<dyn Memory>,
+    /// Finds messages, notes and core memory again.
+    pub search: Arc<dyn Search>,
     /// The key-value stores of adapters; each has the nested store of its platform.
     pub notes: Arc<dyn KeyValueStore>,
     /// Attachments of messages.
@@ -51,6 +55,7 @@ impl State {
             grants: Arc::new(FileGrants::new(ship_dir, audit.clone())),
             access: Arc::new(FileAccess::new(ship_dir, audit.clone())),
             memory: Arc::new(FileMemory::new(ship_dir)),
+            search: Arc::new(FileSearch::new(ship_dir)),
             notes: Arc::new(FileNotes::of_all(ship_dir)),
             files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,

@@ -10,6 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("uimessage", &["domain"]),
     ("render", &["domain", "phrases"]),
     ("policy", &["domain", "phrases"]),
+    ("search", &[]),
     ("ports", &["domain", "uimessage", "policy", "metrics"]),
     ("blocking", &["domain"]),
     ("files", &["domain", "policy"]),
@@ -33,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("config", &["domain", "phrases", "policy", "ports"]),
-    ("store", &["domain", "uimessage", "ports", "policy"]),
+    ("store", &["domain", "uimessage", "ports", "policy", "search"]),
     ("model", &["domain", "phrases", "uimessage", "ports", "http_client"]),
     ("sandbox", &["domain"]),
     ("tools", &["domain", "uimessage", "ports", "policy", "sandbox", "files", "blocking"]),
@@ -58,11 +59,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ANYTHING: &[&str] = &["*"];
 
 /// Modules without I/O: no runtime, no files, no sockets.
-const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "turn"];
+const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "search", "turn"];
 const IO: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
 
 /// Crates that only one module may use.
-const CONFINED: &[(&str, &str)] = &[("async_openai", "model"), ("axum::", "adapters/web"), ("clap", "cli")];
+const CONFINED: &[(&str, &str)] =
+    &[("async_openai", "model"), ("axum::", "adapters/web"), ("clap", "cli"), ("rusqlite", "store")];
 
 fn sources() -> BTreeMap<PathBuf, String> {
     fn walk(dir: &Path, out: &mut BTreeMap<PathBuf, String>) {
@@ -161,6 +163,7 @@ const FILE_ACCESS: &[(&str, &str)] = &[
     ("commands/threads/export.rs", "the file that the person names"),
     ("commands/chat/", "the terminal, standard input"),
     ("adapters/telegram/attachments.rs", "files that a Bot API server on this machine offers"),
+    ("commands/memory/import.rs", "reads the files that the operator imports"),
 ];
 const OPENS_FILES: &[&str] = &[
     "std::fs",
@@ -185,7 +188,7 @@ const STATE_PATHS: &[(&str, &str)] = &[
     ("config/load.rs", "the directory itself"),
     ("commands/cli_context.rs", "the directory itself"),
     ("commands/doctor/run.rs", "the directory itself"),
-    ("commands/memory.rs", "shown to the operator"),
+    ("commands/memory/show.rs", "shown to the operator"),
     ("app.rs", "an identity for the page's stored logins"),
     ("files/resolve.rs", "the one folder of .ship/ that a thread's tools may read"),
     ("tools/exec_shell/tool.rs", "shown to commands inside the sandbox"),

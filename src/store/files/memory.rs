@@ -9,11 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::atomic::replace_file;
 use super::disk::on_disk;
 use super::layout::{Layout, private_dir};
-use crate::domain::{MemoryScope, Remembered, TaskNote};
-use crate::ports::{BoxFuture, Memory, StoreError};
+use super::memory_notes::add_notes;
+use crate::domain::{MemoryScope, Remembered, ScopeKey, TaskNote};
+use crate::ports::{BoxFuture, Memory, Note, NotesAdded, StoreError};
 
 /// Most bytes read of a file: all of it goes into each prompt.
 const MOST_BYTES: u64 = 16 * 1024;
+/// Held by the process that writes memory.
+const LOCK: &str = ".lock";
 /// Most tasks in a list.
 const MOST_TASKS: usize = 100;
 /// How much of a file is searched for a title.
@@ -59,6 +62,13 @@ impl Memory for FileMemory {
             private_dir(path.parent().unwrap_or(path))?;
             replace_file(path, text.as_bytes(), 0o600)?;
             Ok(true)
+        }))
+    }
+
+    fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>> {
+        let lock = self.layout.memory().join(LOCK);
+        Box::pin(on_disk(self.layout.root().join(scope.notes_folder()), move |folder| {
+            add_notes(folder, &lock, notes)
         }))
     }
 

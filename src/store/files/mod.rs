@@ -8,6 +8,7 @@
 //! state/catalog.jsonl           the list of threads (a cache)
 //! approvals/<id>.json           each approval and its state
 //! state/approval-ids            from approval numbers to ids (a cache)
+//! state/search.sqlite           full-text index of threads, core memory and notes (a cache)
 //! memory/, tasks/*.md           memory and tasks; people may edit them too
 //! logs/audit-<date>.jsonl       who allowed what, and with which outcome
 //! run/lock                      held by the one daemon of the project
@@ -55,11 +56,14 @@ mod lines;
 mod lock;
 mod lost_journal;
 mod memory;
+mod memory_items;
+mod memory_notes;
 mod notes;
 mod outbox;
 mod reader;
 mod record;
 mod recover;
+mod search;
 mod shared_file;
 mod stats;
 mod summary;
@@ -84,6 +88,7 @@ pub use lock::{Holder, Lock, OpenError};
 pub use memory::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
+pub use search::FileSearch;
 pub use shared_file::{FileAccess, FileGrants, SharedFile};
 pub use stats::Stats;
 pub(in crate::store) use summary::title_of;

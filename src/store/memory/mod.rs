@@ -8,6 +8,7 @@ mod files;
 mod notes;
 mod outputs;
 mod remembered;
+mod search;
 mod store;
 mod threads;
 
@@ -18,5 +19,6 @@ pub use files::InMemoryFiles;
 pub use notes::InMemoryNotes;
 pub use outputs::InMemoryOutputs;
 pub use remembered::InMemoryMemory;
+pub use search::InMemorySearch;
 pub use store::InMemoryStore;
 pub use threads::InMemoryThreads;

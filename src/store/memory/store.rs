@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     InMemoryAccess, InMemoryApprovals, InMemoryAudit, InMemoryDocument, InMemoryFiles, InMemoryGrants,
-    InMemoryMemory, InMemoryNotes, InMemoryOutputs, InMemoryThreads,
+    InMemoryMemory, InMemoryNotes, InMemoryOutputs, InMemorySearch, InMemoryThreads,
 };
 use crate::ports::Audit;
 use crate::store::access_records::AccessRecords;
@@ -35,6 +35,10 @@ impl InMemoryStore {
             grants: Arc::new(InMemoryGrants::over(self.grants.clone(), audit.clone())),
             access: Arc::new(InMemoryAccess::over(self.access.clone(), audit.clone())),
             memory: Arc::new(self.memory.clone()),
+            search: Arc::new(InMemorySearch {
+                memory: self.memory.clone(),
+                threads: self.threads.reopened(),
+            }),
             notes: Arc::new(self.notes.clone()),
             files: Arc::new(self.files.clone()),
             audit,

@@ -3,5 +3,6 @@
 mod command_line;
 mod doctor_chats;
 mod language;
+mod memory_search;
 mod sandbox_status;
 mod start;

@@ -4,5 +4,6 @@ mod commits;
 mod crashes;
 mod full_disk;
 mod reading;
+mod search;
 mod support;
 mod threads_list;

@@ -1,41 +1,28 @@
-//! `shipagent memory` and `shipagent tasks`: what is remembered between conversations, and the tasks there are. Beside a
-//! running daemon or without one.
+//! `shipagent memory show` and `path`, and `shipagent tasks`.
 
 use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
 
-use super::cli_context::CliContext;
-use crate::cli::{Exit, MemoryCommand, MemoryOf, Output, TasksCommand};
+use super::super::cli_context::CliContext;
+use crate::cli::{Exit, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
 use crate::domain::{AuthorId, MemoryScope};
 use crate::phrases::commands::{memory_bad_person, memory_empty};
 use crate::render::MemoryPhrase;
 
-/// Runs one of the commands about memory. What was found goes to `out`, trouble to `err`.
-///
-/// # Errors
-/// When nothing can be written to the terminal.
-pub fn memory(
-    project: &Path,
-    env: &Env,
-    command: MemoryCommand,
+/// Shows core memory.
+pub(super) fn show(
+    context: &CliContext,
+    of: &MemoryOf,
+    Output { json }: Output,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
-    let (MemoryCommand::Show { of, .. } | MemoryCommand::Path(of)) = &command;
-    let Some(scope) = scope_of(of) else {
-        writeln!(err, "{}", memory_bad_person(of.user.as_deref().unwrap_or_default(), look.language))?;
-        return Ok(Exit::Usage);
-    };
-    let path = look.state.join(scope.file());
-    let MemoryCommand::Show { output: Output { json }, .. } = command else {
-        writeln!(out, "{}", path.display())?;
-        return Ok(Exit::Ok);
-    };
-    match look.wait(look.store.memory.recall(&scope)) {
+    let Some(scope) = scope_of(of) else { return no_person(context, of, err) };
+    let path = context.state.join(scope.file());
+    match context.wait(context.store.memory.recall(&scope)) {
         Ok(found) if json => {
             let text = found.as_ref().map(|found| &found.text);
             let cut = found.as_ref().is_some_and(|found| found.cut);
@@ -44,15 +31,32 @@ pub fn memory(
         Ok(found) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
             let person =
-                found.map_or_else(|| memory_empty(path.display(), look.language), |found| found.text);
+                found.map_or_else(|| memory_empty(path.display(), context.language), |found| found.text);
             writeln!(out, "{person}")?;
         }
         Err(error) => {
-            writeln!(err, "{}", look.trouble(&error))?;
+            writeln!(err, "{}", context.trouble(&error))?;
             return Ok(Exit::Failed);
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Prints the path of the file of core memory.
+pub(super) fn path(
+    context: &CliContext,
+    of: &MemoryOf,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(scope) = scope_of(of) else { return no_person(context, of, err) };
+    writeln!(out, "{}", context.state.join(scope.file()).display())?;
+    Ok(Exit::Ok)
+}
+
+fn no_person(context: &CliContext, of: &MemoryOf, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{}", memory_bad_person(of.user.as_deref().unwrap_or_default(), context.language))?;
+    Ok(Exit::Usage)
 }
 
 /// Runs one of the commands about tasks. What was found goes to `out`, trouble to `err`.

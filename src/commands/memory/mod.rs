@@ -1,0 +1,9 @@
+//! `shipagent memory` and `shipagent tasks`: what stays between conversations.
+
+mod import;
+mod run;
+mod search;
+mod show;
+
+pub use run::run;
+pub use show::tasks;

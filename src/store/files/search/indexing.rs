@@ -1,0 +1,356 @@
+//! Brings the index up to date with the files. Files grow at their end, so that usually only the new end is read; a file
+//! that was changed elsewhere is indexed anew.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Statement, params};
+
+use super::super::layout::Layout;
+use super::super::lines::{LineReader, fnv};
+use super::super::memory_items::{item_blocks, read_item};
+use super::database::DatabaseError;
+use super::sources::{
+    Area, FIRST_POSITION, IndexedFile, Rows, SourceFile, enter_file, files_of, find_file, keep_file,
+};
+use crate::domain::{ScopeKey, ThreadId};
+use crate::ports::TextSource;
+use crate::search::index_text;
+use crate::uimessage::{Role, UiMessage};
+
+/// How much of a text is kept to be shown and ranked; tokens are made of more.
+const KEPT_CHARS: usize = 4_000;
+const INDEXED_BYTES: usize = 64 * 1024;
+/// How much of the end of what is indexed tells whether a file has only grown.
+const TAIL_BYTES: u64 = 256;
+/// Name that the agent's own words carry in the index.
+const AGENT: &str = "agent";
+
+/// A text with its place.
+#[derive(Debug)]
+struct Doc<'a> {
+    row: i64,
+    id: &'a str,
+    at: i64,
+    author: &'a str,
+    text: &'a str,
+}
+
+/// Writes texts; holds its statements, because a rebuild writes a hundred thousand.
+struct Writer<'c> {
+    doc: Statement<'c>,
+    fts: Statement<'c>,
+}
+
+impl<'c> Writer<'c> {
+    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            doc: connection.prepare(
+                "INSERT OR REPLACE INTO doc(row, id, at, author, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?,
+            fts: connection.prepare("INSERT OR REPLACE INTO fts(rowid, tokens) VALUES (?1, ?2)")?,
+        })
+    }
+
+    fn put(&mut self, doc: &Doc<'_>) -> rusqlite::Result<()> {
+        let indexed = doc.text.get(..doc.text.floor_char_boundary(INDEXED_BYTES)).unwrap_or(doc.text);
+        let kept = match doc.text.char_indices().nth(KEPT_CHARS) {
+            Some((end, _)) => doc.text.get(..end).unwrap_or(doc.text),
+            None => doc.text,
+        };
+        self.doc.execute(params![doc.row, doc.id, doc.at, doc.author, kept])?;
+        self.fts.execute(params![doc.row, index_text(indexed)])?;
+        Ok(())
+    }
+}
+
+/// Indexes the core memory and the notes of a scope as they stand now.
+pub(super) fn update_memory(
+    connection: &Connection,
+    layout: &Layout,
+    scope: &ScopeKey,
+) -> Result<(), DatabaseError> {
+    let mut present = vec![(TextSource::Core, scope.core_file())];
+    let folder = scope.notes_folder();
+    for name in markdown_files(&layout.root().join(&folder))? {
+        present.push((TextSource::Notes, format!("{folder}/{name}")));
+    }
+    let area = Area::Memory(scope.clone());
+    for (kind, name) in &present {
+        let file = SourceFile { area: area.clone(), kind: *kind, name: name.clone() };
+        update_memory_file(connection, &layout.root().join(name), &file)?;
+    }
+    for (name, base) in files_of(connection, &area)? {
+        if !present.iter().any(|(_, known)| *known == name) {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            ended(connection, forget_file(connection, base).map_err(DatabaseError::from))?;
+        }
+    }
+    Ok(())
+}
+
+fn markdown_files(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        names.extend(
+            name.to_str().filter(|name| name.ends_with(".md") && !name.starts_with('.')).map(str::to_owned),
+        );
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn update_memory_file(
+    connection: &Connection,
+    path: &Path,
+    source: &SourceFile,
+) -> Result<(), DatabaseError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match find_file(connection, source)? {
+                None => Ok(()),
+                Some(known) => {
+                    connection.execute_batch("BEGIN IMMEDIATE")?;
+                    ended(connection, forget_file(connection, known.base).map_err(DatabaseError::from))
+                }
+            };
+        }
+        file => file?,
+    };
+    let metadata = file.metadata()?;
+    let changed = metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
+    let same = |known: &IndexedFile| known.bytes == metadata.size() && known.changed == changed;
+    if find_file(connection, source)?.is_some_and(|known| same(&known)) {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    ended(connection, reindex_memory_file(connection, &file, source, changed))
+}
+
+fn reindex_memory_file(
+    connection: &Connection,
+    file: &File,
+    source: &SourceFile,
+    changed: i64,
+) -> Result<(), DatabaseError> {
+    let Some(mut known) = enter_file(connection, source)? else { return Ok(()) };
+    let grown = known.bytes > 0 && tail_digest(file, known.bytes)? == Some(known.tail);
+    if !grown {
+        remove_rows(connection, known.rows())?;
+        known = IndexedFile { bytes: 0, next: FIRST_POSITION, ..known };
+    }
+    let mut bytes = Vec::new();
+    let mut from = file;
+    from.seek(SeekFrom::Start(known.bytes))?;
+    from.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    // A line that is being written by hand is read once it has an end.
+    let ended = text.rfind('\n').map_or(0, |at| at.saturating_add(1));
+    let whole = text.get(..ended).unwrap_or_default();
+    let mut writer = Writer::new(connection)?;
+    for block in item_blocks(whole) {
+        let item = read_item(block);
+        let Some(row) = known.take_row().filter(|_| !item.text.trim().is_empty()) else { continue };
+        let id = item.id.unwrap_or_default();
+        let at = item.at.unwrap_or(changed / 1_000_000);
+        writer.put(&Doc {
+            row,
+            id: &id,
+            at,
+            author: item.author.as_deref().unwrap_or_default(),
+            text: &item.text,
+        })?;
+    }
+    known.bytes = known.bytes.saturating_add(bytes.len() as u64);
+    known.tail = tail_digest(file, known.bytes)?.unwrap_or_default();
+    known.changed = changed;
+    Ok(keep_file(connection, &known)?)
+}
+
+/// Indexes what was added to a thread file.
+pub(super) fn update_thread(
+    connection: &Connection,
+    layout: &Layout,
+    thread: &ThreadId,
+) -> Result<(), DatabaseError> {
+    let file = match File::open(layout.thread(thread)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return forget_thread(connection, thread),
+        file => file?,
+    };
+    let known = thread_state(connection, thread)?;
+    if known.bytes == file.metadata()?.size() {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    ended(connection, index_thread(connection, &file, thread))
+}
+
+/// How far a thread is indexed.
+#[derive(Debug, Default)]
+struct ThreadProgress {
+    bytes: u64,
+    tail: i64,
+    /// The scope of the newest message that told one; answers belong to it.
+    scope: Option<ScopeKey>,
+}
+
+fn thread_state(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<ThreadProgress> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let scope: Option<String> = row.get(2)?;
+        Ok(ThreadProgress {
+            bytes: row.get::<_, i64>(0)?.unsigned_abs(),
+            tail: row.get(1)?,
+            scope: scope.and_then(|key| key.parse().ok()),
+        })
+    };
+    let sql = "SELECT bytes, tail, scope FROM thread WHERE name = ?1";
+    Ok(connection.query_row(sql, [thread.as_str()], read).optional()?.unwrap_or_default())
+}
+
+fn index_thread(connection: &Connection, file: &File, thread: &ThreadId) -> Result<(), DatabaseError> {
+    let ThreadProgress { mut bytes, tail, mut scope } = thread_state(connection, thread)?;
+    if bytes > 0 && tail_digest(file, bytes)? != Some(tail) {
+        forget_thread_rows(connection, thread)?;
+        (bytes, scope) = (0, None);
+    }
+    let mut writer = Writer::new(connection)?;
+    let mut files: Vec<(Option<ScopeKey>, IndexedFile)> = Vec::new();
+    let mut lines = LineReader::from(file.try_clone()?, bytes)?;
+    while let Some((at, line)) = lines.next_line()? {
+        bytes = at.saturating_add(line.len() as u64);
+        let Ok(message) = serde_json::from_slice::<UiMessage>(line) else { continue };
+        let text = message.text();
+        let skipped = message.metadata.command || message.role == Role::System || text.trim().is_empty();
+        if let Some(stored) = stored_scope(&message) {
+            scope = Some(stored);
+        }
+        if skipped {
+            continue;
+        }
+        let row = match row_of(connection, thread, message.id.as_str())? {
+            Some(row) => row,
+            None => {
+                let Some(row) = new_row(connection, &mut files, scope.as_ref(), thread)? else { continue };
+                let id = message_key(thread, message.id.as_str());
+                connection.execute("INSERT OR IGNORE INTO message(id, row) VALUES (?1, ?2)", [id, row])?;
+                row
+            }
+        };
+        let author = match message.role {
+            Role::User => message.metadata.author_name.as_deref().unwrap_or("user"),
+            Role::Assistant | Role::System => AGENT,
+        };
+        let at = message.metadata.timestamp.as_millis();
+        writer.put(&Doc { row, id: message.id.as_str(), at, author, text: &text })?;
+    }
+    for (_, known) in &files {
+        keep_file(connection, known)?;
+    }
+    let size = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let tail = tail_digest(file, bytes)?.unwrap_or_default();
+    connection.execute(
+        "INSERT OR REPLACE INTO thread(name, bytes, tail, scope) VALUES (?1, ?2, ?3, ?4)",
+        params![thread.as_str(), size, tail, scope.map(|scope| scope.to_string())],
+    )?;
+    Ok(())
+}
+
+/// The scope that was resolved when the message was accepted.
+fn stored_scope(message: &UiMessage) -> Option<ScopeKey> {
+    message.metadata.extra.get("scope")?.as_str()?.parse().ok()
+}
+
+fn new_row(
+    connection: &Connection,
+    files: &mut Vec<(Option<ScopeKey>, IndexedFile)>,
+    scope: Option<&ScopeKey>,
+    thread: &ThreadId,
+) -> rusqlite::Result<Option<i64>> {
+    if let Some((_, known)) = files.iter_mut().find(|(own, _)| own.as_ref() == scope) {
+        return Ok(known.take_row());
+    }
+    let area = Area::History(scope.cloned());
+    let source = SourceFile { area, kind: TextSource::History, name: thread.as_str().to_owned() };
+    let Some(mut known) = enter_file(connection, &source)? else { return Ok(None) };
+    let row = known.take_row();
+    files.push((scope.cloned(), known));
+    Ok(row)
+}
+
+/// Ids are unique in a thread only, and long; the table that finds a message again holds their digest.
+fn message_key(thread: &ThreadId, id: &str) -> i64 {
+    fnv(format!("{thread}\n{id}").as_bytes()).cast_signed()
+}
+
+fn row_of(connection: &Connection, thread: &ThreadId, id: &str) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT message.row FROM message JOIN doc ON doc.row = message.row WHERE message.id = ?1 AND doc.id = ?2";
+    connection.query_row(sql, params![message_key(thread, id), id], |row| row.get(0)).optional()
+}
+
+fn forget_thread(connection: &Connection, thread: &ThreadId) -> Result<(), DatabaseError> {
+    if thread_state(connection, thread)?.bytes == 0 {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    ended(connection, forget_thread_rows(connection, thread).map_err(DatabaseError::from))
+}
+
+fn forget_thread_rows(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<()> {
+    for rows in super::sources::rows_of_thread(connection, thread)? {
+        forget_file(connection, rows.first)?;
+    }
+    connection.execute("DELETE FROM thread WHERE name = ?1", [thread.as_str()])?;
+    Ok(())
+}
+
+fn forget_file(connection: &Connection, base: i64) -> rusqlite::Result<()> {
+    let known = IndexedFile { base, bytes: 0, tail: 0, changed: 0, next: 0 };
+    remove_rows(connection, known.rows())?;
+    connection.execute("DELETE FROM file WHERE base = ?1", [base])?;
+    Ok(())
+}
+
+fn remove_rows(connection: &Connection, rows: Rows) -> rusqlite::Result<()> {
+    let Rows { first, last } = rows;
+    connection.execute(
+        "DELETE FROM fts WHERE rowid IN (SELECT row FROM doc WHERE row BETWEEN ?1 AND ?2)",
+        [first, last],
+    )?;
+    connection.execute("DELETE FROM message WHERE row BETWEEN ?1 AND ?2", [first, last])?;
+    connection.execute("DELETE FROM doc WHERE row BETWEEN ?1 AND ?2", [first, last])?;
+    Ok(())
+}
+
+/// Ends the transaction that was begun, as its work went.
+fn ended<T>(connection: &Connection, done: Result<T, DatabaseError>) -> Result<T, DatabaseError> {
+    match done {
+        Ok(done) => {
+            connection.execute_batch("COMMIT")?;
+            Ok(done)
+        }
+        Err(error) => {
+            if let Err(rollback) = connection.execute_batch("ROLLBACK") {
+                tracing::warn!(error = %rollback, "search index rollback failed");
+            }
+            Err(error)
+        }
+    }
+}
+
+/// A digest of the last bytes before `end`; nothing where the file is shorter.
+fn tail_digest(file: &File, end: u64) -> io::Result<Option<i64>> {
+    let take = end.min(TAIL_BYTES);
+    let mut bytes = vec![0; usize::try_from(take).unwrap_or(0)];
+    match file.read_exact_at(&mut bytes, end.saturating_sub(take)) {
+        Ok(()) => Ok(Some(fnv(&bytes).cast_signed())),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,288 @@
+//! The index against files that grow, change, vanish and break.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::support::{lines, message, scratch, thread};
+use crate::domain::{ScopeKey, ThreadId, Timestamp};
+use crate::ports::{Memory as _, Note, Search as _, SearchArea, SearchPage, SearchRequest, TextSource};
+use crate::store::FileSearch;
+use crate::store::files::layout::private_file;
+use crate::store::files::memory::FileMemory;
+
+fn scope(key: &str) -> ScopeKey {
+    key.parse().unwrap()
+}
+
+fn note(id: &str, at: i64, author: &str, text: &str) -> Note {
+    Note { id: id.into(), at: Timestamp::from_millis(at), author: author.into(), text: text.into() }
+}
+
+fn ask(area: SearchArea, query: &str) -> SearchRequest {
+    SearchRequest { query: query.into(), areas: vec![area], since: None, until: None, limit: 10 }
+}
+
+fn ids(page: &SearchPage) -> Vec<&str> {
+    page.hits.iter().map(|hit| hit.found.id.as_str()).collect()
+}
+
+async fn found(search: &FileSearch, area: SearchArea, query: &str) -> Vec<String> {
+    let page = search.search(ask(area, query)).await.unwrap();
+    ids(&page).into_iter().map(str::to_owned).collect()
+}
+
+fn memory_of(key: &str) -> SearchArea {
+    SearchArea::Memory(scope(key))
+}
+
+async fn add(dir: &Path, key: &str, notes: Vec<Note>) {
+    FileMemory::new(dir).add_notes(&scope(key), notes).await.unwrap();
+}
+
+#[tokio::test]
+async fn words_pairs_and_single_characters_are_found() {
+    let dir = scratch();
+    let texts = [
+        ("a", "重跑gen-itgc后报告就好了"),
+        ("b", "明天下午三点开会议"),
+        ("c", "she went to Beijing by train"),
+        ("d", "北京的天气"),
+    ];
+    let day = 86_400_000;
+    let notes = texts.iter().enumerate().map(|(at, (id, text))| note(id, at as i64 * day, "", text));
+    add(dir.path(), "project", notes.collect()).await;
+    let search = FileSearch::new(dir.path());
+    for (query, expected) in [
+        ("会议", "b"),
+        ("议", "b"),
+        ("京", "d"),
+        ("gen-itgc", "a"),
+        ("ITGC", "a"),
+        ("重跑gen-itgc后", "a"),
+        ("When did she go by trains?", "c"),
+        ("天气", "d"),
+    ] {
+        assert_eq!(found(&search, memory_of("project"), query).await.first().unwrap(), expected, "{query}");
+    }
+    for nothing in ["", "?", "zebra", "\"", "OR", "猫"] {
+        assert_eq!(found(&search, memory_of("project"), nothing).await, [""; 0], "{nothing}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_sees_its_own_areas_only() {
+    let dir = scratch();
+    add(dir.path(), "web:user:1", vec![note("mine", 1, "", "the secret tea")]).await;
+    add(dir.path(), "web:user:2", vec![note("theirs", 1, "", "the secret tea")]).await;
+    let threads = dir.path().join("threads");
+    std::fs::create_dir_all(&threads).unwrap();
+    for name in ["1", "2"] {
+        let thread = thread(name);
+        append(
+            &thread_path(dir.path(), &thread),
+            &lines(&[message(&thread, "u1", "r", 1, "the secret tea")]),
+        );
+    }
+    let search = FileSearch::new(dir.path());
+    search.rebuild().await.unwrap();
+    assert_eq!(found(&search, memory_of("web:user:1"), "secret tea").await, ["mine"]);
+    assert_eq!(found(&search, memory_of("project"), "secret tea").await, [""; 0]);
+    assert_eq!(found(&search, memory_of("web:user:12"), "secret tea").await, [""; 0]);
+    let page = search.search(ask(SearchArea::Thread(thread("1")), "tea")).await.unwrap();
+    assert_eq!(page.hits.len(), 1);
+    assert_eq!((page.hits[0].source, page.hits[0].thread.clone()), (TextSource::History, Some(thread("1"))));
+    let both = SearchRequest {
+        areas: vec![memory_of("web:user:1"), SearchArea::Thread(thread("2"))],
+        ..ask(memory_of("project"), "secret tea")
+    };
+    let mut all = search.search(both).await.unwrap().hits;
+    all.sort_by(|a, b| a.found.id.cmp(&b.found.id));
+    let told: Vec<_> = all.iter().map(|hit| (hit.found.id.as_str(), hit.thread.clone())).collect();
+    assert_eq!(told, [("mine", None), ("u1", Some(thread("2")))]);
+    let none = SearchRequest { areas: Vec::new(), ..ask(memory_of("project"), "secret tea") };
+    assert_eq!(search.search(none).await.unwrap(), SearchPage::default());
+}
+
+#[tokio::test]
+async fn a_hit_brings_its_neighbours_and_times_bound_the_results() {
+    let dir = scratch();
+    let notes = (0..6).map(|n| note(&format!("n{n}"), n * 1000, "Ann", &format!("apple number{n}")));
+    add(dir.path(), "project", notes.collect()).await;
+    let search = FileSearch::new(dir.path());
+    let page = search.search(ask(memory_of("project"), "number3")).await.unwrap();
+    let hit = &page.hits[0];
+    let told = |found: &Option<crate::ports::FoundText>| found.as_ref().map(|found| found.id.clone());
+    assert_eq!(
+        (told(&hit.before), hit.found.id.as_str(), told(&hit.after)),
+        (Some("n2".into()), "n3", Some("n4".into()))
+    );
+    let bounded = SearchRequest {
+        since: Some(2000),
+        until: Some(4000),
+        limit: 1,
+        ..ask(memory_of("project"), "apple")
+    };
+    let page = search.search(bounded).await.unwrap();
+    assert!(page.has_more && ["n2", "n3"].contains(&ids(&page)[0]), "{page:?}");
+}
+
+fn thread_path(dir: &Path, thread: &ThreadId) -> PathBuf {
+    dir.join("threads").join(format!("{}.jsonl", thread.file_name()))
+}
+
+fn append(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    private_file().append(true).create(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_is_indexed_as_it_grows_and_edits_replace_their_row() {
+    let dir = scratch();
+    let (own, path) = (thread("t"), thread_path(dir.path(), &thread("t")));
+    let search = FileSearch::new(dir.path());
+    let area = || SearchArea::Thread(thread("t"));
+    assert_eq!(found(&search, area(), "anything").await, [""; 0]);
+    append(
+        &path,
+        &lines(&[message(&own, "u1", "r", 1, "the parrot is green"), message(&own, "a1", "r", 2, "nice")]),
+    );
+    search.follow(&own).await.unwrap();
+    assert_eq!(found(&search, area(), "parrot").await[0], "u1");
+    append(&path, &lines(&[message(&own, "u1", "r", 1, "the penguin is green")]));
+    append(&path, "{\"torn");
+    assert_eq!(found(&search, area(), "penguin").await[0], "u1");
+    assert_eq!(found(&search, area(), "parrot").await, [""; 0], "the old text is gone");
+    assert_eq!(search.status().await.unwrap().texts, 2);
+    let mut command = message(&own, "u9", "r2", 3, "/memory zebra");
+    command.metadata.command = true;
+    append(&path, &format!("\n{}", lines(&[command, message(&own, "u2", "r2", 4, "zebra crossing")])));
+    assert_eq!(
+        found(&search, area(), "zebra").await[0],
+        "u2",
+        "a broken line is passed over, a command is not indexed"
+    );
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(found(&search, area(), "zebra").await, [""; 0]);
+    assert_eq!(search.status().await.unwrap().texts, 0);
+}
+
+#[tokio::test]
+async fn notes_that_were_edited_by_hand_are_indexed_anew() {
+    let dir = scratch();
+    add(dir.path(), "project", vec![note("a", 1, "", "old words"), note("b", 2, "", "other words")]).await;
+    let search = FileSearch::new(dir.path());
+    assert_eq!(found(&search, memory_of("project"), "old").await[0], "a");
+    let path = dir.path().join("memory/notes/project/1970-01.md");
+    let text = std::fs::read_to_string(&path).unwrap().replace("old words", "fresh words that are longer");
+    std::fs::remove_file(&path).unwrap();
+    append(&path, &text);
+    assert_eq!(found(&search, memory_of("project"), "fresh").await[0], "a");
+    assert_eq!(found(&search, memory_of("project"), "old").await, [""; 0]);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(found(&search, memory_of("project"), "words").await, [""; 0]);
+    append(&dir.path().join("memory/project.md"), "# Project\n\n- ships on Fridays\n");
+    let page = search.search(ask(memory_of("project"), "shipping on friday")).await.unwrap();
+    assert_eq!(page.hits[0].source, TextSource::Core);
+}
+
+#[tokio::test]
+async fn an_index_that_is_deleted_or_broken_is_made_anew_without_an_error() {
+    let dir = scratch();
+    add(dir.path(), "project", vec![note("a", 1, "", "green parrot")]).await;
+    let search = FileSearch::new(dir.path());
+    let index = dir.path().join("state/search.sqlite");
+    let beside = |ending: &str| dir.path().join(format!("state/search.sqlite{ending}"));
+    let expect =
+        async |what: &str| assert_eq!(found(&search, memory_of("project"), "parrot").await, ["a"], "{what}");
+    expect("new").await;
+    for ending in ["", "-wal", "-shm"] {
+        drop(std::fs::remove_file(beside(ending)));
+    }
+    expect("deleted while open").await;
+    std::fs::remove_file(&index).unwrap();
+    expect("only the main file deleted").await;
+    for rubbish in [
+        &b"this is no database, and long enough to have a header of that"[..],
+        b"",
+        b"SQLite format 3\0 and no more",
+    ] {
+        for ending in ["-wal", "-shm"] {
+            drop(std::fs::remove_file(beside(ending)));
+        }
+        std::fs::remove_file(&index).unwrap();
+        private_file()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&index)
+            .unwrap()
+            .write_all(rubbish)
+            .unwrap();
+        expect("rubbish in its place").await;
+        let again = FileSearch::new(dir.path());
+        assert_eq!(found(&again, memory_of("project"), "parrot").await, ["a"]);
+    }
+    {
+        let connection = rusqlite::Connection::open(&index).unwrap();
+        connection.execute_batch("DROP TABLE doc").unwrap();
+    }
+    expect("a table is missing").await;
+    {
+        let connection = rusqlite::Connection::open(&index).unwrap();
+        connection.execute_batch("PRAGMA user_version = 99").unwrap();
+    }
+    let other = FileSearch::new(dir.path());
+    assert_eq!(found(&other, memory_of("project"), "parrot").await, ["a"], "another version");
+}
+
+#[tokio::test]
+async fn two_processes_may_index_the_same_files() {
+    let dir = scratch();
+    let many = (0..500).map(|n| note(&format!("n{n}"), n, "", &format!("text number{n} 第{n}条")));
+    add(dir.path(), "project", many.collect()).await;
+    let (one, other) = (FileSearch::new(dir.path()), FileSearch::new(dir.path()));
+    let (first, second) = tokio::join!(
+        found(&one, memory_of("project"), "number7"),
+        found(&other, memory_of("project"), "number499"),
+    );
+    assert_eq!((first[0].as_str(), second[0].as_str()), ("n7", "n499"));
+    assert_eq!(one.status().await.unwrap().texts, 500);
+}
+
+/// Questions about conversations, each with the messages that answer it; the share of questions whose answer is among
+/// the first ten results.
+async fn share_answered(language: &str) -> f64 {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/memory");
+    let dir = scratch();
+    let mut notes = Vec::new();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(fixtures.join(language)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        for line in std::fs::read_to_string(file).unwrap().lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = |name: &str| line[name].as_str().unwrap().to_owned();
+            notes.push(note(&text("id"), line["at"].as_i64().unwrap(), &text("author"), &text("text")));
+        }
+    }
+    add(dir.path(), "project", notes).await;
+    let search = FileSearch::new(dir.path());
+    let (mut answered, mut all) = (0, 0);
+    for line in std::fs::read_to_string(fixtures.join(format!("{language}.tsv"))).unwrap().lines() {
+        let (question, evidence) = line.split_once('\t').unwrap();
+        let page = search.search(ask(memory_of("project"), question)).await.unwrap();
+        let hit = page.hits.iter().any(|hit| evidence.split(' ').any(|id| id == hit.found.id));
+        all += 1;
+        answered += i32::from(hit);
+    }
+    assert!(all > 40);
+    f64::from(answered) / f64::from(all)
+}
+
+#[tokio::test]
+async fn questions_about_long_conversations_find_their_answers() {
+    let (english, chinese) = (share_answered("english").await, share_answered("chinese").await);
+    println!("hit@10: english {english:.3}, chinese {chinese:.3}");
+    assert!(english >= 0.88, "{english}");
+    assert!(chinese >= 0.95, "{chinese}");
+}
