@@ -19,6 +19,7 @@ mod judge;
 mod key_value_store;
 mod memory;
 mod model;
+mod note_sink;
 mod store;
 mod store_error;
 mod threads_handle;
@@ -55,6 +56,7 @@ pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
 pub use memory::Memory;
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use note_sink::{NewNote, NoteBatch, NoteSink};
 pub use store::{
     Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
     ThreadRecord, ThreadStore, ThreadSummary, Work,

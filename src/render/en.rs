@@ -17,6 +17,16 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Stopped => "Stopped.".into(),
         Phrase::NothingToStop => "Nothing is running.".into(),
         Phrase::NewConversation => "A new conversation begins. What was said before is no longer considered.".into(),
+        Phrase::Compacting => "Summing up the earlier conversation…".into(),
+        Phrase::Compacted { messages, before, after, by_rules } => {
+            let how = if *by_rules { " The model gave no usable summary, so the first lines were kept." } else { "" };
+            format!(
+                "Summed up {messages} earlier messages. A prompt is now about {after} tokens instead of {before}.{how} \
+                 Nothing was deleted: the whole conversation can still be read."
+            )
+        }
+        Phrase::NothingToCompact => "There is too little to sum up: the newest turns always stay as they are.".into(),
+        Phrase::CompactLater => "A turn is running. Send /compact again when it is done.".into(),
         Phrase::Help => help(),
         Phrase::Status(status) => self::status(status),
         Phrase::StorageFailed => "Your message could not be saved, so it was not taken. Please send it again; if this \
@@ -168,6 +178,7 @@ pub(super) const fn of_command(command: Command) -> &'static str {
         Command::Status => "says what I am doing",
         Command::Stop => "stops what I am doing",
         Command::New => "starts a new conversation",
+        Command::Compact => "sums up the conversation so far; words behind it say what to keep",
         Command::Cancel => "withdraws requests that wait for a decision",
         Command::Approvals => "lists requests that wait for a decision",
         Command::Approve => "says yes to a request, as in /approve A1",

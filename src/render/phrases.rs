@@ -30,6 +30,20 @@ pub enum Phrase {
     NothingToStop,
     /// The conversation so far is forgotten.
     NewConversation,
+    /// The conversation is being summed up.
+    Compacting,
+    /// It was: so many messages, and the tokens of a prompt before and after.
+    Compacted {
+        messages: u64,
+        before: u64,
+        after: u64,
+        /// Whether no model gave anything usable.
+        by_rules: bool,
+    },
+    /// There is too little to sum up.
+    NothingToCompact,
+    /// A turn runs, or the conversation is being summed up already.
+    CompactLater,
     /// What can be said to the daemon.
     Help,
     /// What the thread is doing.
@@ -214,6 +228,11 @@ mod tests {
             Phrase::Stopped,
             Phrase::NothingToStop,
             Phrase::NewConversation,
+            Phrase::Compacting,
+            Phrase::Compacted { messages: 12, before: 9000, after: 3000, by_rules: false },
+            Phrase::Compacted { messages: 12, before: 9000, after: 3000, by_rules: true },
+            Phrase::NothingToCompact,
+            Phrase::CompactLater,
             Phrase::Help,
             Phrase::Status(Status::default()),
             Phrase::Status(Status { state: ThreadState::AwaitingApproval, ..Status::default() }),

@@ -15,6 +15,15 @@ pub(super) fn say(phrase: &Phrase) -> String {
         Phrase::Stopped => "已停止。".into(),
         Phrase::NothingToStop => "当前没有正在进行的任务。".into(),
         Phrase::NewConversation => "已开始新的对话，之前的内容不再参考。".into(),
+        Phrase::Compacting => "正在整理之前的对话……".into(),
+        Phrase::Compacted { messages, before, after, by_rules } => {
+            let how = if *by_rules { "模型没有给出可用的摘要，因此保留了每条的第一行。" } else { "" };
+            format!(
+                "已整理之前的 {messages} 条消息，提示词现在约 {after} 个 token（原来 {before} 个）。{how}没有删除任何内容，完整对话仍可查看。"
+            )
+        }
+        Phrase::NothingToCompact => "可以整理的内容太少：最近几轮对话始终保持原样。".into(),
+        Phrase::CompactLater => "正在处理一轮对话，结束后请再发一次 /compact。".into(),
         Phrase::Help => help(),
         Phrase::Status(status) => self::status(status),
         Phrase::StorageFailed => {
@@ -133,6 +142,7 @@ pub(super) const fn of_command(command: Command) -> &'static str {
         Command::Status => "查看我在做什么",
         Command::Stop => "停止当前任务",
         Command::New => "开始新的对话",
+        Command::Compact => "整理之前的对话；后面可以写要保留的重点",
         Command::Cancel => "撤回等待决定的请求",
         Command::Approvals => "列出等待决定的请求",
         Command::Approve => "同意一个请求，例如 /approve A1",

@@ -134,3 +134,11 @@ pub(super) fn outcome(number: &str, outcome: &Outcome, language: Language) -> St
         (Outcome::Withdrawn(why), Language::Zh) => format!("✗ {number} 已撤回 · {why}"),
     }
 }
+
+/// What stands for messages that were summed up.
+pub(super) fn checkpoint(language: Language, messages: u64) -> String {
+    match language {
+        Language::En => format!("earlier conversation summarised, {messages} messages"),
+        Language::Zh => format!("之前的对话已整理，共 {messages} 条消息"),
+    }
+}

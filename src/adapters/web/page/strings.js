@@ -59,6 +59,8 @@ const STRINGS = {
     failed: 'Failed',
     interrupted: 'Interrupted',
     newConversation: 'New conversation',
+    checkpoint: 'Earlier conversation summarised, {count} messages',
+    checkpointOpen: 'Open:',
     copy: 'Copy',
     copied: 'Copied',
 
@@ -171,6 +173,8 @@ const STRINGS = {
     failed: '失败',
     interrupted: '已中断',
     newConversation: '新的对话',
+    checkpoint: '之前的对话已整理，共 {count} 条消息',
+    checkpointOpen: '未答复：',
     copy: '复制',
     copied: '已复制',
 
