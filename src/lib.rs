@@ -55,6 +55,7 @@ pub mod metrics;
 pub mod model;
 pub mod notify;
 pub mod permissions;
+mod phrases;
 pub mod policy;
 pub mod policy_setup;
 pub mod ports;

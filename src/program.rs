@@ -11,10 +11,12 @@
 //! }
 //! ```
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Exit};
+use crate::cli::{Cli, Exit, complaint};
+use crate::domain::Language;
 use crate::ports::AdapterTable;
 use crate::{commands, sandbox};
 
@@ -24,13 +26,30 @@ pub fn run(adapters: &AdapterTable) -> ExitCode {
     if let Some(code) = sandbox::run_if_asked(std::env::args_os().skip(1)) {
         return code;
     }
-    let cli = match Cli::parse_with(std::env::args_os(), &commands::choices(adapters)) {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let choices = commands::choices(adapters);
+    // The language matters only where there is something to tell instead.
+    let parsed = Cli::parse_with(&args, &choices, Language::En).or_else(|_| {
+        let language = commands::language_of(&args, adapters);
+        Cli::parse_with(&args, &choices, language).map_err(|told| (told, language))
+    });
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(told) => return end(told.print().map(|()| of_parser(&told)).map_err(Into::into), Ok(())),
+        Err((told, language)) => {
+            return end(tell(&told, language).map(|()| of_parser(&told)).map_err(Into::into), Ok(()));
+        }
     };
     let mut out = io::stdout().lock();
     let ended = commands::run(cli, adapters, &mut out);
     end(ended, out.flush())
+}
+
+/// Prints help that was asked for, or a complaint.
+fn tell(told: &clap::Error, language: Language) -> io::Result<()> {
+    match complaint(told, language) {
+        Some(text) => writeln!(io::stderr(), "{text}"),
+        None => told.print(),
+    }
 }
 
 /// The parser's message is either requested help or a usage error.

@@ -6,65 +6,51 @@ use std::str::FromStr;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::output::Output;
+use crate::domain::Language;
+use crate::phrases::cli as words;
 
 /// What can be done with the agent's questions.
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
-    /// List them, newest first
     List {
-        /// Which of them
         #[arg(long, value_enum, default_value_t = ApprovalFilter::Pending)]
         state: ApprovalFilter,
 
-        /// How to print
         #[command(flatten)]
         output: Output,
     },
 
-    /// Show one, with everything that is known about the call
     Show {
-        /// Its number (A1) or its id
         #[arg(value_name = "APPROVAL")]
         approval: String,
 
-        /// How to print
         #[command(flatten)]
         output: Output,
     },
 
-    /// Say yes; to a call that a restart cut off: run it again
     Approve {
-        /// Its number (A1) or its id
         #[arg(value_name = "APPROVAL")]
         approval: String,
 
-        /// How far it reaches: once, thread, shape, project, or minutes=N
         #[arg(long, value_name = "SCOPE", default_value = "once")]
         scope: ScopeArg,
 
-        /// What else to say
         #[command(flatten)]
         words: DecisionArgs,
     },
 
-    /// Say no; to a call that a restart cut off: leave it
     Deny {
-        /// Its number (A1) or its id
         #[arg(value_name = "APPROVAL")]
         approval: String,
 
-        /// What else to say
         #[command(flatten)]
         words: DecisionArgs,
     },
 
-    /// Say that a call that a restart cut off was done
     Done {
-        /// Its number (A1) or its id
         #[arg(value_name = "APPROVAL")]
         approval: String,
 
-        /// What else to say
         #[command(flatten)]
         words: DecisionArgs,
     },
@@ -73,11 +59,9 @@ pub enum ApprovalsCommand {
 /// What a decision can be told.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DecisionArgs {
-    /// Why, for the record and for the agent
     #[arg(long, value_name = "WORDS")]
     pub reason: Option<String>,
 
-    /// How to print
     #[command(flatten)]
     pub output: Output,
 }
@@ -85,9 +69,9 @@ pub struct DecisionArgs {
 /// Which questions are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalFilter {
-    /// Those that wait
+    #[value(help = words::help("approvals list/state=pending", Language::En))]
     Pending,
-    /// All there ever were
+    #[value(help = words::help("approvals list/state=all", Language::En))]
     All,
 }
 

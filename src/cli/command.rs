@@ -10,25 +10,23 @@ use clap_complete::Shell;
 use super::access::AccessCommand;
 use super::approvals::ApprovalsCommand;
 use super::audit::AuditArgs;
-use super::chat::{CHAT_EXIT_CODES, ChatArgs};
+use super::chat::ChatArgs;
 use super::config::ConfigCommand;
-use super::exit::EXIT_CODES;
 use super::grants::GrantsCommand;
+use super::help::localized;
 use super::init::InitArgs;
 use super::memory::{MemoryCommand, TasksCommand};
 use super::output::Output;
 use super::run::RunArgs;
 use super::threads::ThreadsCommand;
+use crate::domain::Language;
 
-/// Turns a project directory into an agent people talk to.
 #[derive(Debug, Parser)]
-#[command(name = "shipagent", version, after_help = EXIT_CODES, propagate_version = true)]
+#[command(name = "shipagent", version, propagate_version = true)]
 pub struct Cli {
-    /// The project directory: where Agent.md is
     #[arg(short = 'C', long = "directory", value_name = "DIR", default_value = ".", global = true)]
     pub directory: PathBuf,
 
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -36,91 +34,66 @@ pub struct Cli {
 /// What there is to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the agent: the web console and every adapter that ship.json turns on
-    ///
-    /// Stops gracefully on the first SIGINT or SIGTERM and at once on the second.
     Run(RunArgs),
 
-    /// Make a project: write Agent.md and ship.json
-    ///
-    /// Asks on a terminal; files that exist are never overwritten without a yes.
     Init(InitArgs),
 
-    /// Check everything the agent needs and say what to do
-    ///
-    /// Looks at Agent.md, the configuration, the model (with one real call of a single token), the state
-    /// directory, disk, port, lock, sandbox and clock. Ends with 1 when something must be mended.
     Doctor(Output),
 
-    /// Talk to the agent in this terminal
-    ///
-    /// Uses the running daemon; without one, the agent runs inside this process. Ctrl-C stops the turn. With a message,
-    /// or with one piped in, prints the answer and ends; when the agent asks for approval first, it prints the number of
-    /// the request and how to answer, and ends with 1.
-    #[command(after_help = CHAT_EXIT_CODES)]
     Chat(ChatArgs),
 
-    /// Look at conversations
     #[command(subcommand)]
     Threads(ThreadsCommand),
 
-    /// Decide what the agent asks for
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
 
-    /// Look at what was allowed for longer than once, and take it back
     #[command(subcommand)]
     Grants(GrantsCommand),
 
-    /// Look at what is remembered between conversations
     #[command(subcommand)]
     Memory(MemoryCommand),
 
-    /// Look at the project's tasks
     #[command(subcommand)]
     Tasks(TasksCommand),
 
-    /// Let people in, and out
     #[command(subcommand)]
     Access(AccessCommand),
 
-    /// Read who was allowed what, and what came of it
     Audit(AuditArgs),
 
-    /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
 
-    /// Print a completion script for a shell
-    ///
-    /// For example: shipagent completions bash > ~/.local/share/bash-completion/completions/shipagent
     Completions {
-        /// The shell
         shell: Shell,
     },
 }
 
 impl Cli {
-    /// The command line where `init --adapter` chooses among these adapters, each a name and what people call it.
-    pub fn command_with(adapters: &[(&'static str, &'static str)]) -> clap::Command {
+    /// The command line with its help in this language, where `init --adapter` chooses among these adapters, each a
+    /// name and what people call it.
+    pub fn command_with(adapters: &[(&'static str, &'static str)], language: Language) -> clap::Command {
         let choices = adapters.iter().map(|(name, title)| PossibleValue::new(*name).help(*title));
         let parser = PossibleValuesParser::new(choices.collect::<Vec<_>>());
         // Changed in its place: `mut_subcommand` would move it to the end of the list.
-        Self::command().mut_subcommands(|command| match command.get_name() {
+        let command = Self::command().mut_subcommands(|command| match command.get_name() {
             "init" => command.mut_arg("adapters", |adapter| adapter.value_parser(parser.clone())),
             _ => command,
-        })
+        });
+        localized(command, language)
     }
 
-    /// Reads the arguments of the program.
+    /// Reads arguments, the first of them the program's name.
     ///
     /// # Errors
-    /// With what the parser tells instead: help that was asked for, or a complaint.
+    /// With what the parser tells instead, in this language: help that was asked for, or a complaint.
     pub fn parse_with(
-        args: impl IntoIterator<Item = OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
         adapters: &[(&'static str, &'static str)],
+        language: Language,
     ) -> Result<Self, clap::Error> {
-        let mut command = Self::command_with(adapters);
+        let mut command = Self::command_with(adapters, language);
         let matches = command.try_get_matches_from_mut(args)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }

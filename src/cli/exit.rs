@@ -1,4 +1,4 @@
-//! How the program ends, and the words of the help about it.
+//! How the program ends.
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +34,11 @@ impl Exit {
     }
 }
 
-/// What each number means, as the help says it.
-pub(super) const EXIT_CODES: &str = "\
-Exit codes:
-  0  all is well
-  1  it did not work
-  2  the command line makes no sense
-  3  Agent.md, ship.json or .env is not as it should be
-  4  another daemon runs in this project
-  5  the address is already in use
-  6  .ship cannot be written (permissions, read-only or full disk)";
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
     use crate::cli::Cli;
+    use crate::domain::Language;
 
     #[test]
     fn every_exit_code_is_explained() {
@@ -63,9 +51,11 @@ mod tests {
             Exit::PortInUse,
             Exit::StateNotWritable,
         ];
-        let help = Cli::command().render_help().to_string();
-        for exit in all {
-            assert!(help.contains(&format!("\n  {}  ", exit.code())), "{exit:?} in {help}");
+        for language in [Language::En, Language::Zh] {
+            let help = Cli::command_with(&[], language).render_help().to_string();
+            for exit in all {
+                assert!(help.contains(&format!("\n  {}  ", exit.code())), "{exit:?} in {help}");
+            }
         }
     }
 }

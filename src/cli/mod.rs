@@ -1,4 +1,4 @@
-//! The command line: types and help texts only. What a command does is in `commands`, in the file of the same name.
+//! The command line: types and help pages only; the words are in `phrases`. What a command does is in `commands`, in the file of the same name.
 
 mod access;
 mod approvals;
@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod exit;
 mod grants;
+mod help;
 mod init;
 mod memory;
 mod output;
@@ -22,6 +23,7 @@ pub use command::{Cli, Command};
 pub use config::ConfigCommand;
 pub use exit::Exit;
 pub use grants::GrantsCommand;
+pub use help::complaint;
 pub use init::InitArgs;
 pub use memory::{MemoryCommand, MemoryOf, TasksCommand};
 pub use output::Output;

@@ -5,7 +5,6 @@ use clap::Args;
 /// In which form a command prints what it found.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Output {
-    /// Print JSON, for programs
     #[arg(long)]
     pub json: bool,
 }

@@ -7,9 +7,6 @@ use clap::Args;
 /// How the daemon is started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
 pub struct RunArgs {
-    /// Serve the console and the API here: an address with a port, or a port of 127.0.0.1
-    ///
-    /// Takes precedence over adapters.web.listen. Port 0 takes a free port.
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub listen: Option<SocketAddr>,
 }

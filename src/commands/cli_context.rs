@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use super::terminal::Surface;
 use crate::config::{Env, operator_language};
 use crate::domain::{AuthorId, Language};
+use crate::phrases::commands as words;
 use crate::ports::{StoreError, StoreErrorKind};
 use crate::store::State;
 use crate::telemetry::Redactor;
@@ -40,7 +41,7 @@ impl CliContext {
         // A mistake in the configuration is no reason to keep people from what is there.
         let language = operator_language(project, env);
         if !project.is_dir() {
-            writeln!(err, "{}", no_project(project, language))?;
+            writeln!(err, "{}", words::no_project(project.display(), language))?;
             return Ok(None);
         }
         let (zone, surface) = (TimeZone::system(), Surface::of(&io::stdout(), env));
@@ -86,25 +87,15 @@ impl CliContext {
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
         let subject = error.subject();
-        match (error.kind(), self.language) {
-            (StoreErrorKind::Invalid, Language::Zh) => {
-                format!("{subject} 无法理解，其中的内容都不生效：请修复或删除它{cause}")
-            }
-            (StoreErrorKind::Unavailable, Language::Zh) => format!("无法访问 {subject}{cause}"),
-            (StoreErrorKind::Full, Language::Zh) => format!("磁盘已满，无法写入 {subject}"),
-            (StoreErrorKind::Closed, _) | (_, Language::En) => format!("{error}{cause}"),
+        match error.kind() {
+            StoreErrorKind::Invalid => words::store_invalid(subject, &cause, self.language),
+            StoreErrorKind::Unavailable => words::store_unreachable(subject, &cause, self.language),
+            StoreErrorKind::Full => words::store_full(subject, &cause, self.language),
+            StoreErrorKind::Closed => words::store_closed(self.language).to_owned(),
         }
     }
 }
 
 pub(super) fn operator() -> anyhow::Result<AuthorId> {
     Ok(OPERATOR.parse()?)
-}
-
-/// There is no such project.
-pub(super) fn no_project(project: &Path, language: Language) -> String {
-    match language {
-        Language::En => format!("{} is not a directory: name the project with -C DIR", project.display()),
-        Language::Zh => format!("{} 不是目录：请用 -C DIR 指定项目", project.display()),
-    }
 }

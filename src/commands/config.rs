@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cli::{Exit, Output};
 use crate::config::{AgentMdError, ConfigCheck, Env, check_config, schema};
-use crate::domain::Language;
+use crate::phrases::config as words;
 use crate::ports::AdapterTable;
 
 /// Checks `ship.json` and `.env`, and writes down every mistake.
@@ -55,15 +55,10 @@ pub fn check(
 }
 
 fn summary(checked: &ConfigCheck) -> String {
-    let count = checked.problems.len();
-    match (checked.language, count, checked.has_file) {
-        (Language::En, 0, true) => "ship.json is valid".to_owned(),
-        (Language::En, 0, false) => "there is no ship.json: the defaults apply".to_owned(),
-        (Language::En, 1, _) => "1 problem".to_owned(),
-        (Language::En, _, _) => format!("{count} problems"),
-        (Language::Zh, 0, true) => "ship.json 有效".to_owned(),
-        (Language::Zh, 0, false) => "没有 ship.json：使用默认值".to_owned(),
-        (Language::Zh, _, _) => format!("{count} 个问题"),
+    match checked.problems.len() {
+        0 if checked.has_file => words::valid(checked.language).to_owned(),
+        0 => words::defaults_apply(checked.language).to_owned(),
+        count => words::problems(count, checked.language),
     }
 }
 

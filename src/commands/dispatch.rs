@@ -1,14 +1,16 @@
 //! From the command line to the command.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::doctor::{DoctorInput, doctor};
 use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
-use crate::config::{Endpoint, Env, ModelSettings};
+use crate::config::{Endpoint, Env, ModelSettings, check_config};
+use crate::domain::Language;
 use crate::http_client::{Http, install_tls};
 use crate::model::list_models;
 use crate::ports::{AdapterTable, BoxFuture, SystemClock};
@@ -30,7 +32,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
             let terminal = asks.then_some(&mut input as &mut dyn BufRead);
             init::init(&project, &args, adapters, env.language(), terminal, out).or_else(|error| {
                 let exit = error.exit();
-                writeln!(io::stderr(), "{:#}", anyhow::Error::new(error))?;
+                writeln!(io::stderr(), "{}", error.words(env.language()))?;
                 Ok(exit)
             })
         }
@@ -54,7 +56,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
             let mut script = Vec::new();
             clap_complete::generate(
                 shell,
-                &mut Cli::command_with(&choices(adapters)),
+                &mut Cli::command_with(&choices(adapters), env.language()),
                 "shipagent",
                 &mut script,
             );
@@ -99,4 +101,44 @@ fn examine(
         sandbox: &sandbox,
     };
     Ok(runtime.block_on(doctor(surgery, output, out))?)
+}
+
+/// The language of what is told instead of running a command: that of the project these arguments name, where it says.
+pub fn language_of(args: &[OsString], adapters: &AdapterTable) -> Language {
+    check_config(&directory_of(args), &Env::process(), adapters).language
+}
+
+/// The value of `-C`, which may stand anywhere in arguments that could not be read.
+fn directory_of(args: &[OsString]) -> PathBuf {
+    let mut args = args.iter().filter_map(|arg| arg.to_str());
+    let mut found = None;
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--directory=").or_else(|| arg.strip_prefix("-C")) {
+            Some("") => found = args.next(),
+            None if arg == "--directory" => found = args.next(),
+            None => {}
+            attached => found = attached,
+        }
+    }
+    PathBuf::from(found.unwrap_or("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_found_in_arguments_that_cannot_be_read() {
+        for (line, expected) in [
+            ("shipagent --help", "."),
+            ("shipagent -C a run --help", "a"),
+            ("shipagent run -Cb -h", "b"),
+            ("shipagent --directory c runn", "c"),
+            ("shipagent --directory=d", "d"),
+            ("shipagent -C", "."),
+        ] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(directory_of(&args), PathBuf::from(expected), "{line}");
+        }
+    }
 }

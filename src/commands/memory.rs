@@ -9,7 +9,8 @@ use serde_json::json;
 use super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryCommand, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
-use crate::domain::{AuthorId, Language, MemoryScope};
+use crate::domain::{AuthorId, MemoryScope};
+use crate::phrases::commands::{memory_bad_person, memory_empty};
 use crate::render::MemoryPhrase;
 
 /// Runs one of the commands about memory. What was found goes to `out`, trouble to `err`.
@@ -26,7 +27,7 @@ pub fn memory(
     let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let (MemoryCommand::Show { of, .. } | MemoryCommand::Path(of)) = &command;
     let Some(scope) = scope_of(of) else {
-        writeln!(err, "{}", not_a_person(of.user.as_deref().unwrap_or_default(), look.language))?;
+        writeln!(err, "{}", memory_bad_person(of.user.as_deref().unwrap_or_default(), look.language))?;
         return Ok(Exit::Usage);
     };
     let path = look.state.join(scope.file());
@@ -42,7 +43,8 @@ pub fn memory(
         }
         Ok(found) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
-            let person = found.map_or_else(|| nothing(&path, look.language), |found| found.text);
+            let person =
+                found.map_or_else(|| memory_empty(path.display(), look.language), |found| found.text);
             writeln!(out, "{person}")?;
         }
         Err(error) => {
@@ -88,20 +90,5 @@ fn scope_of(of: &MemoryOf) -> Option<MemoryScope> {
     match &of.user {
         None => Some(MemoryScope::Project),
         Some(user) => user.parse::<AuthorId>().ok().map(MemoryScope::Person),
-    }
-}
-
-fn nothing(path: &Path, language: Language) -> String {
-    let path = path.display();
-    match language {
-        Language::En => format!("nothing is remembered; it would be in {path}"),
-        Language::Zh => format!("还没有任何记忆；记忆会放在 {path}"),
-    }
-}
-
-fn not_a_person(given: &str, language: Language) -> String {
-    match language {
-        Language::En => format!("{given:?} is not a person's id: give one such as telegram:user:123456"),
-        Language::Zh => format!("{given:?} 不是用户 id：请给出类似 telegram:user:123456 的 id"),
     }
 }

@@ -3,16 +3,18 @@
 use serde_json::Value;
 
 use super::terminal::one_line;
+use crate::domain::Language;
+use crate::phrases::commands::{audit_exit_code, ended_by_signal};
 
 /// The widest a result is shown.
 const COLUMNS: usize = 100;
 
 /// How a call ended and the beginning of what it gave: `exit 0 · 3 files changed`.
-pub(super) fn result_line(output: &Value) -> String {
+pub(super) fn result_line(output: &Value, language: Language) -> String {
     let text =
         |key: &str| output.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-    let exit = output.get("exitCode").and_then(Value::as_i64).map(|code| format!("exit {code}"));
-    let ended = exit.or_else(|| text("signal").map(|signal| format!("ended by {signal}")));
+    let exit = output.get("exitCode").and_then(Value::as_i64).map(|code| audit_exit_code(code, language));
+    let ended = exit.or_else(|| text("signal").map(|signal| ended_by_signal(signal, language)));
     let said = text("stdout").or_else(|| text("stderr")).or_else(|| text("note"));
     let whole = match (ended, said) {
         (Some(ended), Some(said)) => format!("{ended} · {}", first_line(said)),
@@ -45,7 +47,8 @@ mod tests {
             (json!({ "path": "a", "size": 3 }), r#"{"path":"a","size":3}"#),
             (json!("done"), "done"),
         ] {
-            assert_eq!(result_line(&output), line);
+            assert_eq!(result_line(&output, Language::En), line);
         }
+        assert_eq!(result_line(&json!({ "exitCode": 2, "stderr": "x" }), Language::Zh), "退出码 2 · x");
     }
 }

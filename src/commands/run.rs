@@ -18,6 +18,7 @@ use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
 use crate::http_client::install_tls;
 use crate::notify;
+use crate::phrases::start::console_is_off;
 use crate::ports::{AdapterTable, ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
 use crate::store::{OpenError, State, address, daemon_log, survive_file_size_limits};
@@ -58,7 +59,7 @@ pub fn run(
     };
     if let Some(listen) = args.listen {
         let Some(web) = settings.web.as_mut() else {
-            writeln!(err, "--listen: the console is turned off in ship.json (adapters.web.enabled)")?;
+            writeln!(err, "{}", console_is_off(settings.operator_language))?;
             return Ok(Exit::Configuration);
         };
         (web.listen, web.listen_chosen) = (listen, true);

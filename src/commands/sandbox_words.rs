@@ -3,61 +3,37 @@
 use std::path::PathBuf;
 
 use crate::domain::{Language, SandboxLevel, SandboxReport};
+use crate::phrases::doctor as words;
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// How things stand, in one line.
 pub(super) fn status(report: &SandboxReport, language: Language) -> String {
     let reasons = report.reasons.join("; ");
-    let by = by(report, language);
-    match (language, report.level) {
-        (Language::En, SandboxLevel::Full) => format!("on ({by})"),
-        (Language::En, SandboxLevel::Partial) => format!("on, with gaps ({by}): {reasons}"),
-        (Language::En, SandboxLevel::Unavailable) if report.required => {
-            format!("required but not to be had, so exec_shell refuses: {reasons}")
-        }
-        (Language::En, SandboxLevel::Unavailable) => {
-            format!("none on this machine: commands run unconfined: {reasons}")
-        }
-        (Language::En, SandboxLevel::Off) => "off: commands run unconfined".to_owned(),
-        (Language::Zh, SandboxLevel::Full) => format!("已启用（{by}）"),
-        (Language::Zh, SandboxLevel::Partial) => format!("已启用但有缺口（{by}）：{reasons}"),
-        (Language::Zh, SandboxLevel::Unavailable) if report.required => {
-            format!("必须有却没有，exec_shell 会拒绝执行：{reasons}")
-        }
-        (Language::Zh, SandboxLevel::Unavailable) => format!("本机没有沙箱，命令不受限制：{reasons}"),
-        (Language::Zh, SandboxLevel::Off) => "已关闭，命令不受限制".to_owned(),
+    match report.level {
+        SandboxLevel::Full => words::sandbox_full(&by(report, language), language),
+        SandboxLevel::Partial => words::sandbox_partial(&by(report, language), &reasons, language),
+        SandboxLevel::Unavailable if report.required => words::sandbox_required(&reasons, language),
+        SandboxLevel::Unavailable => words::sandbox_unavailable(&reasons, language),
+        SandboxLevel::Off => words::sandbox_off(language).to_owned(),
     }
 }
 
 fn by(report: &SandboxReport, language: Language) -> String {
-    let by = match (language, report.by) {
-        (Language::En, "namespaces") => "namespaces",
-        (Language::En, "rules") => "rules alone, secrets left out of them",
-        (Language::Zh, "namespaces") => "命名空间",
-        (Language::Zh, "rules") => "仅靠规则，机密文件排除在外",
-        (_, other) => other,
+    let by = match report.by {
+        "namespaces" => words::by_namespaces(language),
+        "rules" => words::by_rules(language),
+        other => other,
     };
     if report.landlock == 0 { by.to_owned() } else { format!("Landlock {}, {by}", report.landlock) }
 }
 
 /// What can be done about it, where something can.
 pub(super) fn advice(report: &SandboxReport, language: Language) -> Option<String> {
-    let advice = match (language, report.level) {
-        (_, SandboxLevel::Full) => return None,
-        (Language::En, SandboxLevel::Partial) => {
-            "let unprivileged users make namespaces, or run a newer kernel"
-        }
-        (Language::En, SandboxLevel::Unavailable) => {
-            "use Linux 5.13 or newer with landlock in the kernel's lsm= list"
-        }
-        (Language::En, SandboxLevel::Off) => "set permissions.exec_shell.sandbox to \"auto\" or \"require\"",
-        (Language::Zh, SandboxLevel::Partial) => "请允许普通用户创建命名空间，或使用更新的内核",
-        (Language::Zh, SandboxLevel::Unavailable) => {
-            "请使用 Linux 5.13 或更新版本，并在内核参数 lsm= 中加入 landlock"
-        }
-        (Language::Zh, SandboxLevel::Off) => {
-            "请把 permissions.exec_shell.sandbox 设为 \"auto\" 或 \"require\""
-        }
+    let advice = match report.level {
+        SandboxLevel::Full => return None,
+        SandboxLevel::Partial => words::sandbox_partial_fix(language),
+        SandboxLevel::Unavailable => words::sandbox_unavailable_fix(language),
+        SandboxLevel::Off => words::sandbox_off_fix(language),
     };
     Some(advice.to_owned())
 }
@@ -70,37 +46,18 @@ pub(super) fn sockets(listed: &[PathBuf], report: &SandboxReport, language: Lang
     }
     let names: Vec<String> = listed.iter().map(|path| path.display().to_string()).collect();
     let names = names.join(", ");
-    Some(match (language, report.by) {
-        (Language::En, "namespaces") => {
-            format!("approved commands can have the programs behind these sockets act for them: {names}")
-        }
-        (Language::En, _) => {
-            format!(
-                "approved commands can reach every local socket, not only {names}: there are no namespaces"
-            )
-        }
-        (Language::Zh, "namespaces") => format!("获批的命令可以通过这些套接字让其他程序代为执行：{names}"),
-        (Language::Zh, _) => format!("没有命名空间，获批的命令可以连接所有本地套接字，不限于 {names}"),
+    Some(match report.by {
+        "namespaces" => words::sockets(&names, language),
+        _ => words::every_socket(&names, language),
     })
 }
 
 /// How much memory commands may use, and what keeps them to it.
 pub(super) fn memory(limits: MemoryLimits, control: MemoryControl, language: Language) -> String {
     let (command, together) = (limits.command >> 20, limits.together >> 20);
-    match (language, control) {
-        (Language::En, MemoryControl::Groups) => {
-            format!("a command may use {command} MB, all together {together} MB; kept by control groups")
-        }
-        (Language::En, MemoryControl::Sampling) => format!(
-            "a command may use {command} MB, all together {together} MB; looked at a few times a second, since the \
-             control group is not delegated"
-        ),
-        (Language::Zh, MemoryControl::Groups) => {
-            format!("单个命令最多使用 {command} MB 内存，合计 {together} MB；由控制组限制")
-        }
-        (Language::Zh, MemoryControl::Sampling) => {
-            format!("单个命令最多使用 {command} MB 内存，合计 {together} MB；控制组未委派，改为每秒检查数次")
-        }
+    match control {
+        MemoryControl::Groups => words::memory_groups(command, together, language),
+        MemoryControl::Sampling => words::memory_sampling(command, together, language),
     }
 }
 

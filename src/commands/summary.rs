@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::sandbox_words;
 use crate::config::{Provider, Settings};
 use crate::domain::{Language, Platform, SandboxReport};
+use crate::phrases::start as words;
 
 /// What there is to say.
 #[derive(Debug)]
@@ -22,16 +23,11 @@ pub(super) struct Summary<'a> {
 impl Summary<'_> {
     /// The address of the console with the token behind the `#`, where it never leaves the browser; in a journal
     /// only the place where the token is.
-    fn console(&self, zh: bool) -> Option<String> {
+    fn console(&self, language: Language) -> Option<String> {
         if self.journaled {
             let given = self.settings.web.as_ref().is_some_and(|web| web.token.is_some());
             let place = if given { "ship.json" } else { ".ship/run/token" };
-            let told = if zh {
-                format!("（令牌在 {place} 中）")
-            } else {
-                format!(" (the token is in {place})")
-            };
-            return self.address.map(|address| format!("http://{address}/{told}"));
+            return self.address.map(|address| words::token_is_in(address, place, language));
         }
         let token = self.token.map(ExposeSecret::expose_secret).unwrap_or_default();
         self.address.map(|address| format!("http://{address}/#token={token}"))
@@ -39,55 +35,46 @@ impl Summary<'_> {
 
     /// All of it. The adapters of `starting` have not reached their platforms yet.
     pub(super) fn text(&self, starting: &[Platform]) -> String {
-        let zh = self.settings.operator_language == Language::Zh;
-        let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
+        let language = self.settings.operator_language;
         let mut text = format!("shipagent {} · {}\n", env!("CARGO_PKG_VERSION"), self.settings.name);
         let mut line = |name: &str, value: &str| text.push_str(&format!("  {name}  {value}\n"));
-        line(word("project ", "项目"), &self.settings.project.display().to_string());
-        line(word("model   ", "模型"), &self.model(zh));
-        line(word("adapters", "接入"), &self.adapters());
+        line(words::line_project(language), &self.settings.project.display().to_string());
+        line(words::line_model(language), &self.model(language));
+        line(words::line_adapters(language), &self.adapters());
         if !starting.is_empty() {
-            let told = word(" (not reached yet; it goes on trying)", "（尚未连上，会继续尝试）");
-            line(word("starting", "启动中"), &format!("{}{told}", names(starting)));
+            line(words::line_starting(language), &words::not_reached_yet(&names(starting), language));
         }
         if self.unfinished > 0 {
-            line(word("resumed ", "恢复"), &self.unfinished.to_string());
+            line(words::line_resumed(language), &self.unfinished.to_string());
         }
-        match self.settings.warnings.len() {
-            0 => {}
-            count if zh => line("警告", &format!("{count} 条，见上文；shipagent doctor 会再次列出")),
-            count => line("warnings", &format!("{count}, see above; shipagent doctor lists them again")),
+        if !self.settings.warnings.is_empty() {
+            line(words::line_warnings(language), &words::warnings(self.settings.warnings.len(), language));
         }
-        if let Some(console) = self.console(zh) {
-            line(word("console ", "控制台"), &console);
+        if let Some(console) = self.console(language) {
+            line(words::line_console(language), &console);
         }
-        line(word("stop    ", "停止"), word("Ctrl-C (twice: at once)", "Ctrl-C（按两次立即停止）"));
+        line(words::line_stop(language), words::how_to_stop(language));
         text
     }
 
     /// What keeps commands in, once that is known.
     pub(super) fn sandbox(&self, report: &SandboxReport) -> String {
         let language = self.settings.operator_language;
-        let (name, risk) =
-            if language == Language::Zh { ("沙箱", "套接字") } else { ("sandbox ", "sockets ") };
+        let name = words::line_sandbox(language);
         let mut text = format!("  {name}  {}\n", sandbox_words::status(report, language));
         let listed = &self.settings.permissions.exec_shell.sockets;
         if let Some(told) = sandbox_words::sockets(listed, report, language) {
-            text.push_str(&format!("  {risk}  {told}\n"));
+            text.push_str(&format!("  {}  {told}\n", words::line_sockets(language)));
         }
         text
     }
 
-    fn model(&self, zh: bool) -> String {
+    fn model(&self, language: Language) -> String {
         let name = match &self.settings.model.provider {
             Provider::Offline => {
                 // The variable by itself is looked at only where there is no file.
                 let key = if self.settings.has_file { "llm.apiKey" } else { "OPENAI_API_KEY" };
-                if zh {
-                    format!("offline（内置，无需联网；设置 {key} 可使用真正的模型）")
-                } else {
-                    format!("offline (built in, no network; set {key} for a real one)")
-                }
+                words::offline_model(key, language)
             }
             Provider::OpenAi(endpoint) => format!("{} · {}", endpoint.model, endpoint.base_url),
         };

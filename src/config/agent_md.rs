@@ -1,5 +1,6 @@
 //! `Agent.md`: the one file a project must have.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::domain::Language;
+use crate::phrases::config as words;
 
 pub const AGENT_MD: &str = "Agent.md";
 
@@ -15,41 +17,48 @@ pub const AGENT_MD: &str = "Agent.md";
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// Why there is no agent.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum AgentMdError {
     /// The project directory is not there.
-    #[error("{} is not a directory; give the project directory with -C DIR", .0.display())]
     NoProject(PathBuf),
     /// There is no such file.
-    #[error("{} is missing; run `shipagent init` to create one, or give another directory with -C DIR", .0.display())]
     Missing(PathBuf),
-    #[error("{} is empty; write down who the agent is and what it should do", .0.display())]
     Empty(PathBuf),
     /// It is too large.
-    #[error("{} is larger than 256 KiB; all of it goes into every call, so shorten it", .0.display())]
     TooLarge(PathBuf),
     /// It is not text.
-    #[error("{} is not UTF-8; save it as UTF-8", .0.display())]
     NotUtf8(PathBuf),
-    #[error("{} cannot be read ({source}); check its permissions", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        path: PathBuf,
+        source: io::Error,
+    },
 }
 
 impl AgentMdError {
     /// What is wrong and what to do, in a language.
     pub fn words(&self, language: Language) -> String {
-        if language == Language::En {
-            return self.to_string();
-        }
         match self {
-            Self::NoProject(path) => format!("{} 不是目录；请用 -C DIR 指定项目目录", path.display()),
-            Self::Missing(path) => {
-                format!("缺少 {}；请运行 `shipagent init` 创建，或用 -C DIR 指定其他目录", path.display())
-            }
-            Self::Empty(path) => format!("{} 是空的；请写下这个智能体是谁、该做什么", path.display()),
-            Self::TooLarge(path) => format!("{} 超过 256 KiB；它会进入每次调用，请缩短", path.display()),
-            Self::NotUtf8(path) => format!("{} 不是 UTF-8 编码；请另存为 UTF-8", path.display()),
-            Self::Io { path, source } => format!("无法读取 {}（{source}）；请检查文件权限", path.display()),
+            Self::NoProject(path) => words::no_project(path.display(), language),
+            Self::Missing(path) => words::no_agent_md(path.display(), language),
+            Self::Empty(path) => words::agent_md_empty(path.display(), language),
+            Self::TooLarge(path) => words::agent_md_too_large(path.display(), language),
+            Self::NotUtf8(path) => words::agent_md_not_utf8(path.display(), language),
+            Self::Io { path, source } => words::agent_md_unreadable(path.display(), source, language),
+        }
+    }
+}
+
+impl fmt::Display for AgentMdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(Language::En))
+    }
+}
+
+impl std::error::Error for AgentMdError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
         }
     }
 }

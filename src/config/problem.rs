@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::dotenv::LineFault;
 use super::words;
 use crate::domain::Language;
+use crate::phrases::config::{between_message_and_fix, warning};
 
 /// A place in a file, from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -260,10 +261,7 @@ pub enum SyntaxFault {
 impl Problem {
     /// What is wrong and what to do, in words.
     pub fn words(&self, language: Language) -> Words {
-        match language {
-            Language::En => words::en::say(&self.fault),
-            Language::Zh => words::zh::say(&self.fault),
-        }
+        words::say(&self.fault, language)
     }
 
     /// The whole report of this problem: one line, which editors can follow.
@@ -277,23 +275,15 @@ impl Problem {
             line.push_str(&format!("{}: ", self.path));
         }
         let words = self.words(language);
-        let joint = match language {
-            Language::En => "; ",
-            Language::Zh => "；",
-        };
         line.push_str(&words.message);
-        line.push_str(joint);
+        line.push_str(between_message_and_fix(language));
         line.push_str(&words.fix);
         line
     }
 
     /// The same for something that stops nobody.
     pub fn warning_line(&self, language: Language) -> String {
-        let mark = match language {
-            Language::En => "warning: ",
-            Language::Zh => "提醒：",
-        };
-        format!("{mark}{}", self.line(language))
+        warning(&self.line(language), language)
     }
 
     /// The problem as data, for programs.

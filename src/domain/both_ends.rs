@@ -1,7 +1,7 @@
 //! The beginning and the end of a text that is too long to be shown whole. The end of a command matters as much as its
 //! beginning. Pure.
 
-use super::{Language, LengthUnit};
+use super::LengthUnit;
 
 /// The escape of an invisible character; a cut never falls inside one.
 const ESCAPE: &str = "\\u{";
@@ -10,19 +10,24 @@ const LONGEST_ESCAPE: usize = 10;
 /// Marks the omission in a single line.
 const GAP: &str = " … ";
 
-/// Both ends of a text within `limit` units, with a line between them that tells how much was omitted. `None` where the
-/// text fits.
-pub fn both_ends(text: &str, limit: usize, unit: LengthUnit, language: Language) -> Option<String> {
+/// Both ends of a text within `limit` units, with a line between them that tells how much was omitted, in the words of
+/// `left_out`. `None` where the text fits.
+pub fn both_ends(
+    text: &str,
+    limit: usize,
+    unit: LengthUnit,
+    left_out: impl Fn(&str) -> String,
+) -> Option<String> {
     if unit.measure(text) <= limit {
         return None;
     }
-    let widest = gap_line(text.chars().count(), language);
+    let widest = left_out(&grouped(text.chars().count()));
     let room = limit.saturating_sub(unit.measure(&widest) + 2);
     let tail_room = room / 2;
     let (head, tail) = cut(text, room - tail_room, tail_room, unit);
     let (head, tail) = (whole_lines_before(head), whole_lines_after(tail));
-    let left_out = text.chars().count().saturating_sub(head.chars().count() + tail.chars().count());
-    let marker = gap_line(left_out, language);
+    let gap = text.chars().count().saturating_sub(head.chars().count() + tail.chars().count());
+    let marker = left_out(&grouped(gap));
     Some(format!("{}\n{marker}\n{}", head.trim_end_matches('\n'), tail.trim_start_matches('\n')))
 }
 
@@ -35,14 +40,6 @@ pub fn both_ends_of_line(line: &str, limit: usize) -> String {
     let tail_room = room * 2 / 5;
     let (head, tail) = cut(line, room - tail_room, tail_room, LengthUnit::Chars);
     format!("{}{GAP}{}", head.trim_end(), tail.trim_start())
-}
-
-fn gap_line(characters: usize, language: Language) -> String {
-    let count = grouped(characters);
-    match language {
-        Language::En => format!("[… {count} characters left out …]"),
-        Language::Zh => format!("[…… 省略 {count} 个字符 ……]"),
-    }
 }
 
 /// A number with thousands separators.
@@ -111,7 +108,13 @@ fn whole_lines_after(text: &str) -> &str {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Language;
     use super::*;
+    use crate::phrases::conversation;
+
+    fn both_ends(text: &str, limit: usize, unit: LengthUnit, language: Language) -> Option<String> {
+        super::both_ends(text, limit, unit, |count| conversation::left_out(count, language))
+    }
 
     #[test]
     fn both_ends_are_shown_and_what_is_left_out_is_counted() {

@@ -2,6 +2,8 @@
 //! invisible, move the cursor or reverse the text direction. Pure.
 
 use crate::domain::{Language, LengthUnit, both_ends, both_ends_of_line};
+use crate::phrases::approvals as words;
+use crate::phrases::conversation::left_out;
 use crate::policy::{Reason, shell};
 use crate::ports::{Ruling, WholeText};
 
@@ -57,7 +59,7 @@ fn whole(ruling: &Ruling, name: &'static str, text: String, shown: usize) -> Opt
 
 /// A text, or both ends of it where it is longer than `limit` characters.
 fn bounded(text: String, limit: usize, language: Language) -> String {
-    both_ends(&text, limit, LengthUnit::Chars, language).unwrap_or(text)
+    both_ends(&text, limit, LengthUnit::Chars, |count| left_out(count, language)).unwrap_or(text)
 }
 
 fn pretty(input: &serde_json::Value) -> String {
@@ -74,10 +76,8 @@ pub(super) fn reasons(reasons: &[Reason], language: Language) -> String {
 /// it.
 pub(super) fn command(command: &str, cwd: &str, summary: &str, language: Language) -> Option<String> {
     let folder = visible(cwd.trim());
-    let folder = (!matches!(folder.as_str(), "" | "." | "./")).then(|| match language {
-        Language::En => format!("In the folder {}", inline(&folder)),
-        Language::Zh => format!("在文件夹 {} 中", inline(&folder)),
-    });
+    let folder =
+        (!matches!(folder.as_str(), "" | "." | "./")).then(|| words::folder(&inline(&folder), language));
     let command = visible(command.trim());
     let block = (command != summary).then(|| fenced("sh", &bounded(command, COMMAND_CHARS, language)));
     let told: Vec<String> = folder.into_iter().chain(block).collect();
@@ -86,16 +86,12 @@ pub(super) fn command(command: &str, cwd: &str, summary: &str, language: Languag
 
 /// The change that a call would make, or why it would fail.
 pub(super) fn change(preview: &Result<ChangePreview, String>, language: Language) -> String {
-    let diff = match (preview, language) {
-        (Ok(preview), _) => &preview.diff,
-        (Err(why), Language::En) => return format!("As things are it would fail: {}", visible(why)),
-        (Err(why), Language::Zh) => return format!("按现在的情况会失败：{}", visible(why)),
+    let diff = match preview {
+        Ok(preview) => &preview.diff,
+        Err(why) => return words::would_fail(&visible(why), language),
     };
     if diff.is_empty() {
-        return match language {
-            Language::En => "No line that can be shown would change.".to_owned(),
-            Language::Zh => "没有可以显示的改动。".to_owned(),
-        };
+        return words::no_visible_change(language).to_owned();
     }
     let text = visible(diff);
     let long = text.chars().count() > SHORT_CHARS;
@@ -104,10 +100,7 @@ pub(super) fn change(preview: &Result<ChangePreview, String>, language: Language
         return block;
     }
     let (added, removed) = changed_lines(diff);
-    match language {
-        Language::En => format!("+{added} −{removed} lines\n\n{block}"),
-        Language::Zh => format!("+{added} −{removed} 行\n\n{block}"),
-    }
+    words::changed_lines(added, removed, &block, language)
 }
 
 /// How many lines a unified diff adds and removes.

@@ -15,6 +15,7 @@ use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ThreadId, Timestamp};
 use crate::files;
+use crate::phrases::permissions::the_call;
 use crate::policy::coverage::coverage;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
 use crate::policy::grants::{CallFacts, Grant, Proposal, covering, proposed};
@@ -174,10 +175,7 @@ impl JudgeSettings {
         let argument = ["command", "path"].iter().find_map(|key| text_argument(&call.input, key));
         let what = argument.map(|text| shell::shown(&text).replace('\n', " ⏎ ")).unwrap_or_default();
         let summary: String = format!("{} {what}", call.tool).trim().chars().take(SUMMARY_CHARS).collect();
-        let reason = Reason::Unchecked(match self.language {
-            Language::En => "what the call would do".to_owned(),
-            Language::Zh => "这个操作".to_owned(),
-        });
+        let reason = Reason::Unchecked(the_call(self.language).to_owned());
         Judgement {
             ruling: Ruling::Ask,
             fingerprint: format!("unchecked-{}", uuid::Uuid::new_v4().simple()),

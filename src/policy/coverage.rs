@@ -4,75 +4,50 @@ use super::fingerprint::FileDigest;
 use super::grants::{CallFacts, Calls, GrantedCommand, Pattern, grantable};
 use super::shape::varies;
 use crate::domain::Language;
+use crate::phrases::approvals as words;
 
 /// Most files in the text.
 const MOST_FILES: usize = 3;
 
 /// One sentence in CommonMark: what a longer approval covers, or that the call can only be approved once.
 pub fn coverage(call: &CallFacts<'_>, language: Language) -> String {
-    let Some((calls, scripts)) = grantable(call) else {
-        return match language {
-            Language::En => "This can only be allowed once.".to_owned(),
-            Language::Zh => "只能允许这一次。".to_owned(),
-        };
-    };
-    match (calls, language) {
-        (Calls::Any, Language::En) => {
-            format!("A longer yes would cover every call of {} whose risk is not high.", call.tool)
-        }
-        (Calls::Any, Language::Zh) => format!("若同意更久，将涵盖 {} 的所有非高风险调用。", call.tool),
-        (Calls::Commands(commands), Language::En) => {
-            format!(
-                "A longer yes would cover {}{}.",
-                listed(&commands, language),
-                unchanged(&scripts, language)
-            )
-        }
-        (Calls::Commands(commands), Language::Zh) => {
-            format!("若同意更久，将涵盖{}{}。", listed(&commands, language), unchanged(&scripts, language))
+    match grantable(call) {
+        None => words::only_once(language).to_owned(),
+        Some((Calls::Any, _)) => words::covers_tool(call.tool, language),
+        Some((Calls::Commands(commands), scripts)) => {
+            words::covers_commands(&listed(&commands, language), &unchanged(&scripts, language), language)
         }
     }
 }
 
 fn listed(commands: &[GrantedCommand], language: Language) -> String {
-    let between = match language {
-        Language::En => "; ",
-        Language::Zh => "；",
-    };
     let commands: Vec<String> = commands.iter().map(|command| one(command, language)).collect();
-    commands.join(between)
+    commands.join(words::between_commands(language))
 }
 
 fn one(command: &GrantedCommand, language: Language) -> String {
     let name = code(&command.pattern.to_string());
-    let reach = match (&command.pattern, language) {
-        (Pattern::Exactly(_), Language::En) => format!("only {name} with these very words"),
-        (Pattern::Exactly(_), Language::Zh) => format!("一字不差的 {name}"),
-        (Pattern::Shape(words), Language::En) => format!("{name} {}", varies(words, language)),
-        (Pattern::Shape(words), Language::Zh) => format!(" {name}（{}）", varies(words, language)),
-        (Pattern::ProgramWithPlainArguments(_), Language::En) => format!("{name} with other plain arguments"),
-        (Pattern::ProgramWithPlainArguments(_), Language::Zh) => format!(" {name}（可换成其他普通参数）"),
+    let reach = match &command.pattern {
+        Pattern::Exactly(_) => words::covers_exactly(&name, language),
+        Pattern::Shape(shape) => words::covers_shape(&name, varies(shape, language), language),
+        Pattern::ProgramWithPlainArguments(_) => words::covers_plain_arguments(&name, language),
     };
-    match (command.folders.iter().rev().find(|folder| !folder.is_empty()), language) {
-        (None, Language::En) => format!("{reach}, in the project folder"),
-        (None, Language::Zh) => format!("{reach}，限项目文件夹"),
-        (Some(folder), Language::En) => format!("{reach}, in the folder {}", code(folder)),
-        (Some(folder), Language::Zh) => format!("{reach}，限文件夹 {}", code(folder)),
+    match command.folders.iter().rev().find(|folder| !folder.is_empty()) {
+        None => words::covers_in_project(&reach, language),
+        Some(folder) => words::covers_in_folder(&reach, &code(folder), language),
     }
 }
 
 fn unchanged(scripts: &[FileDigest], language: Language) -> String {
     let names: Vec<String> =
         scripts.iter().filter(|script| script.digest.is_some()).map(|script| code(&script.path)).collect();
-    let shown = |between: &str| names.iter().take(MOST_FILES).cloned().collect::<Vec<_>>().join(between);
-    let more = names.len().saturating_sub(MOST_FILES);
-    match (names.len(), more, language) {
-        (0, _, _) => String::new(),
-        (1, _, Language::En) => format!(", until {} changes", shown(", ")),
-        (_, 0, Language::En) => format!(", until one of {} changes", shown(", ")),
-        (_, more, Language::En) => format!(", until one of {} and {more} more files changes", shown(", ")),
-        (_, 0, Language::Zh) => format!("，且 {} 未改动", shown("、")),
-        (count, _, Language::Zh) => format!("，且 {} 等 {count} 个文件未改动", shown("、")),
+    let shown = names.iter().take(MOST_FILES).cloned().collect::<Vec<_>>();
+    let shown = shown.join(words::between_files(language));
+    match (names.len(), names.len().saturating_sub(MOST_FILES)) {
+        (0, _) => String::new(),
+        (1, _) => words::until_file_changes(&shown, language),
+        (_, 0) => words::until_files_change(&shown, language),
+        (count, more) => words::until_many_change(&shown, more, count, language),
     }
 }
 

@@ -30,11 +30,7 @@ pub fn runs_project_files(words: &str) -> bool {
 
 /// What may differ in commands of this shape, as text.
 pub fn varies(words: &str, language: Language) -> &'static str {
-    let (english, chinese) = TABLE.iter().find(|row| row.words == words).map_or(PATHS, |row| row.varies);
-    match language {
-        Language::En => english,
-        Language::Zh => chinese,
-    }
+    TABLE.iter().find(|row| row.words == words).map_or(PATHS, |row| row.varies)(language)
 }
 
 /// The arguments after the fixed words, if the command begins with them.

@@ -1,6 +1,9 @@
 //! The commands that a longer approval covers with other arguments, with every option and operand of them that is known
 //! to be harmless. Data only.
 
+use crate::domain::Language;
+use crate::phrases::approvals as words;
+
 /// The kinds of values and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -41,13 +44,16 @@ pub(super) struct Row {
     /// Whether it runs files of the project that a path may name; hooks are sensitive, and no path of the table names
     /// them.
     pub(super) runs: bool,
-    /// What may differ, in English and Chinese.
-    pub(super) varies: (&'static str, &'static str),
+    /// What may differ.
+    pub(super) varies: Words,
 }
 
-pub(super) const PATHS: (&str, &str) = ("with other paths of the project", "可换成项目内的其他路径");
-const TESTS: (&str, &str) = ("with other test names", "可换成其他测试名");
-const OPTIONS: (&str, &str) = ("with other harmless options", "可换用其他无害的选项");
+/// An entry of the phrase table.
+type Words = fn(Language) -> &'static str;
+
+pub(super) const PATHS: Words = words::other_paths;
+const TESTS: Words = words::other_tests;
+const OPTIONS: Words = words::other_options;
 
 const PLAIN: Row = Row {
     words: "",
@@ -88,7 +94,7 @@ const PYTEST: Row = Row {
     ],
     operands: Some(Kind::TestPath),
     runs: true,
-    varies: ("with other test files and names", "可换成其他测试文件或测试名"),
+    varies: words::other_test_files,
     ..PLAIN
 };
 
@@ -109,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
         valued: &[("-m", Kind::Text), ("--message", Kind::Text)],
         // Without a message git would start an editor.
         needs: "-m --message",
-        varies: ("with another message", "可换成其他提交说明"),
+        varies: words::other_message,
         ..PLAIN
     },
     Row {
@@ -165,14 +171,14 @@ pub(super) const TABLE: &[Row] = &[
         ],
         operands: Some(Kind::Package),
         runs: true,
-        varies: ("with other test names and packages of the project", "可换成其他测试名或项目内的包"),
+        varies: words::other_tests_and_packages,
         ..PLAIN
     },
     Row {
         words: "go vet",
         options: "-v -x",
         operands: Some(Kind::Package),
-        varies: ("with other packages of the project", "可换成项目内的其他包"),
+        varies: words::other_packages,
         ..PLAIN
     },
     Row {

@@ -1,6 +1,7 @@
 //! What the daemon says of grants: what was allowed for longer than once, and how it is taken back.
 
 use crate::domain::{ApprovalNumber, GrantNumber, GrantSummary, Language, Reach, Timestamp};
+use crate::phrases::permissions;
 
 /// Something the daemon says of grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,54 +25,18 @@ pub enum GrantPhrase {
 impl GrantPhrase {
     /// The words, as CommonMark.
     pub fn say(&self, language: Language) -> String {
-        match language {
-            Language::En => self.english(),
-            Language::Zh => self.chinese(),
-        }
-    }
-
-    fn english(&self) -> String {
         match self {
-            Self::List(grants) if grants.is_empty() => "Nothing is allowed here beyond single calls.".into(),
+            Self::List(grants) if grants.is_empty() => permissions::no_grants_here(language).into(),
             Self::List(grants) => {
-                let lines: Vec<String> = grants.iter().map(english_line).collect();
-                format!("{}\n\n`/grants revoke {}` takes one back.", lines.join("\n"), some_number(grants))
+                let lines: Vec<String> = grants.iter().map(|grant| line(grant, language)).collect();
+                permissions::grants(&lines.join("\n"), some_number(grants), language)
             }
-            Self::Revoked(number) => format!("{number} no longer holds: I will ask again."),
-            Self::Unknown(number) => format!("There is no grant {number}; /grants lists those there are."),
-            Self::NotTheirs(number) => {
-                format!("You may not take {number} back: ask whoever could have approved it, or an owner.")
-            }
-            Self::HowTo => "Send /grants for a list, or `/grants revoke G1` to take one back.".into(),
-            Self::Unreadable => {
-                "The grants cannot be read, so none of them counts. The operator should mend or \
-                                 remove `.ship/grants.json`."
-                    .into()
-            }
-            Self::NotKept(number) => format!(
-                "{number} runs this once, but the longer permission could not be kept: the operator should look at \
-                 `.ship/grants.json`."
-            ),
-        }
-    }
-
-    fn chinese(&self) -> String {
-        match self {
-            Self::List(grants) if grants.is_empty() => "这里没有长期授权：每次都会先问。".into(),
-            Self::List(grants) => {
-                let lines: Vec<String> = grants.iter().map(chinese_line).collect();
-                format!("{}\n\n发送 `/grants 撤销 {}` 可以撤销。", lines.join("\n"), some_number(grants))
-            }
-            Self::Revoked(number) => format!("{number} 已撤销：以后会再次询问。"),
-            Self::Unknown(number) => format!("没有授权 {number}：发送 /grants 查看现有授权。"),
-            Self::NotTheirs(number) => format!("你不能撤销 {number}：请让当时可以批准它的人或所有者来撤销。"),
-            Self::HowTo => "发送 /grants 查看授权，或发送 `/grants 撤销 G1` 撤销其中一个。".into(),
-            Self::Unreadable => {
-                "授权文件无法读取，因此所有授权都不生效。请运维者修复或删除 `.ship/grants.json`。".into()
-            }
-            Self::NotKept(number) => {
-                format!("{number} 这一次会执行，但长期授权没能保存：请运维者检查 `.ship/grants.json`。")
-            }
+            Self::Revoked(number) => permissions::grant_revoked(*number, language),
+            Self::Unknown(number) => permissions::grant_unknown(*number, language),
+            Self::NotTheirs(number) => permissions::grant_not_theirs(*number, language),
+            Self::HowTo => permissions::grants_how_to(language).into(),
+            Self::Unreadable => permissions::grants_unreadable(language).into(),
+            Self::NotKept(number) => permissions::grant_not_kept(*number, language),
         }
     }
 }
@@ -94,26 +59,15 @@ fn until(moment: Timestamp) -> String {
     format!("{} UTC", minute.replace('T', " "))
 }
 
-fn english_line(grant: &GrantSummary) -> String {
+fn line(grant: &GrantSummary, language: Language) -> String {
     let reach = match &grant.reach {
-        Reach::Thread(_) => "in this conversation".to_owned(),
-        Reach::Until { until: end, .. } => format!("in this conversation until {}", until(*end)),
-        Reach::Shape => "everywhere in the project, for commands of this shape".to_owned(),
-        Reach::Project => "everywhere in the project".to_owned(),
+        Reach::Thread(_) => permissions::reach_thread(language).to_owned(),
+        Reach::Until { until: end, .. } => permissions::reach_until(&until(*end), language),
+        Reach::Shape => permissions::reach_shape(language).to_owned(),
+        Reach::Project => permissions::reach_project(language).to_owned(),
     };
-    let by = grant.by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
-    format!("- {}: {} {reach}{by}", grant.number, calls(grant))
-}
-
-fn chinese_line(grant: &GrantSummary) -> String {
-    let reach = match &grant.reach {
-        Reach::Thread(_) => "在本会话中".to_owned(),
-        Reach::Until { until: end, .. } => format!("在本会话中，至 {}", until(*end)),
-        Reach::Shape => "整个项目中同样形式的命令".to_owned(),
-        Reach::Project => "在整个项目中".to_owned(),
-    };
-    let by = grant.by.as_ref().map(|by| format!("，由 {by} 授权")).unwrap_or_default();
-    format!("- {}：{} {reach}{by}", grant.number, calls(grant))
+    let by = grant.by.as_ref().map(|by| permissions::granted_by(by, language)).unwrap_or_default();
+    permissions::grant_line(grant.number, &calls(grant), &reach, &by, language)
 }
 
 #[cfg(test)]

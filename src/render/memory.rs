@@ -1,6 +1,7 @@
 //! What is said about what is remembered and about tasks.
 
 use crate::domain::{Language, MemoryScope, Remembered, TaskNote};
+use crate::phrases::conversation;
 
 /// Something that is said about memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +17,10 @@ pub enum MemoryPhrase {
 impl MemoryPhrase {
     /// The words, as CommonMark.
     pub fn say(&self, language: Language) -> String {
-        match (self, language) {
-            (Self::Here(all), _) => here(all, language),
-            (Self::Tasks(tasks), _) => told(tasks, language),
-            (Self::Unreadable, Language::En) => {
-                "I cannot read that now; the operator finds the reason in the log.".into()
-            }
-            (Self::Unreadable, Language::Zh) => "现在读不了，原因请运维者查看日志。".into(),
+        match self {
+            Self::Here(all) => here(all, language),
+            Self::Tasks(tasks) => told(tasks, language),
+            Self::Unreadable => conversation::memory_unreadable(language).into(),
         }
     }
 }
@@ -31,12 +29,7 @@ fn here(all: &[(MemoryScope, Option<Remembered>)], language: Language) -> String
     let mut parts: Vec<String> =
         all.iter().map(|(scope, found)| one(scope, found.as_ref(), language)).collect();
     if !all.iter().any(|(scope, _)| matches!(scope, MemoryScope::Person(_))) {
-        parts.push(match language {
-            Language::En => {
-                "What I remember about you alone I use and show only where nobody else reads along.".into()
-            }
-            Language::Zh => "只与你有关的记忆，仅在私聊中使用和显示。".into(),
-        });
+        parts.push(conversation::memory_of_person_is_private(language).into());
     }
     parts.join("\n\n")
 }
@@ -44,46 +37,21 @@ fn here(all: &[(MemoryScope, Option<Remembered>)], language: Language) -> String
 fn one(scope: &MemoryScope, found: Option<&Remembered>, language: Language) -> String {
     let file = format!("`.ship/{}`", scope.file());
     let Some(Remembered { text, cut }) = found else {
-        return match (scope, language) {
-            (MemoryScope::Project, Language::En) => {
-                format!("I remember nothing about this project yet. It would be in {file}.")
-            }
-            (MemoryScope::Project, Language::Zh) => {
-                format!("关于这个项目还没有任何记忆。记忆会放在 {file}。")
-            }
-            (MemoryScope::Person(_), Language::En) => {
-                format!("I remember nothing about you yet. It would be in {file}.")
-            }
-            (MemoryScope::Person(_), Language::Zh) => format!("关于你还没有任何记忆。记忆会放在 {file}。"),
-        };
+        return conversation::memory_empty(scope, &file, language);
     };
-    let head = match (scope, language) {
-        (MemoryScope::Project, Language::En) => format!("**About this project** ({file}):"),
-        (MemoryScope::Project, Language::Zh) => format!("**关于这个项目**（{file}）："),
-        (MemoryScope::Person(_), Language::En) => format!("**About you** ({file}):"),
-        (MemoryScope::Person(_), Language::Zh) => format!("**关于你**（{file}）："),
-    };
-    let more = match (cut, language) {
-        (false, _) => "",
-        (true, Language::En) => "\n\n*The file is longer; I read no more of it than this.*",
-        (true, Language::Zh) => "\n\n*文件更长，我只读到这里。*",
-    };
-    format!("{head}\n\n{text}{more}")
+    let mut text = format!("{}\n\n{text}", conversation::memory_heading(scope, &file, language));
+    if *cut {
+        text.push_str(&format!("\n\n{}", conversation::memory_cut(language)));
+    }
+    text
 }
 
 fn told(tasks: &[TaskNote], language: Language) -> String {
     if tasks.is_empty() {
-        return match language {
-            Language::En => "There are no tasks: no file in `.ship/tasks/`.".into(),
-            Language::Zh => "没有任务：`.ship/tasks/` 里没有文件。".into(),
-        };
+        return conversation::no_tasks(language).into();
     }
     let lines: Vec<String> = tasks.iter().map(|task| format!("- {} (`{}`)", task.title, task.file)).collect();
-    let note = match language {
-        Language::En => "They are only listed: this version does not start tasks by itself yet.",
-        Language::Zh => "这里只是列出：当前版本还不会自动执行任务。",
-    };
-    format!("{}\n\n{note}", lines.join("\n"))
+    format!("{}\n\n{}", lines.join("\n"), conversation::tasks_only_listed(language))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::fence::Fence;
 use super::markdown::{BlockKind, blocks};
 use crate::domain::{Capabilities, Delivery, Intent, Language, LengthUnit, both_ends, both_ends_of_line};
+use crate::phrases::conversation::left_out;
 
 /// A longer question is not read in a chat, even where the platform takes it.
 const MOST: usize = 6_000;
@@ -57,7 +58,7 @@ fn shortened(markdown: &str, room: usize, unit: LengthUnit, language: Language) 
         let part = if is_code(block.kind) {
             short_code(block.source, code_room, unit, language)
         } else {
-            let part = both_ends(block.source, words_left, unit, language);
+            let part = both_ends(block.source, words_left, unit, |count| left_out(count, language));
             let part = part.unwrap_or_else(|| block.source.to_owned());
             words_left = words_left.saturating_sub(unit.measure(&part));
             part
@@ -74,12 +75,14 @@ fn short_code(source: &str, room: usize, unit: LengthUnit, language: Language) -
     }
     let (first, rest) = source.split_once('\n').unwrap_or((source, ""));
     let Some(fence) = Fence::opened_by(first) else {
-        return both_ends(source, room, unit, language).unwrap_or_else(|| source.to_owned());
+        return both_ends(source, room, unit, |count| left_out(count, language))
+            .unwrap_or_else(|| source.to_owned());
     };
     let (body, last) = rest.rsplit_once('\n').unwrap_or((rest, ""));
     let body = if fence.is_closed_by(last) { body } else { rest };
     let room = room.saturating_sub(unit.measure(first) + unit.measure(&fence.closing()) + 2);
-    let body = both_ends(body, room, unit, language).unwrap_or_else(|| body.to_owned());
+    let body =
+        both_ends(body, room, unit, |count| left_out(count, language)).unwrap_or_else(|| body.to_owned());
     format!("{first}\n{body}\n{}", fence.closing())
 }
 

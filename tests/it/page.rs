@@ -30,7 +30,7 @@ fn the_types_of_the_scripts_are_sound() {
 
 #[test]
 fn reducer_store_and_markdown_pass_their_own_tests() {
-    // A copy that is declared to be modules: older versions of Node do not find that out by themselves.
+    // A copy that is declared as modules: older versions of Node do not detect that.
     let copy = tempfile::tempdir().unwrap();
     for dir in [SOURCES, "tests/page"] {
         std::fs::create_dir_all(copy.path().join(dir)).unwrap();

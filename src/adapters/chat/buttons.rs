@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::domain::{Answer, ApprovalId, ApprovalKind, Language, Scope};
+use crate::phrases::approvals as words;
 
 /// The smallest limit among the platforms for the data of a button.
 const MAX_BYTES: usize = 64;
@@ -53,30 +54,22 @@ pub fn rows(kind: ApprovalKind, menu: Menu) -> Vec<Vec<Button>> {
 }
 
 pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
-    let (english, chinese) = match (button, kind) {
+    let words = match (button, kind) {
         (Button::Answer(Answer::Approve(Scope::Minutes(count))), _) => {
-            return match language {
-                Language::En => format!("For {count} min"),
-                Language::Zh => format!("{count} 分钟内"),
-            };
+            return words::button_minutes(count.get(), language);
         }
-        (Button::Answer(Answer::Approve(_)), ApprovalKind::UnknownOutcome) => ("🔁 Re-run", "🔁 重跑"),
-        (Button::Answer(Answer::Deny), ApprovalKind::UnknownOutcome) => ("⏭ Skip", "⏭ 跳过"),
-        (Button::Answer(Answer::Approve(Scope::Once)), _) => ("✅ Approve", "✅ 同意"),
-        (Button::Answer(Answer::Approve(Scope::Thread)), _) => ("In this chat", "本会话内"),
-        (Button::Answer(Answer::Approve(Scope::Shape)), _) => {
-            ("Like this, in all chats", "同类命令，所有会话")
-        }
-        (Button::Answer(Answer::Approve(Scope::Project)), _) => ("Always in this project", "本项目始终"),
-        (Button::Answer(Answer::Deny), _) => ("❌ Deny", "❌ 拒绝"),
-        (Button::Answer(Answer::Done), _) => ("✔ It was done", "✔ 已完成"),
-        (Button::Scopes, _) => ("Approve for longer …", "更长期的同意 …"),
-        (Button::Back, _) => ("‹ Back", "‹ 返回"),
+        (Button::Answer(Answer::Approve(_)), ApprovalKind::UnknownOutcome) => words::button_rerun,
+        (Button::Answer(Answer::Deny), ApprovalKind::UnknownOutcome) => words::button_skip,
+        (Button::Answer(Answer::Approve(Scope::Once)), _) => words::button_approve,
+        (Button::Answer(Answer::Approve(Scope::Thread)), _) => words::button_thread,
+        (Button::Answer(Answer::Approve(Scope::Shape)), _) => words::button_shape,
+        (Button::Answer(Answer::Approve(Scope::Project)), _) => words::button_project,
+        (Button::Answer(Answer::Deny), _) => words::button_deny,
+        (Button::Answer(Answer::Done), _) => words::button_done,
+        (Button::Scopes, _) => words::button_longer,
+        (Button::Back, _) => words::button_back,
     };
-    match language {
-        Language::En => english.to_owned(),
-        Language::Zh => chinese.to_owned(),
-    }
+    words(language).to_owned()
 }
 
 /// The data of a button; `None` where it would exceed the limit.

@@ -1,6 +1,7 @@
 //! The text of an approval, as CommonMark. The platform converts it.
 
 use crate::domain::{ApprovalKind, Intent, Language, Risk, Timestamp};
+use crate::phrases::approvals as words;
 
 /// The text of an approval request; `None` for any other intent.
 pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
@@ -49,18 +50,7 @@ fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> St
         Risk::Medium => "🟡",
         Risk::High => "🔴",
     };
-    match (kind, language) {
-        (ApprovalKind::Tool, Language::En) => format!("{sign} **{number}: may I do this?**"),
-        (ApprovalKind::Tool, Language::Zh) => format!("{sign} **{number}：可以执行吗？**"),
-        (ApprovalKind::UnknownOutcome, Language::En) => {
-            format!(
-                "{sign} **{number}: I was cut off while doing this and do not know how far it got. What now?**"
-            )
-        }
-        (ApprovalKind::UnknownOutcome, Language::Zh) => {
-            format!("{sign} **{number}：执行中途被中断，结果未知。怎么办？**")
-        }
-    }
+    words::title(kind, sign, number, language)
 }
 
 /// Text in a code fence that is longer than any in the text.
@@ -71,17 +61,11 @@ pub fn fenced(text: &str) -> String {
 }
 
 fn how_to_answer(replies: &[String], minutes_left: Option<u64>, language: Language) -> String {
-    let left = minutes_left.map(|minutes| match (minutes / 60, minutes % 60, language) {
-        (0, minutes, Language::En) => format!(" Expires in {minutes} min."),
-        (0, minutes, Language::Zh) => format!("{minutes} 分钟后失效。"),
-        (hours, _, Language::En) => format!(" Expires in {hours} h."),
-        (hours, _, Language::Zh) => format!("{hours} 小时后失效。"),
+    let expires = minutes_left.map(|minutes| match minutes / 60 {
+        0 => words::expires_in_minutes(minutes, language),
+        hours => words::expires_in_hours(hours, language),
     });
-    let left = left.unwrap_or_default();
-    match language {
-        Language::En => format!("Answer {}.{left}", replies.join(" / ")),
-        Language::Zh => format!("请回复 {}。{left}", replies.join(" / ")),
-    }
+    words::how_to_answer(&replies.join(" / "), &expires.unwrap_or_default(), language)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::adapter::FeishuAdapter;
 use super::doctor::{About, CheckStatus, Finding, check};
+use super::phrases as words;
 use super::section::{EventMode, FeishuSection};
 use crate::adapters::chat::{AllowList, probe};
 use crate::domain::Language;
@@ -77,35 +78,16 @@ fn tell(finding: Finding, language: Language) -> Option<Probe> {
 }
 
 fn bot_off(name: &str, language: Language) -> Probe {
-    let (message, advice) = match language {
-        Language::En => (
-            format!("the bot {name} is not switched on"),
-            "switch the bot on and publish a version of the app",
-        ),
-        Language::Zh => (format!("机器人 {name} 尚未启用"), "请启用机器人并发布应用版本"),
-    };
-    Probe { level: ProbeLevel::Warning, message, advice: Some(advice.to_owned()) }
+    let advice = Some(words::bot_off_fix(language).to_owned());
+    Probe { level: ProbeLevel::Warning, message: words::bot_off(name, language), advice }
 }
 
 fn may_not_send(detail: &str, language: Language) -> Probe {
-    let message = match language {
-        Language::En => format!("the bot may not send messages: {detail}"),
-        Language::Zh => format!("机器人无权发送消息：{detail}"),
-    };
-    Probe { level: ProbeLevel::Error, message, advice: Some(add_scope("im:message:send_as_bot", language)) }
+    let advice = Some(words::add_scope("im:message:send_as_bot", language));
+    Probe { level: ProbeLevel::Error, message: words::may_not_send(detail, language), advice }
 }
 
 fn may_not_stream(detail: &str, language: Language) -> Probe {
-    let message = match language {
-        Language::En => format!("answers cannot be shown while they grow: {detail}"),
-        Language::Zh => format!("无法逐步显示回答：{detail}"),
-    };
-    Probe { level: ProbeLevel::Warning, message, advice: Some(add_scope("cardkit:card:write", language)) }
-}
-
-fn add_scope(scope: &str, language: Language) -> String {
-    match language {
-        Language::En => format!("add the permission {scope} and publish a version of the app"),
-        Language::Zh => format!("请添加权限 {scope} 并发布应用版本"),
-    }
+    let advice = Some(words::add_scope("cardkit:card:write", language));
+    Probe { level: ProbeLevel::Warning, message: words::may_not_stream(detail, language), advice }
 }

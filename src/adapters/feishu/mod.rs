@@ -22,6 +22,7 @@ mod intake;
 mod markdown;
 mod notes;
 mod options;
+pub(crate) mod phrases;
 mod press;
 mod pressed;
 mod section;
@@ -31,7 +32,6 @@ mod socket;
 mod token;
 mod unpack;
 mod webhook;
-mod words;
 
 pub use adapter::{FeishuAdapter, capabilities};
 pub use api::Api;

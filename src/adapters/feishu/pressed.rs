@@ -5,9 +5,9 @@ use serde_json::json;
 use super::event::Pressed;
 use super::intake::{Intake, Outcome, Trouble};
 use super::press::{menu_card, pressed_button, shown_again};
-use super::words::Words;
 use crate::adapters::chat::{Admission, Button, Menu, Submitted, submit};
 use crate::domain::{Approval, Author, ChatKind, Decision, IngressEvent, IngressKind};
+use crate::phrases::adapters as words;
 use crate::ports::StoreError;
 use crate::render::Phrase;
 
@@ -16,7 +16,7 @@ impl Intake {
         let Some((button, approval)) = pressed_button(&pressed.value) else { return Ok(Outcome::Taken) };
         let Some(known) = self.parts.approvals.get(&approval).await? else {
             let language = self.parts.language.unwrap_or_default();
-            return Ok(toast("warning", Words::NoQuestion.say(language)));
+            return Ok(toast("warning", words::press_without_question(language)));
         };
         // A button works only on its own platform, and only for people with access there.
         let author = self.author(&pressed.by)?;
@@ -52,11 +52,11 @@ impl Intake {
                     kind: IngressKind::Decision(decision),
                 };
                 return Ok(match submit(&self.door, event, language).await {
-                    Submitted::Kept => toast("success", Words::Counted.say(language)),
+                    Submitted::Kept => toast("success", words::press_counted(language)),
                     Submitted::Tell(words) => toast("warning", &words),
                     Submitted::Later(why) => {
                         tracing::warn!(why, "press not accepted");
-                        toast("error", Words::TryAgain.say(language))
+                        toast("error", words::press_again(language))
                     }
                 });
             }

@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::attachments::fetch_files;
 use super::event::{InboundEvent, InboundMessage, read_event};
 use super::intake::{Intake, Trouble, order_of};
-use super::words::Words;
 use crate::adapters::chat::{Finish, Finished, Position, Submitted, submit};
 use crate::domain::{AuthorRole, BadId, IngressEvent, IngressKind, MessageId, Quoted, Said, ThreadId};
+use crate::phrases::adapters as words;
 use crate::ports::BoxFuture;
 
 /// Deadline of the look-up of a bundle. No caller waits for it.
@@ -193,7 +193,7 @@ impl Intake {
         let Some(mut event) = known else { return Finished::Done };
         let IngressKind::Said(said) = &event.kind else { return Finished::Done };
         let language = self.parts.language_for(&said.text);
-        let text = Words::Recalled.say(language).to_owned();
+        let text = words::message_recalled(language).to_owned();
         event.kind = IngressKind::Edited(Said { text, context_only: said.context_only, ..Said::default() });
         match submit(&self.door, event, language).await {
             Submitted::Kept | Submitted::Tell(_) => Finished::Done,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::adapter::QqAdapter;
 use super::check::{Finding, check};
 use super::options::QqEvents;
+use super::phrases as words;
 use super::section::QqSection;
 use crate::adapters::chat::{AllowList, probe};
 use crate::domain::Language;
@@ -78,25 +79,14 @@ impl QqSection {
 }
 
 fn no_sessions(language: Language) -> Probe {
-    let (message, advice) = match language {
-        Language::En => (
-            "no further connection can be begun today",
-            "wait until tomorrow, and see in .ship/logs why so many were begun",
-        ),
-        Language::Zh => ("今天无法再建立新的连接", "请等到明天，并在 .ship/logs 中查看为何建立了这么多连接"),
-    };
-    Probe { level: ProbeLevel::Warning, message: message.to_owned(), advice: Some(advice.to_owned()) }
+    Probe {
+        level: ProbeLevel::Warning,
+        message: words::no_sessions(language).to_owned(),
+        advice: Some(words::no_sessions_fix(language).to_owned()),
+    }
 }
 
 fn address_not_listed(detail: &str, language: Language) -> Probe {
-    let (message, advice) = match language {
-        Language::En => (
-            format!("this machine's address is not on the bot's whitelist: {detail}"),
-            "add it to the IP whitelist in the bot's settings",
-        ),
-        Language::Zh => {
-            (format!("本机地址不在机器人的白名单中：{detail}"), "请在机器人的设置中把它加入 IP 白名单")
-        }
-    };
-    Probe { level: ProbeLevel::Error, message, advice: Some(advice.to_owned()) }
+    let advice = Some(words::address_not_listed_fix(language).to_owned());
+    Probe { level: ProbeLevel::Error, message: words::address_not_listed(detail, language), advice }
 }

@@ -19,6 +19,7 @@ mod intake;
 mod mark;
 mod media;
 mod options;
+pub(crate) mod phrases;
 mod reply_budget;
 mod reply_budget_actor;
 mod scene;
@@ -30,7 +31,6 @@ mod token;
 mod trouble;
 mod unpack;
 mod webhook;
-mod words;
 mod words_in;
 
 pub use adapter::{QqAdapter, capabilities};

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::api::Api;
 use super::compose::{Draft, FileDraft, Form, Words, draft, typing_body, words_body};
 use super::http::Method;
+use super::phrases::{content_refused, file_refused};
 use super::reply_budget::{Key, Weight};
 use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendRequest};
 use super::scene::Scene;
 use super::text;
 use super::trouble::{Kind, Trouble};
-use super::words::{content_refused, file_refused};
 use crate::adapters::chat::fenced;
 use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
@@ -196,7 +196,7 @@ impl Sender {
                 halves(part, words).ok_or(DeliveryError::Permanent { reason: what })
             }
             (Draft::Words(words), Kind::Content) if !part.name.ends_with(NOTICE) => {
-                Ok(notice(part, &content_refused(self.language_of(&words.markdown))))
+                Ok(notice(part, content_refused(self.language_of(&words.markdown))))
             }
             (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
                 if let Some(text) = super::media::words_of(&*self.files, file).await {
@@ -204,7 +204,10 @@ impl Sender {
                     return Ok(written_out(part, &if code { fenced(&text) } else { text }));
                 }
                 let language = self.language_of(file.caption.as_deref().unwrap_or(&file.name));
-                Ok(notice(part, &file_refused(&file.name, file.caption.as_deref(), language)))
+                let refused = file_refused(&file.name, language);
+                let caption =
+                    file.caption.as_ref().map(|caption| format!("{caption}\n\n")).unwrap_or_default();
+                Ok(notice(part, &format!("{caption}{refused}")))
             }
             _ => Err(DeliveryError::Permanent { reason: what }),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::adapter::TelegramAdapter;
 use super::check::{Finding, check};
+use super::phrases as words;
 use super::section::{TelegramMode, TelegramSection};
 use crate::adapters::chat::{AllowList, Respond, probe};
 use crate::domain::Language;
@@ -83,41 +84,22 @@ impl TelegramSection {
 }
 
 fn privacy_mode(name: &str, wants_all: bool, language: Language) -> Probe {
-    let (message, advice) = match language {
-        Language::En => (
-            format!("the bot is @{name}; privacy mode is on, so in groups it hears little"),
-            "for groups: BotFather, /setprivacy, Disable; then remove the bot from the group and add it again",
-        ),
-        Language::Zh => (
-            format!("机器人是 @{name}；隐私模式已开启，在群里只能收到少量消息"),
-            "如需在群里使用：在 BotFather 中执行 /setprivacy 并选择 Disable，然后把机器人移出群再重新加入",
-        ),
-    };
     let level = if wants_all { ProbeLevel::Warning } else { ProbeLevel::Ok };
-    Probe { level, message, advice: Some(advice.to_owned()) }
+    let advice = Some(words::privacy_mode_fix(language).to_owned());
+    Probe { level, message: words::privacy_mode(name, language), advice }
 }
 
 fn foreign_webhook(language: Language) -> Probe {
-    let (message, advice) = match language {
-        Language::En => (
-            "a webhook is set for this bot, but ship.json says polling",
-            "`shipagent run` takes it away; make sure that no other program uses this bot",
-        ),
-        Language::Zh => (
-            "此机器人设置了 webhook，而 ship.json 中是 polling",
-            "`shipagent run` 会移除它；请确认没有其他程序使用此机器人",
-        ),
-    };
-    Probe { level: ProbeLevel::Warning, message: message.to_owned(), advice: Some(advice.to_owned()) }
+    Probe {
+        level: ProbeLevel::Warning,
+        message: words::foreign_webhook(language).to_owned(),
+        advice: Some(words::foreign_webhook_fix(language).to_owned()),
+    }
 }
 
 fn invitation(code: &str, language: Language) -> Invited {
-    let bot = match language {
-        Language::En => "the Telegram bot",
-        Language::Zh => "Telegram 机器人",
-    };
     Invited {
-        bot: bot.to_owned(),
+        bot: words::bot(language).to_owned(),
         message: format!("/start {code}"),
         link: format!("https://t.me/YOUR_BOT?start={code}"),
     }

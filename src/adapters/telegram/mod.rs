@@ -53,6 +53,7 @@ mod offsets;
 mod options;
 mod outgoing_message;
 mod pending_updates;
+pub(crate) mod phrases;
 mod poll;
 mod question;
 mod retry;

@@ -1,8 +1,8 @@
-//! `/api/events`: what changes anywhere, for a page that shows all threads; with `?thread=` also everything that happens in
-//! that one, so that a page needs a single connection.
+//! `/api/events`: changes of all threads and of the daemon, for a page that lists them; with `?thread=` also all events
+//! of that thread, so that a page needs a single connection.
 //!
-//! Every connection begins with a snapshot, so a client that was cut off needs no memory of what it missed. A client that
-//! reads too slowly is sent `resync` and a new snapshot; nothing is kept for it beyond a bound.
+//! Every connection starts with a snapshot, so a client that reconnects needs no record of what it missed. A client
+//! that reads too slowly gets `resync` and a new snapshot; the queue for it is bounded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use super::threads::{DEFAULT_PAGE, thread_row};
 use crate::domain::ThreadId;
 use crate::ports::{Among, Change, ThreadQuery, ThreadView};
 
-/// Changes of a thread within this time are told together.
+/// Changes of a thread within this time are sent together.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often things are compared that change without anybody saying so: health, grants that expire, files that the command
-/// line writes.
+/// Interval of polling the state that changes without an event: health, expiring grants, files that the command line
+/// writes.
 const COMPARE: Duration = Duration::from_secs(2);
-/// More changed threads than this are not told one by one.
+/// Beyond this many changed threads a snapshot is sent instead.
 const MAX_CHANGED: usize = 256;
 
 #[derive(Debug, Deserialize)]
@@ -38,7 +38,6 @@ pub(super) struct EventsQuery {
     thread: Option<String>,
 }
 
-/// Streams what changes.
 pub(super) async fn events(
     State(web): State<Arc<Web>>,
     Query(query): Query<EventsQuery>,
@@ -52,22 +51,22 @@ pub(super) async fn events(
     Ok(sse::response(AllEvents::new(web, one), place))
 }
 
-/// The daemon as it is told to one client.
+/// The event stream of the daemon for one client.
 struct AllEvents {
     changes: broadcast::Receiver<Change>,
     web: Arc<Web>,
-    /// The thread that is told in full.
+    /// The thread whose events are sent in full.
     one: Option<ThreadEvents>,
-    /// When the client is to be sent a snapshot; nothing while the one it has holds.
+    /// When to send a snapshot; `None` while the client has a current one.
     snapshot_at: Option<Instant>,
-    /// Threads that changed since they were last told, each with its live state.
+    /// Threads with unsent changes, each with its live state.
     changed: BTreeMap<ThreadId, ThreadView>,
     tell_at: Option<Instant>,
     compare_at: Instant,
     told: Told,
 }
 
-/// What the client was told last, of things that are compared.
+/// The polled state that was sent last.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     info: Value,
@@ -91,7 +90,8 @@ impl AllEvents {
         }
     }
 
-    /// Everything that a page shows beside the open thread: the newest threads, the daemon itself, how many wait.
+    /// The content of a page beside the open thread: the newest threads, the daemon, and the number of pending
+    /// approvals and requests.
     async fn snapshot(&mut self) -> Result<String, Problem> {
         let live: HashMap<ThreadId, ThreadView> = self.web.door.views().await.into_iter().collect();
         let mut body = self.web.thread_page(ThreadQuery::newest(DEFAULT_PAGE), &live).await?;
@@ -107,7 +107,7 @@ impl AllEvents {
         Ok(event("snapshot", &body))
     }
 
-    /// Looks at what is compared. What cannot be read counts as empty here; its own address tells why.
+    /// Reads the polled state. An unreadable part counts as empty here; its own endpoint reports the error.
     async fn look(&self) -> Told {
         let (parts, now) = (&self.web.parts, self.web.clock.now());
         let access = parts.access.list(now).await.unwrap_or_default();
@@ -121,7 +121,7 @@ impl AllEvents {
         }
     }
 
-    /// Tells what is no longer as it was told.
+    /// Sends the parts of the polled state that changed.
     async fn compare(&mut self) -> String {
         let now = self.look().await;
         let mut out = String::new();
@@ -150,7 +150,7 @@ impl AllEvents {
         }
     }
 
-    /// Tells which threads changed, and what may have changed with them.
+    /// Sends the changed threads, and the state that may have changed with them.
     async fn tell_changed(&mut self) -> Result<String, Problem> {
         let threads: BTreeSet<ThreadId> = self.changed.keys().cloned().collect();
         let query = ThreadQuery { among: Among::Only(threads), ..ThreadQuery::newest(MAX_CHANGED) };
@@ -165,7 +165,7 @@ impl AllEvents {
         Ok(out)
     }
 
-    /// What is to be told now, if anything.
+    /// The events to send now, if any.
     async fn due(&mut self) -> Option<String> {
         let now = Instant::now();
         let told = if self.snapshot_at.is_some_and(|at| at <= now) {
@@ -181,7 +181,7 @@ impl AllEvents {
             return None;
         };
         Some(told.unwrap_or_else(|problem| {
-            tracing::warn!(problem = problem.text, "events not told, tried again");
+            tracing::warn!(problem = problem.text, "events not sent, retrying");
             (self.snapshot_at, self.tell_at) = (Some(Instant::now() + COMPARE), None);
             String::new()
         }))
@@ -193,7 +193,7 @@ impl AllEvents {
     }
 }
 
-/// The next events of a thread, if one is told in full.
+/// The next events of the thread that is sent in full, if there is one.
 async fn next_of(one: &mut Option<ThreadEvents>) -> Option<String> {
     match one {
         Some(one) => one.next().await,

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::Timestamp;
+use crate::phrases::commands as words;
 use crate::ports::AccessList;
 
 /// The widest a name is shown.
@@ -23,11 +23,11 @@ pub(super) fn list(
     if output.json {
         writeln!(out, "{:#}", serde_json::to_value(known)?)?;
     } else if *known == AccessList::default() {
-        writeln!(out, "{}", words::nobody(look.language))?;
+        writeln!(out, "{}", words::access_empty(look.language))?;
     } else {
         write!(out, "{}", rows(look, known))?;
         if !known.asking.is_empty() {
-            writeln!(out, "\n{}", words::how_to_approve(look.language))?;
+            writeln!(out, "\n{}", words::access_how_to_approve(look.language))?;
         }
     }
     Ok(Exit::Ok)
@@ -38,12 +38,11 @@ fn rows(look: &CliContext, known: &AccessList) -> String {
         Timestamp::parse_rfc3339(text).map(|at| moment(at, &look.zone)).unwrap_or_else(|| text.to_owned())
     };
     let name = |name: &Option<String>| one_line(name.as_deref().unwrap_or_default(), NAME_COLUMNS);
-    let role = |role| words::role(role, look.language).to_owned();
     let people = known.people.iter().map(|member| {
         [
             member.id.to_string(),
             name(&member.name),
-            role(words::Part::of(member.role)),
+            words::access_role(member.role, look.language).to_owned(),
             when(&member.approved_at),
             member.approved_by.to_string(),
         ]
@@ -52,7 +51,7 @@ fn rows(look: &CliContext, known: &AccessList) -> String {
         [
             chat.id.to_string(),
             String::new(),
-            role(words::Part::Group),
+            words::access_group(look.language).to_owned(),
             when(&chat.opened_at),
             chat.opened_by.to_string(),
         ]
@@ -61,22 +60,22 @@ fn rows(look: &CliContext, known: &AccessList) -> String {
         [
             applicant.id.to_string(),
             name(&applicant.name),
-            role(words::Part::Asks),
+            words::access_asks(look.language).to_owned(),
             when(&applicant.asked_at),
-            words::with_code(&applicant.code, &when(&applicant.expires_at), look.language),
+            words::access_code(&applicant.code, &when(&applicant.expires_at), look.language),
         ]
     });
     let removed = known.removed.iter().map(|removed| {
         [
             removed.id.to_string(),
             name(&removed.name),
-            role(words::Part::Removed),
+            words::access_removed(look.language).to_owned(),
             when(&removed.removed_at),
             removed.removed_by.to_string(),
         ]
     });
     let rows: Vec<[String; 5]> = people.chain(chats).chain(asking).chain(removed).collect();
-    table(look.surface, words::columns(look.language), &rows)
+    table(look.surface, words::access_columns(look.language), &rows)
 }
 
 #[cfg(test)]

@@ -2,6 +2,5 @@
 
 mod list;
 mod run;
-mod words;
 
 pub use run::run;

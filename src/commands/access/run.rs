@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{list, words};
+use super::list;
 use crate::cli::{AccessCommand, Exit};
 use crate::commands::cli_context::{CliContext, operator};
 use crate::config::Env;
-use crate::ports::{AdapterTable, Approved, Clock, Guest, SystemClock};
+use crate::domain::{Language, Role};
+use crate::phrases::commands as words;
+use crate::ports::{AdapterTable, Approved, Clock, Guest, Invitation, Invited, Member, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -30,36 +32,38 @@ pub fn run(
         },
         AccessCommand::Approve { code, role } => {
             match look.change(look.store.access.approve(&code, role, &by, now)) {
-                Ok(Some(Approved::Let(member))) => Ok(words::let_in(&member, language)),
-                Ok(Some(Approved::NoSuchCode) | None) => Err(words::no_such_code(language).to_owned()),
-                Ok(Some(Approved::Locked { until })) => Err(words::locked(until.millis_since(now), language)),
+                Ok(Some(Approved::Let(member))) => Ok(let_in(&member, language)),
+                Ok(Some(Approved::NoSuchCode) | None) => Err(words::access_no_such_code(language).to_owned()),
+                Ok(Some(Approved::Locked { until })) => Err(locked(until.millis_since(now), language)),
                 Err(error) => Err(look.trouble(&error)),
             }
         }
         AccessCommand::Invite { role } => match look.change(look.store.access.invite(role, &by, now)) {
-            Ok(Some(invitation)) => Ok(words::invited(&invitation, adapters, language)),
-            Ok(None) => Err(words::no_state(language).to_owned()),
+            Ok(Some(invitation)) => Ok(invited(&invitation, adapters, language)),
+            Ok(None) => Err(words::never_ran(language).to_owned()),
             Err(error) => Err(look.trouble(&error)),
         },
         AccessCommand::Role { who, role } => {
             let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
-                writeln!(err, "{}", words::bad_person(&who, language))?;
+                writeln!(err, "{}", words::access_bad_person(&who, language))?;
                 return Ok(Exit::Usage);
             };
             match look.change(look.store.access.change_role(&person, role, &by, now)) {
-                Ok(Some(Some(member))) => Ok(words::changed(&member, language)),
-                Ok(Some(None) | None) => Err(words::unknown(&Guest::Person(person), language)),
+                Ok(Some(Some(member))) => {
+                    Ok(words::access_changed(&member.id, words::access_role(member.role, language), language))
+                }
+                Ok(Some(None) | None) => Err(words::access_unknown(Guest::Person(person), language)),
                 Err(error) => Err(look.trouble(&error)),
             }
         }
         AccessCommand::Revoke { who } => {
             let Ok(guest) = who.parse::<Guest>() else {
-                writeln!(err, "{}", words::bad_guest(&who, language))?;
+                writeln!(err, "{}", words::access_bad_guest(&who, language))?;
                 return Ok(Exit::Usage);
             };
             match look.change(look.store.access.revoke(&guest, &by, now)) {
-                Ok(Some(true)) => Ok(words::revoked(&guest, language)),
-                Ok(Some(false) | None) => Err(words::unknown(&guest, language)),
+                Ok(Some(true)) => Ok(revoked(&guest, language)),
+                Ok(Some(false) | None) => Err(words::access_unknown(&guest, language)),
                 Err(error) => Err(look.trouble(&error)),
             }
         }
@@ -74,4 +78,40 @@ pub fn run(
             Ok(Exit::Failed)
         }
     }
+}
+
+/// What is said to whoever let somebody in.
+fn let_in(member: &Member, language: Language) -> String {
+    let who = match &member.name {
+        Some(name) => {
+            let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
+            format!("{} ({name})", member.id)
+        }
+        None => member.id.to_string(),
+    };
+    match member.role {
+        Role::Member => words::access_let_in(&who, language),
+        role => words::access_let_in_as(&who, words::access_role(role, language), language),
+    }
+}
+
+fn locked(millis: u64, language: Language) -> String {
+    words::access_locked(millis.div_ceil(60_000).max(1), language)
+}
+
+fn revoked(guest: &Guest, language: Language) -> String {
+    match guest {
+        Guest::Person(_) => words::access_revoked_person(guest, language),
+        Guest::Chat(_) => words::access_revoked_chat(guest, language),
+    }
+}
+
+/// An invitation, with how the invited person brings its code on each platform that can redeem one.
+fn invited(invitation: &Invitation, adapters: &AdapterTable, language: Language) -> String {
+    let (code, role) = (&invitation.code, words::access_role(invitation.role, language));
+    let ways = adapters.iter().filter_map(|def| def.invitation).map(|way| {
+        let Invited { bot, message, link } = way(code, language);
+        words::access_invited(&message, &bot, role, &link, language)
+    });
+    std::iter::once(code.clone()).chain(ways).collect::<Vec<_>>().join("\n")
 }

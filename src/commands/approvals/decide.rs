@@ -6,14 +6,18 @@ use std::path::Path;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::words;
 use crate::cli::{DecisionArgs, Exit, ScopeArg};
 use crate::commands::cli_context::{CliContext, VIA};
 use crate::commands::daemon::{AskError, ask};
 use crate::commands::load::load_or_say;
+use crate::commands::terminal::one_line;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
+use crate::phrases::commands as words;
 use crate::ports::AdapterTable;
+
+/// The widest a summary is shown.
+const SUMMARY_COLUMNS: usize = 80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -68,12 +72,14 @@ pub(super) fn decide(
             return Ok(Exit::Ok);
         }
         // What was settled before needs no daemon to say so.
-        Err(AskError::Nobody) if approval.state != ApprovalState::Pending => {
-            words::settled(approval, look.language)
-        }
-        Err(AskError::Nobody) => words::no_daemon(look.language).to_owned(),
-        Err(AskError::Refused(why)) => words::refused(&look.surface.clean(&why), look.language),
-        Err(AskError::Broken(why)) => words::broken(&why, look.language),
+        Err(AskError::Nobody) if approval.state != ApprovalState::Pending => words::already_settled(
+            approval.number,
+            words::approval_state(&approval.state, look.language),
+            look.language,
+        ),
+        Err(AskError::Nobody) => words::no_daemon_decides(look.language).to_owned(),
+        Err(AskError::Refused(why)) => words::decision_refused(&look.surface.clean(&why), look.language),
+        Err(AskError::Broken(why)) => words::decision_unclear(&why, look.language),
     };
     writeln!(err, "{refusal}")?;
     Ok(Exit::Failed)
@@ -90,5 +96,11 @@ fn tell(
     if json {
         return writeln!(out, "{now:#}");
     }
-    writeln!(out, "{}", words::counted(approval, answer, look.language))
+    let decision = match answer {
+        Answer::Approve(_) => words::decided_approved(look.language),
+        Answer::Deny => words::decided_denied(look.language),
+        Answer::Done => words::decided_done(look.language),
+    };
+    let summary = one_line(&approval.summary, SUMMARY_COLUMNS);
+    writeln!(out, "{}", words::decided(approval.number, decision, &summary, look.language))
 }

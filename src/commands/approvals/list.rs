@@ -4,12 +4,12 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::words;
 use crate::cli::{ApprovalFilter, Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ApprovalFile, ApprovalState};
+use crate::phrases::commands as words;
 
 /// The widest a summary is shown.
 const SUMMARY_COLUMNS: usize = 60;
@@ -31,7 +31,11 @@ pub(super) fn list(
         let shown: Vec<ApprovalFile> = shown.into_iter().map(ApprovalFile::from).collect();
         writeln!(out, "{:#}", json!({ "approvals": shown }))?;
     } else if shown.is_empty() {
-        writeln!(out, "{}", words::nothing(filter, look.language))?;
+        let nothing = match filter {
+            ApprovalFilter::Pending => words::nothing_pending,
+            ApprovalFilter::All => words::nothing_asked,
+        };
+        writeln!(out, "{}", nothing(look.language))?;
     } else {
         write!(out, "{}", rows(look, &shown))?;
     }
@@ -42,14 +46,14 @@ fn rows(look: &CliContext, approvals: &[&Approval]) -> String {
     let rows = approvals.iter().map(|approval| {
         [
             approval.number.to_string(),
-            words::state(&approval.state, look.language).to_owned(),
+            words::approval_state(&approval.state, look.language).to_owned(),
             words::risk(approval.risk, look.language).to_owned(),
             moment(approval.created_at, &look.zone),
             approval.thread.to_string(),
             one_line(&approval.summary, SUMMARY_COLUMNS),
         ]
     });
-    table(look.surface, words::columns(look.language), &rows.collect::<Vec<_>>())
+    table(look.surface, words::approval_columns(look.language), &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

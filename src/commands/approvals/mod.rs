@@ -5,6 +5,5 @@ mod decide;
 mod list;
 mod run;
 mod show;
-mod words;
 
 pub use run::run;

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use super::decide::{Answer, decide};
-use super::{list, show, words};
+use super::{list, show};
 use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalNumber};
+use crate::phrases::commands as words;
 use crate::ports::AdapterTable;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
@@ -52,7 +53,7 @@ pub fn run(
 }
 
 fn unknown(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(err, "{}", words::unknown(name, look.language))?;
+    writeln!(err, "{}", words::unknown_approval(name, look.language))?;
     Ok(Exit::Failed)
 }
 

@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 
-use super::words::{self, Field};
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{moment, one_line, pad};
-use crate::domain::{Approval, ApprovalFile, ApprovalState};
+use crate::domain::{Approval, ApprovalFile, ApprovalState, Language};
+use crate::phrases::commands as words;
 
 /// The widest a line of ours is.
 const COLUMNS: usize = 100;
+/// How many columns the names of fields take.
+const FIELD_COLUMNS: usize = 12;
 
 pub(super) fn show(
     look: &CliContext,
@@ -26,11 +28,11 @@ pub(super) fn show(
 }
 
 fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
-    let state = words::state(&approval.state, look.language);
+    let state = words::approval_state(&approval.state, look.language);
     let summary = one_line(&approval.summary, COLUMNS);
     writeln!(out, "{}  {}", look.surface.strong(&format!("{} {state}", approval.number)), summary)?;
     for (field, value) in fields(look, approval) {
-        let name = pad(words::field(field, look.language), words::FIELD_COLUMNS);
+        let name = pad(field(look.language), FIELD_COLUMNS);
         writeln!(out, "  {} {}", look.surface.dim(&name), one_line(&value, COLUMNS))?;
     }
     // What was asked for is shown whole: nobody should have to agree to what they cannot see.
@@ -42,16 +44,19 @@ fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -
     Ok(())
 }
 
+/// The name of something that is known of a request.
+type Field = fn(Language) -> &'static str;
+
 fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
-    let mut fields = vec![
-        (Field::Tool, approval.tool.clone()),
-        (Field::Risk, words::risk(approval.risk, look.language).to_owned()),
-        (Field::Thread, approval.thread.to_string()),
-        (Field::RequestedBy, approval.requested_by.to_string()),
-        (Field::Asked, moment(approval.created_at, &look.zone)),
-        (Field::Expires, moment(approval.expires_at, &look.zone)),
-        (Field::Fingerprint, approval.fingerprint.clone()),
-        (Field::Id, approval.id.to_string()),
+    let mut fields: Vec<(Field, String)> = vec![
+        (words::field_tool, approval.tool.clone()),
+        (words::field_risk, words::risk(approval.risk, look.language).to_owned()),
+        (words::field_thread, approval.thread.to_string()),
+        (words::field_requested_by, approval.requested_by.to_string()),
+        (words::field_asked, moment(approval.created_at, &look.zone)),
+        (words::field_expires, moment(approval.expires_at, &look.zone)),
+        (words::field_fingerprint, approval.fingerprint.clone()),
+        (words::field_id, approval.id.to_string()),
     ];
     let (decided, ended) = match &approval.state {
         ApprovalState::Pending => (None, None),
@@ -63,9 +68,9 @@ fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
     };
     if let Some(decided) = decided {
         let when = moment(decided.at, &look.zone);
-        fields.push((Field::Decided, format!("{} · {} · {when}", decided.by, decided.via)));
+        fields.push((words::field_decided, format!("{} · {} · {when}", decided.by, decided.via)));
     }
-    fields.extend(ended.map(|reason| (Field::Reason, reason)));
+    fields.extend(ended.map(|reason| (words::field_reason as Field, reason)));
     fields
 }
 
@@ -76,7 +81,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::commands::terminal::Surface;
-    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Language, Risk, Timestamp};
+    use crate::domain::{ApprovalKind, ApprovalNumber, Decided, Risk, Timestamp};
 
     pub(in crate::commands::approvals) fn approval(number: u32, state: ApprovalState) -> Approval {
         let at = Timestamp::from_millis(1_700_000_000_000);

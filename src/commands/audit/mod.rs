@@ -3,6 +3,5 @@
 mod run;
 mod show;
 mod since;
-mod words;
 
 pub use run::run;

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::show;
 use super::since::since;
-use super::{show, words};
 use crate::cli::{AuditArgs, Exit};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
+use crate::phrases::commands as words;
 use crate::ports::{AuditQuery, Clock, SystemClock};
 
 /// Shows the newest lines that are wanted, the newest last. Trouble goes to `err`.
@@ -27,7 +28,7 @@ pub fn run(
         Some(text) => match since(text, SystemClock.now(), &look.zone) {
             Some(begin) => Some(begin),
             None => {
-                writeln!(err, "{}", words::bad_since(text, look.language))?;
+                writeln!(err, "{}", words::audit_bad_since(text, look.language))?;
                 return Ok(Exit::Usage);
             }
         },
@@ -53,10 +54,10 @@ pub fn run(
         }
     }
     if trail.lines.is_empty() && !args.json {
-        writeln!(out, "{}", words::nothing(look.language))?;
+        writeln!(out, "{}", words::audit_empty(look.language))?;
     }
     if trail.unreadable > 0 {
-        writeln!(err, "{}", words::unreadable(trail.unreadable, look.language))?;
+        writeln!(err, "{}", words::audit_unreadable(trail.unreadable, look.language))?;
     }
     Ok(Exit::Ok)
 }

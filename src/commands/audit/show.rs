@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::words;
 use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{moment, one_line, pad};
-use crate::domain::Timestamp;
+use crate::domain::{Language, Timestamp};
+use crate::phrases::commands as words;
 
 /// How many columns the names of events take.
 const EVENT_COLUMNS: usize = 16;
@@ -17,7 +17,7 @@ pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     let text = |key: &str| facts.get(key).and_then(Value::as_str);
     let own = |key: &str| text(key).map(|value| one_line(value, REASON_COLUMNS));
     let at = text("at").and_then(Timestamp::parse_rfc3339).map(|at| moment(at, &look.zone));
-    let event = words::event(text("event").unwrap_or_default(), look.language);
+    let event = event_name(text("event").unwrap_or_default(), look.language);
     let grants = facts
         .get("grants")
         .and_then(Value::as_array)
@@ -25,14 +25,17 @@ pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     let exit = facts.get("exitCode").and_then(Value::as_i64);
     let duration = facts.get("durationMs").and_then(Value::as_u64);
     let said: Vec<String> = [
-        text("verdict").or_else(|| text("outcome")).map(|word| words::outcome(word, look.language)),
+        text("verdict").or_else(|| text("outcome")).map(|word| outcome(word, look.language)),
         own("number"),
         grants,
         own("guest"),
         own("tool"),
-        exit.map(|code| words::exit_code(code, look.language)),
+        exit.map(|code| words::audit_exit_code(code, look.language)),
         duration.map(|millis| format!("{millis} ms")),
-        own("author").map(|who| words::by(&who, own("via").as_deref(), look.language)),
+        own("author").map(|who| match own("via") {
+            Some(via) => words::audit_by_via(&who, &via, look.language),
+            None => words::audit_by(&who, look.language),
+        }),
         own("reason").map(|reason| format!("({reason})")),
     ]
     .into_iter()
@@ -42,6 +45,46 @@ pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     let place = own("threadId").map(|thread| format!("  {}", look.surface.dim(&thread))).unwrap_or_default();
     let at = look.surface.dim(&at.unwrap_or_default());
     format!("{at}  {}  {}{place}", pad(&event, EVENT_COLUMNS), said.join("  "))
+}
+
+/// The name of an event; one of a later version keeps its own.
+fn event_name(name: &str, language: Language) -> String {
+    let words = match name {
+        "verdict" => words::audit_verdict,
+        "decision" => words::audit_decision,
+        "execution" => words::audit_execution,
+        "grant-added" => words::audit_grant_added,
+        "grant-used" => words::audit_grant_used,
+        "grant-revoked" => words::audit_grant_revoked,
+        "grant-expired" => words::audit_grant_expired,
+        "access-approved" => words::audit_access_approved,
+        "access-revoked" => words::audit_access_revoked,
+        "access-opened" => words::audit_access_opened,
+        "thread-stopped" => words::audit_thread_stopped,
+        "lines-lost" => words::audit_lines_lost,
+        other => return one_line(other, EVENT_COLUMNS),
+    };
+    words(language).to_owned()
+}
+
+/// How something came out; an outcome of a later version keeps its own name.
+fn outcome(name: &str, language: Language) -> String {
+    let words = match name {
+        "allow" => words::audit_allow,
+        "ask" => words::audit_ask,
+        "deny" => words::audit_deny,
+        "approved" => words::audit_approved,
+        "denied" => words::audit_denied,
+        "done" => words::audit_done,
+        "expired" => words::audit_expired,
+        "cancelled" => words::audit_cancelled,
+        "refused" => words::audit_refused,
+        "ok" => words::audit_ok,
+        "error" => words::audit_error,
+        "aborted" => words::audit_aborted,
+        other => return one_line(other, EVENT_COLUMNS),
+    };
+    words(language).to_owned()
 }
 
 #[cfg(test)]

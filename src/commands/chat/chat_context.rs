@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::question::Question;
-use super::words::Word;
+use super::remark::Remark;
 use crate::domain::{Language, Platform, ThreadId};
 
 /// The thread of a conversation at the keyboard, where none is named.
@@ -51,7 +51,7 @@ impl ChatContext<'_> {
             let chat = format!("shipagent chat{directory} --thread {thread} {}", quoted(&reply));
             let approvals = format!("shipagent approvals approve {name}{directory}");
             let word =
-                Word::StaysOpen { name: &name, chat: &chat, approvals: &approvals, daemon: self.daemon };
+                Remark::StaysOpen { name: &name, chat: &chat, approvals: &approvals, daemon: self.daemon };
             word.say(language)
         };
         questions.iter().map(answer).collect()

@@ -8,8 +8,9 @@ use jiff::tz::TimeZone;
 
 use super::question::Question;
 use super::question_text;
+use super::remark::Remark;
 use super::transcript_printer::Shown;
-use super::words::Word;
+use crate::commands::result_line::result_line;
 use crate::commands::terminal::{Surface, harmless, one_line};
 use crate::domain::Language;
 
@@ -70,9 +71,9 @@ impl<'a> ChatOutput<'a> {
             Shown::Paragraph => self.paragraph(),
             Shown::Call(call) => self.remark(&format!("· {call}")),
             Shown::CallFailed(why) => self.remark(&format!("  ! {}", one_line(why, REMARK_COLUMNS))),
-            Shown::Result(result) => self.remark(&format!("  = {result}")),
+            Shown::Result(output) => self.remark(&format!("  = {}", result_line(output, self.language))),
             Shown::Question(question) => self.question(question),
-            Shown::Settled(settled) => self.remark(&Word::Settled(settled).say(self.language)),
+            Shown::Settled(settled) => self.remark(&Remark::Settled(settled).say(self.language)),
             Shown::File(url) => self.remark(&format!("· {}", one_line(url, REMARK_COLUMNS))),
             Shown::Progress(text) => self.remark(&format!("· {}", one_line(text, REMARK_COLUMNS))),
             Shown::Trouble(text) => self.trouble(text),

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::words::Word;
+use super::remark::Remark;
 use crate::cli::ChatArgs;
 use crate::domain::Language;
 
@@ -31,11 +31,11 @@ pub(super) fn read(
     args: &ChatArgs,
     err: &mut dyn Write,
     language: Language,
-) -> io::Result<Result<Input, Word<'static>>> {
+) -> io::Result<Result<Input, Remark<'static>>> {
     let stdin = io::stdin();
     let message = match &args.message {
         None if stdin.is_terminal() && io::stdout().is_terminal() => {
-            return Ok(if args.output.json { Err(Word::JsonNeedsMessage) } else { Ok(Input::Typed) });
+            return Ok(if args.output.json { Err(Remark::JsonNeedsMessage) } else { Ok(Input::Typed) });
         }
         None => "",
         Some(message) => message,
@@ -59,7 +59,7 @@ fn read_to_end(err: &mut dyn Write, language: Language) -> io::Result<Vec<u8>> {
     match read.recv_timeout(PATIENCE) {
         Ok(done) => done,
         Err(_) => {
-            writeln!(err, "{}", Word::ReadingInput.say(language))?;
+            writeln!(err, "{}", Remark::ReadingInput.say(language))?;
             read.recv().map_err(io::Error::other)?
         }
     }
@@ -73,15 +73,15 @@ fn is_piped(stdin: &impl AsFd) -> io::Result<bool> {
 }
 
 /// The message, and below it what was piped in.
-fn one(message: &str, piped: Vec<u8>) -> Result<Input, Word<'static>> {
+fn one(message: &str, piped: Vec<u8>) -> Result<Input, Remark<'static>> {
     if piped.len().saturating_add(message.len()) > MAX_BYTES {
-        return Err(Word::TooLong { limit: MAX_BYTES });
+        return Err(Remark::TooLong { limit: MAX_BYTES });
     }
-    let piped = String::from_utf8(piped).map_err(|_| Word::NoText)?;
+    let piped = String::from_utf8(piped).map_err(|_| Remark::NoText)?;
     // The end of the last line is the pipe's, not the person's.
     let piped = piped.trim_end_matches(['\n', '\r']);
     let text = match (message.trim().is_empty(), piped.trim().is_empty()) {
-        (true, true) => return Err(Word::NothingToSay),
+        (true, true) => return Err(Remark::NothingToSay),
         (true, false) => piped.to_owned(),
         (false, true) => message.to_owned(),
         (false, false) => format!("{message}\n\n{piped}"),
@@ -101,13 +101,13 @@ mod tests {
             ("explain", "a log\n", said("explain\n\na log")),
             ("explain", "\n", said("explain")),
             (" ", "only this", said("only this")),
-            (" ", "", Err(Word::NothingToSay)),
+            (" ", "", Err(Remark::NothingToSay)),
         ] {
             assert_eq!(one(message, piped.into()), expected, "{message:?} {piped:?}");
         }
-        assert_eq!(one("", vec![0xff]), Err(Word::NoText));
+        assert_eq!(one("", vec![0xff]), Err(Remark::NoText));
         let longest = "x".repeat(MAX_BYTES);
-        assert_eq!(one("y", longest.clone().into()), Err(Word::TooLong { limit: MAX_BYTES }));
+        assert_eq!(one("y", longest.clone().into()), Err(Remark::TooLong { limit: MAX_BYTES }));
         assert_eq!(one("", longest.clone().into()), said(&longest));
     }
 }

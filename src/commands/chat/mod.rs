@@ -16,12 +16,12 @@ mod once;
 mod open;
 mod question;
 mod question_text;
+mod remark;
 mod remote;
 mod run;
 mod session;
 mod sse;
 mod transcript_printer;
 mod turn;
-mod words;
 
 pub use run::run;

@@ -9,9 +9,9 @@ use super::chat_context::ChatContext;
 use super::chat_output::ChatOutput;
 use super::interruptions::Interruptions;
 use super::line::{Line, Taken};
+use super::remark::Remark;
 use super::transcript_printer::TranscriptPrinter;
 use super::turn::{RUN_MESSAGES, Turn, TurnEnd, Until, Watch};
-use super::words::Word;
 use crate::adapters::web::answer;
 use crate::cli::{Exit, Output};
 use crate::config::Settings;
@@ -48,8 +48,8 @@ impl Once<'_, '_> {
         let Turn { end, taken } = watch.say(line, text).await?;
         self.screen.end_line()?;
         match end {
-            TurnEnd::Gone => self.screen.trouble(&Word::GoneInTurn.say(language))?,
-            TurnEnd::Left => self.screen.remark(&Word::Left(&self.place.chat_command()).say(language))?,
+            TurnEnd::Gone => self.screen.trouble(&Remark::GoneInTurn.say(language))?,
+            TurnEnd::Left => self.screen.remark(&Remark::Left(&self.place.chat_command()).say(language))?,
             TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {}
         }
         // Words that were to decide and did not leave the question open; a command does not care.
@@ -84,7 +84,7 @@ impl Once<'_, '_> {
         let language = self.language();
         if taken.is_some_and(|taken| teller.is_queued(&taken.correlation)) {
             let names: Vec<String> = teller.questions().iter().map(|question| question.name()).collect();
-            self.screen.remark(&Word::Queued { names: names.join(", ") }.say(language))?;
+            self.screen.remark(&Remark::Queued { names: names.join(", ") }.say(language))?;
         }
         for line in self.place.how_to_answer(teller.questions(), language) {
             self.screen.remark(&line)?;

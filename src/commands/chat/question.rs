@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::domain::{ApprovalKind, ApprovalNumber, CorrelationId, Language, MessageId, Risk};
+use crate::phrases::approvals::replies;
 use crate::uimessage::{ApprovalAsk, Part, RunStatus, ToolPart, ToolState, UiMessage};
 
 /// A request for approval.
@@ -52,14 +53,8 @@ impl Question {
 
     /// The replies that decide it, the one that lets the call run first.
     pub(super) fn replies(&self, language: Language) -> Vec<String> {
-        let words: &[&str] = match (self.kind, language) {
-            (ApprovalKind::Tool, Language::En) => &["approve", "deny"],
-            (ApprovalKind::Tool, Language::Zh) => &["同意", "拒绝"],
-            (ApprovalKind::UnknownOutcome, Language::En) => &["rerun", "skip", "done"],
-            (ApprovalKind::UnknownOutcome, Language::Zh) => &["重跑", "跳过", "已完成"],
-        };
         let name = self.name();
-        words.iter().map(|word| format!("{word} {name}")).collect()
+        replies(self.kind, language).iter().map(|word| format!("{word} {name}")).collect()
     }
 }
 

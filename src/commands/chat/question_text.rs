@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::question::Question;
 use crate::commands::terminal::{moment, visible};
-use crate::domain::{ApprovalKind, Language, Risk, Timestamp};
+use crate::domain::{ApprovalKind, Language, Timestamp};
+use crate::phrases::chat as words;
 
 /// The tool whose input is a command.
 const SHELL: &str = "exec_shell";
@@ -18,7 +19,7 @@ const INDENT: &str = "    ";
 pub(super) fn lines(question: &Question, zone: &TimeZone, language: Language) -> Vec<String> {
     let mut lines = vec![heading(question, zone, language)];
     if question.kind == ApprovalKind::UnknownOutcome {
-        lines.push(cut_off(language).to_owned());
+        lines.push(words::cut_off(language).to_owned());
     }
     let details = question.details.as_deref().map(visible).unwrap_or_default();
     if question.tool == SHELL {
@@ -38,34 +39,13 @@ pub(super) fn lines(question: &Question, zone: &TimeZone, language: Language) ->
 
 fn heading(question: &Question, zone: &TimeZone, language: Language) -> String {
     let mut facts = vec![question.name(), visible(&question.tool)];
-    facts.extend(question.risk.map(|risk| risk_words(risk, language).to_owned()));
+    facts.extend(question.risk.map(|risk| words::risk(risk, language).to_owned()));
     let expires = question.expires_at.as_ref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
-    facts.extend(expires.map(|at| {
-        let at = moment(Timestamp::from_millis(at.as_millisecond()), zone);
-        match language {
-            Language::En => format!("expires {at}"),
-            Language::Zh => format!("{at} 过期"),
-        }
-    }));
+    facts.extend(
+        expires
+            .map(|at| words::expires(&moment(Timestamp::from_millis(at.as_millisecond()), zone), language)),
+    );
     facts.join(" · ")
-}
-
-const fn risk_words(risk: Risk, language: Language) -> &'static str {
-    match (risk, language) {
-        (Risk::Low, Language::En) => "risk: low",
-        (Risk::Low, Language::Zh) => "风险：低",
-        (Risk::Medium, Language::En) => "risk: medium",
-        (Risk::Medium, Language::Zh) => "风险：中",
-        (Risk::High, Language::En) => "risk: high",
-        (Risk::High, Language::Zh) => "风险：高",
-    }
-}
-
-const fn cut_off(language: Language) -> &'static str {
-    match language {
-        Language::En => "a restart cut this call off: whether it took effect is not known",
-        Language::Zh => "这次调用被重启打断：是否已生效并不清楚",
-    }
 }
 
 fn command_text(question: &Question) -> String {
@@ -76,16 +56,11 @@ fn command_text(question: &Question) -> String {
 /// The folder and the whole command.
 fn command(question: &Question, language: Language) -> Vec<String> {
     let cwd = question.input.get("cwd").and_then(Value::as_str).unwrap_or_default().trim();
-    let folder = match (cwd, language) {
-        ("" | "." | "./", Language::En) => "folder: . (the project)".to_owned(),
-        ("" | "." | "./", Language::Zh) => "文件夹：.（项目）".to_owned(),
-        (cwd, Language::En) => format!("folder: {}", visible(cwd).replace('\n', "\\n")),
-        (cwd, Language::Zh) => format!("文件夹：{}", visible(cwd).replace('\n', "\\n")),
+    let folder = match cwd {
+        "" | "." | "./" => words::project_folder(language).to_owned(),
+        cwd => words::folder(&visible(cwd).replace('\n', "\\n"), language),
     };
-    let name = match language {
-        Language::En => "command:",
-        Language::Zh => "命令：",
-    };
+    let name = words::command(language);
     let text = command_text(question);
     let command = text.lines().map(|line| format!("{INDENT}{line}"));
     [folder, name.to_owned()].into_iter().chain(command).collect()
@@ -176,13 +151,7 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
 
 /// Every field of the input, texts line by line.
 fn whole_input(input: &Value, language: Language) -> Vec<String> {
-    let mut lines = vec![
-        match language {
-            Language::En => "all that the tool is given:",
-            Language::Zh => "工具收到的全部内容：",
-        }
-        .to_owned(),
-    ];
+    let mut lines = vec![words::whole_input(language).to_owned()];
     let Some(fields) = input.as_object() else {
         lines.push(format!("{INDENT}{}", visible(&input.to_string())));
         return lines;
@@ -202,11 +171,7 @@ fn whole_input(input: &Value, language: Language) -> Vec<String> {
 }
 
 fn how_to_answer(question: &Question, language: Language) -> String {
-    let replies = question.replies(language).join(" · ");
-    match language {
-        Language::En => format!("answer: {replies} · /cancel withdraws it"),
-        Language::Zh => format!("回答：{replies} · /cancel 撤回"),
-    }
+    words::how_to_answer(&question.replies(language).join(" · "), language)
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use super::input::{self, Input};
 use super::interruptions::Interruptions;
 use super::once::Once;
 use super::open::{OpenLineError, open};
+use super::remark::Remark;
 use super::session::Session;
 use super::transcript_printer::TranscriptPrinter;
-use super::words::Word;
 use crate::cli::{ChatArgs, Exit};
 use crate::commands::load::load_or_say;
 use crate::commands::terminal::Surface;
@@ -50,12 +50,12 @@ pub fn run(
     let thread = match named_thread(args, &input) {
         Ok(thread) => thread,
         Err(text) => {
-            writeln!(err, "{}", Word::BadName(&text).say(language))?;
+            writeln!(err, "{}", Remark::BadName(&text).say(language))?;
             return Ok(Exit::Usage);
         }
     };
     if !OWN_PLATFORMS.contains(&thread.platform().as_str()) {
-        writeln!(err, "{}", Word::OtherPlatform(thread.as_str()).say(language))?;
+        writeln!(err, "{}", Remark::OtherPlatform(thread.as_str()).say(language))?;
         return Ok(Exit::Usage);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -125,8 +125,8 @@ async fn talk(
 fn refuse(error: OpenLineError, settings: &Settings, screen: &mut ChatOutput<'_>) -> anyhow::Result<Exit> {
     let language = settings.operator_language;
     let (text, exit) = match error {
-        OpenLineError::Taken { pid } => (Word::Taken(pid).say(language), Exit::AnotherDaemon),
-        OpenLineError::Refused(why) => (Word::DaemonRefused(&why).say(language), Exit::Failed),
+        OpenLineError::Taken { pid } => (Remark::Taken(pid).say(language), Exit::AnotherDaemon),
+        OpenLineError::Refused(why) => (Remark::DaemonRefused(&why).say(language), Exit::Failed),
         OpenLineError::State(error @ OpenError::Held { .. }) => (error.to_string(), Exit::AnotherDaemon),
         OpenLineError::State(error @ OpenError::Store(_)) => {
             (format!("{:#}", anyhow::Error::new(error)), Exit::StateNotWritable)

@@ -11,9 +11,9 @@ use super::chat_output::ChatOutput;
 use super::interruptions::{Interruption, Interruptions};
 use super::keyboard::{Keyboard, Style, Typed};
 use super::line::{Line, ThreadEvent};
+use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
 use super::turn::{RUN_MESSAGES, TurnEnd, Until, Watch};
-use super::words::Word;
 use crate::cli::Exit;
 use crate::commands::terminal::{clip, harmless, is_dumb, one_line};
 use crate::config::{Env, Settings};
@@ -123,13 +123,13 @@ impl<'o> Session<'_, 'o> {
     fn greet(&mut self, line: &Line, recent: &[UiMessage], open: &[CorrelationId]) -> io::Result<()> {
         let (surface, language) = (self.screen.surface(), self.language());
         let place = match line.address() {
-            Some(address) => Word::InDaemon(address),
-            None => Word::InProcess,
+            Some(address) => Remark::InDaemon(address),
+            None => Remark::InProcess,
         };
         let facts = format!(" · {} · {}", self.place.thread, place.say(language));
         let name = surface.strong(&harmless(&self.settings.name));
         self.screen.line(&format!("{name}{}", surface.dim(&facts)))?;
-        self.screen.line(&surface.dim(&Word::Hint.say(language)))?;
+        self.screen.line(&surface.dim(&Remark::Hint.say(language)))?;
         self.screen.line("")?;
         let recent = recent.get(recent.len().saturating_sub(EARLIER)..).unwrap_or_default();
         let lines = earlier(recent, open);
@@ -183,7 +183,7 @@ impl<'o> Session<'_, 'o> {
                     }
                     Came::ThreadEvent(ThreadEvent::Gone) => {
                         self.leave_prompt(keyboard)?;
-                        self.screen.trouble(&Word::Gone.say(self.language()))?;
+                        self.screen.trouble(&Remark::Gone.say(self.language()))?;
                         return Ok(Asked::End(Exit::Failed));
                     }
                     Came::ThreadEvent(heard) => self.hear_at_prompt(heard, line, keyboard).await?,
@@ -205,7 +205,7 @@ impl<'o> Session<'_, 'o> {
         let language = self.language();
         let questions = self.teller.questions();
         let Some(first) = questions.first() else {
-            self.screen.remark(&Word::HowToLeave.say(language))?;
+            self.screen.remark(&Remark::HowToLeave.say(language))?;
             return Ok(false);
         };
         if std::mem::replace(warned, true) {
@@ -213,7 +213,7 @@ impl<'o> Session<'_, 'o> {
         }
         let names: Vec<String> = questions.iter().map(|question| question.name()).collect();
         let replies = first.replies(language).join(", ");
-        self.screen.remark(&Word::DecideFirst { names: names.join(", "), replies }.say(language))?;
+        self.screen.remark(&Remark::DecideFirst { names: names.join(", "), replies }.say(language))?;
         Ok(false)
     }
 
@@ -276,12 +276,12 @@ impl<'o> Session<'_, 'o> {
                 Ok(None)
             }
             TurnEnd::Gone => {
-                self.screen.trouble(&Word::GoneInTurn.say(self.language()))?;
+                self.screen.trouble(&Remark::GoneInTurn.say(self.language()))?;
                 Ok(Some(Exit::Failed))
             }
             TurnEnd::Left => {
                 let chat = self.place.chat_command();
-                self.screen.remark(&Word::Left(&chat).say(self.language()))?;
+                self.screen.remark(&Remark::Left(&chat).say(self.language()))?;
                 Ok(Some(Exit::Ok))
             }
         }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::commands::chat::question::tests::call;
+use crate::commands::result_line::result_line;
 use crate::uimessage::Cursor;
 
 fn answer(id: &str, run: &str, status: &str, parts: Value) -> UiMessage {
@@ -163,7 +164,8 @@ fn a_decision_lets_the_run_go_on_that_is_followed_from_there() {
     let whole =
         json!([step(), text("Let me build."), call("c1", "output-available"), step(), text("Built.")]);
     let shown = written(&mut teller, answer("m1", "run_1", "done", whole));
-    assert_eq!(shown, [Shown::Result("exit 0 · made".to_owned()), words("Built.")]);
+    let [Shown::Result(output), built] = shown.as_slice() else { panic!("{shown:?}") };
+    assert_eq!((result_line(output, Language::En), built), ("exit 0 · made".to_owned(), &words("Built.")));
     assert!(teller.is_over());
     let outcome = teller.outcome();
     assert_eq!((outcome.status, outcome.messages.len()), (Some(RunStatus::Done), 1));

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::line::ThreadEvent;
 use super::question::{Question, Questions, Settled};
-use crate::commands::result_line::result_line;
 use crate::commands::terminal::call_line;
 use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
 use crate::ports::RunOutcome;
@@ -28,7 +27,7 @@ pub(super) enum Shown {
     /// The call did not work.
     CallFailed(String),
     /// What came of a call that a person had allowed.
-    Result(String),
+    Result(Value),
     /// A call needs a decision.
     Question(Box<Question>),
     /// A decision was made.
@@ -351,7 +350,7 @@ impl Told {
 
     fn result(&mut self, id: String, output: &Value, out: &mut Vec<Shown>) {
         if self.results.insert(id) {
-            out.push(Shown::Result(result_line(output)));
+            out.push(Shown::Result(output.clone()));
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::chat_output::ChatOutput;
 use super::interruptions::{Interruption, Interruptions};
 use super::line::{Line, LineError, Taken, ThreadEvent};
+use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
-use super::words::Word;
 use crate::domain::{CorrelationId, Language};
 
 /// How many messages back a run is looked for when something was missed.
@@ -88,7 +88,7 @@ impl Watch<'_, '_> {
         }
         self.read_again(line).await?;
         if self.rest(None).is_none() {
-            self.remark(&Word::StillRunning)?;
+            self.remark(&Remark::StillRunning)?;
         }
         self.follow(line, None).await
     }
@@ -113,7 +113,7 @@ impl Watch<'_, '_> {
                     Interruption::Stop if !self.teller.questions().is_empty() => return Ok(TurnEnd::Asks),
                     Interruption::Stop if !stopping => {
                         stopping = true;
-                        self.remark(&Word::Stopping)?;
+                        self.remark(&Remark::Stopping)?;
                         match line.say(STOP).await {
                             Ok(taken) => self.teller.follow(taken.correlation),
                             Err(error) => {
@@ -171,7 +171,7 @@ impl Watch<'_, '_> {
         shown.iter().try_for_each(|shown| screen.show(shown))
     }
 
-    fn remark(&mut self, word: &Word<'_>) -> io::Result<()> {
+    fn remark(&mut self, word: &Remark<'_>) -> io::Result<()> {
         let Some(screen) = &mut self.screen else { return Ok(()) };
         screen.remark(&word.say(self.language))
     }

@@ -13,11 +13,16 @@ use super::model::{ListModels, ModelFactory, ask_all};
 use super::probes;
 use super::words::say;
 use crate::cli::{Exit, Output};
+use crate::commands::terminal::pad;
 use crate::config::{Env, Provider, Settings, read_agent_md};
 use crate::domain::Language;
+use crate::phrases::doctor as words;
 use crate::policy_setup::sandbox_mode;
 use crate::ports::{AdapterTable, Clock};
 use crate::sandbox::{Mode, Status};
+
+/// How many columns the names of checks take.
+const CHECK_COLUMNS: usize = 11;
 
 /// What the examination needs from outside.
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
@@ -119,9 +124,10 @@ fn write_line(fact: &Fact, language: Language, out: &mut dyn Write) -> io::Resul
         Verdict::Warning => '!',
         Verdict::Error => '✗',
     };
-    writeln!(out, "{mark} {:<11} {message}", fact.check())?;
+    let check = words::check(fact.check(), language).unwrap_or(fact.check());
+    writeln!(out, "{mark} {} {message}", pad(check, CHECK_COLUMNS))?;
     match advice {
-        Some(advice) => writeln!(out, "  {:<11} → {advice}", ""),
+        Some(advice) => writeln!(out, "  {} → {advice}", pad("", CHECK_COLUMNS)),
         None => Ok(()),
     }
 }
@@ -134,11 +140,9 @@ fn as_json(fact: &Fact, language: Language) -> serde_json::Value {
 fn summary(facts: &[Fact], language: Language) -> String {
     let count = |verdict| facts.iter().filter(|fact| fact.verdict() == verdict).count();
     let (errors, warnings) = (count(Verdict::Error), count(Verdict::Warning));
-    match language {
-        Language::En if errors == 0 && warnings == 0 => "all is well".to_owned(),
-        Language::En => format!("to mend: {errors}, to know: {warnings}"),
-        Language::Zh if errors == 0 && warnings == 0 => "一切正常".to_owned(),
-        Language::Zh => format!("需要修复：{errors}，需要留意：{warnings}"),
+    match (errors, warnings) {
+        (0, 0) => words::all_is_well(language).to_owned(),
+        _ => words::summary(errors, warnings, language),
     }
 }
 

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
-use crate::domain::{GrantSummary, Timestamp};
+use crate::domain::{GrantSummary, Language, Reach, Timestamp};
+use crate::phrases::commands as words;
 
 /// The widest a list of commands is shown.
 const COMMAND_COLUMNS: usize = 60;
@@ -24,7 +24,7 @@ pub(super) fn list(
     if output.json {
         writeln!(out, "{:#}", json!({ "grants": grants }))?;
     } else if grants.is_empty() {
-        writeln!(out, "{}", words::nothing(look.language))?;
+        writeln!(out, "{}", words::no_grants(look.language))?;
     } else {
         write!(out, "{}", rows(look, grants))?;
     }
@@ -44,13 +44,21 @@ fn rows(look: &CliContext, grants: &[GrantSummary]) -> String {
             grant.number.to_string(),
             grant.tool.clone(),
             calls,
-            words::reach(&grant.reach, look.language),
+            reach(&grant.reach, look.language),
             until,
             grant.by.as_ref().map(ToString::to_string).unwrap_or_default(),
             granted.unwrap_or_default(),
         ]
     });
-    table(look.surface, words::columns(look.language), &rows.collect::<Vec<_>>())
+    table(look.surface, words::grant_columns(look.language), &rows.collect::<Vec<_>>())
+}
+
+/// Where a grant holds.
+fn reach(reach: &Reach, language: Language) -> String {
+    match reach {
+        Reach::Thread(thread) | Reach::Until { thread, .. } => thread.to_string(),
+        Reach::Shape | Reach::Project => words::whole_project(language).to_owned(),
+    }
 }
 
 #[cfg(test)]

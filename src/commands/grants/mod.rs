@@ -3,6 +3,5 @@
 
 mod list;
 mod run;
-mod words;
 
 pub use run::run;

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{list, words};
+use super::list;
 use crate::cli::{Exit, GrantsCommand};
 use crate::commands::cli_context::{CliContext, VIA, operator};
 use crate::config::Env;
 use crate::domain::GrantNumber;
+use crate::phrases::commands as words;
 use crate::ports::{Clock, Revoker, SystemClock};
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
@@ -32,16 +33,16 @@ pub fn run(
         },
         GrantsCommand::Revoke { grant } => {
             let Ok(number) = grant.parse::<GrantNumber>() else {
-                writeln!(err, "{}", words::unknown(&grant, look.language))?;
+                writeln!(err, "{}", words::unknown_grant(&grant, look.language))?;
                 return Ok(Exit::Usage);
             };
             let by = Revoker { author: operator()?, via: VIA.to_owned() };
             let refusal = match look.change(look.store.grants.revoke(number, by, SystemClock.now())) {
                 Ok(Some(Some(gone))) => {
-                    writeln!(out, "{}", words::revoked(&gone, look.language))?;
+                    writeln!(out, "{}", words::grant_revoked(gone.number, look.language))?;
                     return Ok(Exit::Ok);
                 }
-                Ok(Some(None) | None) => words::unknown(&grant, look.language),
+                Ok(Some(None) | None) => words::unknown_grant(&grant, look.language),
                 Err(error) => look.trouble(&error),
             };
             writeln!(err, "{refusal}")?;

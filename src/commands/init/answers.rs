@@ -8,6 +8,7 @@ use super::files::text;
 use crate::cli::InitArgs;
 use crate::config::{is_variable_name, is_web_address};
 use crate::domain::Language;
+use crate::phrases::start as words;
 use crate::ports::{AdapterDef, AdapterTable, InitValue};
 
 /// The model `init` proposes.
@@ -80,21 +81,20 @@ impl Questions<'_> {
     pub(super) fn confirm(&mut self, question: &str) -> Result<bool, InitError> {
         self.ask(question, "y/N", |answer| Ok(matches!(answer, "y" | "Y" | "yes" | "是" | "好")))
     }
-
-    fn words<'a>(&self, en: &'a str, zh: &'a str) -> &'a str {
-        match self.language {
-            Language::En => en,
-            Language::Zh => zh,
-        }
-    }
 }
 
 /// The answers nobody was asked for: what the command line says, and defaults.
-pub(super) fn assume(project: &Path, args: &InitArgs, adapters: &AdapterTable) -> Result<Answers, InitError> {
+pub(super) fn assume(
+    project: &Path,
+    args: &InitArgs,
+    adapters: &AdapterTable,
+    language: Language,
+) -> Result<Answers, InitError> {
     let name = args.name.clone().unwrap_or_else(|| folder_name(project));
-    let base_url = args.base_url.as_deref().map(usable_address).transpose().map_err(bad("--base-url"))?;
-    let variable =
-        args.key_variable.as_deref().map(usable_variable).transpose().map_err(bad("--key-variable"))?;
+    let base_url = args.base_url.as_deref().map(|url| usable_address(url, language)).transpose();
+    let base_url = base_url.map_err(bad("--base-url"))?;
+    let variable = args.key_variable.as_deref().map(|name| usable_variable(name, language)).transpose();
+    let variable = variable.map_err(bad("--key-variable"))?;
     // A server of one's own seldom needs a key, and a key of OpenAI's is not for others.
     let proposed = base_url.is_none().then(|| KEY_VARIABLE.to_owned());
     let model = ModelAnswer::Server {
@@ -102,9 +102,10 @@ pub(super) fn assume(project: &Path, args: &InitArgs, adapters: &AdapterTable) -
         base_url,
         model: args.model.clone().unwrap_or_else(|| MODEL.to_owned()),
     };
-    let adapters = args.adapters.iter().map(|name| known(name, adapters)).collect::<Result<Vec<_>, _>>();
+    let adapters =
+        args.adapters.iter().map(|name| known(name, adapters, language)).collect::<Result<Vec<_>, _>>();
     let adapters = adapters.map_err(bad("--adapter"))?.into_iter().map(proposed_section).collect();
-    Ok(Answers { name: usable_name(&name).map_err(bad("--name"))?, model, adapters })
+    Ok(Answers { name: usable_name(&name, language).map_err(bad("--name"))?, model, adapters })
 }
 
 /// Asks for whatever the command line does not say.
@@ -114,21 +115,17 @@ pub(super) fn ask(
     adapters: &AdapterTable,
     questions: &mut Questions<'_>,
 ) -> Result<Answers, InitError> {
-    let mut answers = assume(project, args, adapters)?;
+    let language = questions.language;
+    let mut answers = assume(project, args, adapters, language)?;
     if args.name.is_none() {
-        let question = questions.words("Name of the agent", "智能体的名称");
-        answers.name = questions.ask(question, &answers.name, usable_name)?;
+        let read = |answer: &str| usable_name(answer, language);
+        answers.name = questions.ask(words::ask_name(language), &answers.name, read)?;
     }
     answers.model = ask_model(args, questions)?;
     if args.adapters.is_empty() {
         let names: Vec<&str> = adapters.names().collect();
-        let question = match questions.language {
-            Language::En => {
-                format!("Adapters besides the web console: {}, several with commas", names.join(", "))
-            }
-            Language::Zh => format!("网页控制台之外的接入：{}，可用逗号分隔多个", names.join("、")),
-        };
-        let chosen = questions.ask(&question, "none", |answer| chosen(answer, adapters))?;
+        let question = words::ask_adapters(&names.join(words::between_names(language)), language);
+        let chosen = questions.ask(&question, "none", |answer| chosen(answer, adapters, language))?;
         answers.adapters = chosen.into_iter().map(proposed_section).collect();
     }
     for section in &mut answers.adapters {
@@ -138,15 +135,10 @@ pub(super) fn ask(
 }
 
 fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnswer, InitError> {
+    let language = questions.language;
     let server = match &args.base_url {
-        Some(url) => Server::Own(usable_address(url).map_err(bad("--base-url"))?),
-        None => {
-            let question = questions.words(
-                "Model: openai, offline, or a server's address such as http://127.0.0.1:11434/v1",
-                "模型：openai、offline，或服务器地址，例如 http://127.0.0.1:11434/v1",
-            );
-            questions.ask(question, "openai", server)?
-        }
+        Some(url) => Server::Own(usable_address(url, language).map_err(bad("--base-url"))?),
+        None => questions.ask(words::ask_server(language), "openai", |answer| server(answer, language))?,
     };
     let base_url = match server {
         Server::Offline => return Ok(ModelAnswer::Offline),
@@ -155,18 +147,14 @@ fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnsw
     };
     let model = match &args.model {
         Some(model) => model.clone(),
-        None => {
-            let question = questions.words("Name of the model", "模型名称");
-            questions.ask(question, MODEL, |answer| Ok(answer.to_owned()))?
-        }
+        None => questions.ask(words::ask_model(language), MODEL, |answer| Ok(answer.to_owned()))?,
     };
     let key_variable = match &args.key_variable {
-        Some(variable) => usable_variable(variable).map_err(bad("--key-variable"))?,
+        Some(variable) => usable_variable(variable, language).map_err(bad("--key-variable"))?,
         None => {
-            let question = questions
-                .words("Variable that holds the key, or - for none", "保存密钥的环境变量，不需要则写 -");
             let default = if base_url.is_some() { "-" } else { KEY_VARIABLE };
-            questions.ask(question, default, usable_variable)?
+            questions
+                .ask(words::ask_key_variable(language), default, |name| usable_variable(name, language))?
         }
     };
     Ok(ModelAnswer::Server { base_url, model, key_variable })
@@ -183,22 +171,22 @@ enum Server {
     Own(String),
 }
 
-fn server(answer: &str) -> Result<Server, String> {
+fn server(answer: &str, language: Language) -> Result<Server, String> {
     match answer.to_lowercase().as_str() {
         "openai" => Ok(Server::OpenAi),
         "offline" => Ok(Server::Offline),
-        _ => usable_address(answer).map(Server::Own),
+        _ => usable_address(answer, language).map(Server::Own),
     }
 }
 
-fn chosen(answer: &str, adapters: &AdapterTable) -> Result<Vec<AdapterDef>, String> {
+fn chosen(answer: &str, adapters: &AdapterTable, language: Language) -> Result<Vec<AdapterDef>, String> {
     let mut chosen: Vec<AdapterDef> = Vec::new();
     for name in answer.split([',', '，', '、', ' ']).filter(|name| !name.is_empty()) {
         let name = name.to_lowercase();
         if name == "none" {
             continue;
         }
-        let def = known(&name, adapters)?;
+        let def = known(&name, adapters, language)?;
         if chosen.iter().all(|other| other.name != def.name) {
             chosen.push(def);
         }
@@ -206,9 +194,12 @@ fn chosen(answer: &str, adapters: &AdapterTable) -> Result<Vec<AdapterDef>, Stri
     Ok(chosen)
 }
 
-fn known(name: &str, adapters: &AdapterTable) -> Result<AdapterDef, String> {
+fn known(name: &str, adapters: &AdapterTable, language: Language) -> Result<AdapterDef, String> {
     let names: Vec<&str> = adapters.names().collect();
-    adapters.find(name).copied().ok_or_else(|| format!("{} or none", names.join(", ")))
+    adapters
+        .find(name)
+        .copied()
+        .ok_or_else(|| words::bad_adapter(&names.join(words::between_names(language)), language))
 }
 
 /// A new section without any question asked.
@@ -225,29 +216,30 @@ fn proposed_section(def: AdapterDef) -> NewSection {
 fn ask_section(section: &mut NewSection, questions: &mut Questions<'_>) -> Result<(), InitError> {
     for ((_, value), key) in section.keys.iter_mut().zip(section.def.init) {
         if let InitValue::Ask { en, zh, default } = key.value {
-            let question = questions.words(en, zh);
+            // An adapter outside this crate brings its own words.
+            let question = if questions.language == Language::Zh { zh } else { en };
             *value = questions.ask(question, default, |answer| Ok(text(answer)))?;
         }
     }
     Ok(())
 }
 
-fn usable_name(name: &str) -> Result<String, String> {
+fn usable_name(name: &str, language: Language) -> Result<String, String> {
     let fine = !name.trim().is_empty() && name.chars().count() <= 80 && !name.chars().any(char::is_control);
-    if fine { Ok(name.trim().to_owned()) } else { Err("a name has 1 to 80 characters".to_owned()) }
+    if fine { Ok(name.trim().to_owned()) } else { Err(words::bad_name(language).to_owned()) }
 }
 
-fn usable_address(answer: &str) -> Result<String, String> {
+fn usable_address(answer: &str, language: Language) -> Result<String, String> {
     let fine = is_web_address(answer);
-    let why = "write the address as http://host or https://host/path";
+    let why = words::bad_address(language);
     if fine { Ok(answer.to_owned()) } else { Err(why.to_owned()) }
 }
 
-fn usable_variable(answer: &str) -> Result<Option<String>, String> {
+fn usable_variable(answer: &str, language: Language) -> Result<Option<String>, String> {
     match answer {
         "-" => Ok(None),
         name if is_variable_name(name) => Ok(Some(name.to_owned())),
-        _ => Err("a variable's name has letters, digits and _, and no digit first".to_owned()),
+        _ => Err(words::bad_variable(language).to_owned()),
     }
 }
 
@@ -255,5 +247,5 @@ fn folder_name(project: &Path) -> String {
     let absolute = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
     let resolved = absolute.canonicalize().unwrap_or(absolute);
     let name = resolved.file_name().map(|name| name.to_string_lossy().chars().take(80).collect::<String>());
-    name.filter(|name| usable_name(name).is_ok()).unwrap_or_else(|| "my-agent".to_owned())
+    name.filter(|name| usable_name(name, Language::En).is_ok()).unwrap_or_else(|| "my-agent".to_owned())
 }

@@ -8,6 +8,7 @@ use super::answers::{Answers, Questions, ask, assume};
 use super::files::{Existing, Placed, agent_md, env_example, gitignore, place, ship_json, variables};
 use crate::cli::{Exit, InitArgs};
 use crate::domain::Language;
+use crate::phrases::start as words;
 use crate::ports::AdapterTable;
 
 /// Why there is no new project.
@@ -37,6 +38,18 @@ pub enum InitError {
 }
 
 impl InitError {
+    /// What is wrong, in a language.
+    pub fn words(&self, language: Language) -> String {
+        match self {
+            Self::NotATerminal => words::no_terminal(language).to_owned(),
+            Self::InputEnded => words::input_ended(language).to_owned(),
+            Self::BadAnswer { option, why } => words::bad_option(option, why, language),
+            Self::Input(cause) => words::terminal_unreadable(cause, language),
+            Self::Output(cause) => words::terminal_unwritable(cause, language),
+            Self::Write { path, source } => words::cannot_write(path.display(), source, language),
+        }
+    }
+
     /// How the program should end.
     pub const fn exit(&self) -> Exit {
         match self {
@@ -60,7 +73,10 @@ pub fn init(
     let (answers, rules) = match terminal {
         _ if silent => {
             let rule = if args.force { Existing::Replace } else { Existing::Keep };
-            (assume(project, args, adapters)?, Rules { agent_md: rule, ship_json: rule, env_example: rule })
+            (
+                assume(project, args, adapters, language)?,
+                Rules { agent_md: rule, ship_json: rule, env_example: rule },
+            )
         }
         Some(input) => {
             let mut questions = Questions { input, out, language };
@@ -90,10 +106,7 @@ fn rule(project: &Path, name: &str, questions: &mut Questions<'_>) -> Result<Exi
     if project.join(name).symlink_metadata().is_err() {
         return Ok(Existing::Keep);
     }
-    let question = match questions.language {
-        Language::En => format!("{name} exists. Overwrite it?"),
-        Language::Zh => format!("{name} 已存在，覆盖吗？"),
-    };
+    let question = words::ask_overwrite(name, questions.language);
     Ok(if questions.confirm(&question)? { Existing::Replace } else { Existing::Keep })
 }
 
@@ -145,27 +158,17 @@ fn report(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (name, placed) in placed {
-        let what = match (language, placed) {
-            (Language::En, Placed::Written) => "wrote",
-            (Language::En, Placed::Replaced) => "changed",
-            (Language::En, Placed::Kept) => "kept, as it was there already:",
-            (Language::Zh, Placed::Written) => "已写入",
-            (Language::Zh, Placed::Replaced) => "已更改",
-            (Language::Zh, Placed::Kept) => "已存在，保持不变：",
+        let line = match placed {
+            Placed::Written => words::wrote(name, language),
+            Placed::Replaced => words::changed(name, language),
+            Placed::Kept => words::kept(name, language),
         };
-        writeln!(out, "{what} {name}")?;
+        writeln!(out, "{line}")?;
     }
     let variables = variables(answers).join(", ");
-    match language {
-        Language::En if variables.is_empty() => writeln!(out, "\nNext: edit Agent.md, then `shipagent run`."),
-        Language::En => {
-            writeln!(out, "\nNext: edit Agent.md, set {variables} in .env, then `shipagent run`.")
-        }
-        Language::Zh if variables.is_empty() => {
-            writeln!(out, "\n下一步：编辑 Agent.md，然后运行 `shipagent run`。")
-        }
-        Language::Zh => {
-            writeln!(out, "\n下一步：编辑 Agent.md，在 .env 中设置 {variables}，然后运行 `shipagent run`。")
-        }
-    }
+    let next = match variables.as_str() {
+        "" => words::next_steps(language).to_owned(),
+        variables => words::next_steps_with(variables, language),
+    };
+    writeln!(out, "\n{next}")
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::outcome::Records;
+use super::outcome::{Records, ending};
 use super::show::{named, observation_line, speaker};
-use super::words;
 use crate::cli::{Exit, ExportFormat};
 use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, moment, one_line};
 use crate::domain::{MessageId, ThreadId};
+use crate::phrases::commands as words;
 use crate::ports::StoreError;
 use crate::uimessage::{Part, Role, UiMessage};
 
@@ -39,7 +39,7 @@ pub(super) fn export(
     };
     // Looked at first, so that nobody waits for a long export only to be refused.
     if path.symlink_metadata().is_ok() {
-        writeln!(err, "{}", words::exists(path, look.language))?;
+        writeln!(err, "{}", words::export_exists(path.display(), look.language))?;
         return Ok(Exit::Failed);
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -52,7 +52,7 @@ pub(super) fn export(
     match temp.persist_noclobber(path) {
         Ok(_) => Ok(Exit::Ok),
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
-            writeln!(err, "{}", words::exists(path, look.language))?;
+            writeln!(err, "{}", words::export_exists(path.display(), look.language))?;
             Ok(Exit::Failed)
         }
         Err(refused) => Err(refused.error.into()),
@@ -112,7 +112,7 @@ fn markdown(look: &CliContext, records: &Records, message: &UiMessage) -> String
         let said = said.map(|said| format!("## {speaker} · {at}\n\n{said}\n\n")).unwrap_or_default();
         return format!("{said}## {} · {at}\n\n{}\n", words::daemon(look.language), record.reply);
     }
-    let ending = words::ending(message.metadata.status, look.language);
+    let ending = ending(message.metadata.status, look.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
     let mut text = format!("## {} · {at}{ending}\n", speaker(look, message));
     let mut before = Block::Words;
@@ -156,7 +156,7 @@ fn block(look: &CliContext, records: &Records, part: &Part) -> Option<(Block, St
         Part::Error(record) => (Block::Words, format!("> {}", record.text.replace('\n', "\n> "))),
         Part::Checkpoint(record) => {
             let notes = record.observations.iter().map(|one| format!("\n  - {}", observation_line(one)));
-            let heading = words::checkpoint(look.language, record.messages);
+            let heading = words::checkpoint(record.messages, look.language);
             (Block::Item, format!("- {heading}{}", notes.collect::<String>()))
         }
         Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {

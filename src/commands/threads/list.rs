@@ -4,12 +4,12 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::words;
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ThreadState};
+use crate::phrases::commands as words;
 use crate::ports::{ThreadQuery, ThreadSummary};
 
 /// The widest a title is shown.
@@ -56,13 +56,13 @@ fn rows(look: &CliContext, threads: &[ThreadSummary]) -> String {
     let rows = threads.iter().map(|thread| {
         [
             thread.thread_id.to_string(),
-            words::state(thread.state, look.language).to_owned(),
+            words::thread_state(thread.state, look.language).to_owned(),
             thread.message_count.to_string(),
             moment(thread.updated_at, &look.zone),
             one_line(&thread.title, TITLE_COLUMNS),
         ]
     });
-    table(look.surface, words::columns(look.language), &rows.collect::<Vec<_>>())
+    table(look.surface, words::thread_columns(look.language), &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

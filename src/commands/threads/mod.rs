@@ -6,6 +6,5 @@ mod list;
 mod outcome;
 mod run;
 mod show;
-mod words;
 
 pub use run::run;

@@ -2,15 +2,57 @@
 
 use std::collections::HashMap;
 
-use super::words::{self, Outcome};
 use crate::commands::cli_context::CliContext;
 use crate::commands::result_line::result_line;
 use crate::commands::terminal::{moment, one_line};
-use crate::domain::{Approval, ApprovalState, AuthorId, Decided};
-use crate::uimessage::{ApprovalAnswer, CommandRecord, Part, Role, ToolPart, ToolState, UiMessage};
+use crate::domain::{Approval, ApprovalState, AuthorId, Decided, Language};
+use crate::phrases::commands as words;
+use crate::uimessage::{
+    ApprovalAnswer, CommandRecord, Part, Role, RunStatus, ToolPart, ToolState, UiMessage,
+};
 
 /// The widest a line below a call is.
 const COLUMNS: usize = 160;
+
+/// What became of a request for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Waits,
+    /// By whom, from where and when, where that is known.
+    Approved(Option<String>),
+    /// The same, and the reason.
+    Denied(Option<String>, Option<String>),
+    Expired,
+    /// Why.
+    Withdrawn(String),
+}
+
+impl Outcome {
+    /// What was decided, in one line.
+    fn line(&self, number: &str, language: Language) -> String {
+        let with_dot =
+            |text: &Option<String>| text.as_ref().map(|text| format!(" · {text}")).unwrap_or_default();
+        match self {
+            Self::Waits => words::call_waits(number, language),
+            Self::Approved(by) => words::call_approved(number, &with_dot(by), language),
+            Self::Denied(by, why) => {
+                words::call_denied(number, &format!("{}{}", with_dot(by), with_dot(why)), language)
+            }
+            Self::Expired => words::call_expired(number, language),
+            Self::Withdrawn(why) => words::call_withdrawn(number, why, language),
+        }
+    }
+}
+
+/// How an answer ended, where it is worth a word.
+pub(super) const fn ending(status: Option<RunStatus>, language: Language) -> Option<&'static str> {
+    match status {
+        Some(RunStatus::Stopped) => Some(words::answer_stopped(language)),
+        Some(RunStatus::Failed) => Some(words::answer_failed(language)),
+        Some(RunStatus::Running) => Some(words::answer_unfinished(language)),
+        Some(RunStatus::Done | RunStatus::Continued) | None => None,
+    }
+}
 
 /// What is known beside the messages: the approvals by id, and what people are called.
 #[derive(Debug, Default)]
@@ -68,7 +110,10 @@ impl Records {
         let number = approval.map(|approval| approval.number.to_string()).unwrap_or_default();
         let mut lines = Vec::new();
         if let Some(approval) = approval {
-            lines.push(format!("? {}", words::asked(&number, approval.risk, language)));
+            lines.push(format!(
+                "? {}",
+                words::call_asked(&number, words::risk(approval.risk, language), language)
+            ));
         }
         let outcome = match (approval.map(|approval| &approval.state), answer) {
             (Some(state), _) => self.outcome(look, state),
@@ -76,9 +121,11 @@ impl Records {
             (None, Some(ApprovalAnswer { approved: true, .. })) => Outcome::Approved(None),
             (None, Some(answer)) => Outcome::Denied(None, answer.reason.clone()),
         };
-        lines.push(words::outcome(&number, &outcome, language));
+        lines.push(outcome.line(&number, language));
         match &tool.state {
-            ToolState::OutputAvailable { output, .. } => lines.push(format!("= {}", result_line(output))),
+            ToolState::OutputAvailable { output, .. } => {
+                lines.push(format!("= {}", result_line(output, language)))
+            }
             state => lines.extend(error(state)),
         }
         lines.iter().map(|line| one_line(line, COLUMNS)).collect()

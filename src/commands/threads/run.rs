@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{export, list, show, words};
+use super::{export, list, show};
 use crate::cli::{Exit, ThreadsCommand};
 use crate::commands::cli_context::CliContext;
 use crate::config::Env;
 use crate::domain::ThreadId;
+use crate::phrases::commands as words;
 
 /// Runs one of the commands. What was found goes to `out`, trouble to `err`.
 ///
@@ -43,7 +44,7 @@ fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Op
         thread = None;
     }
     if thread.is_none() {
-        writeln!(err, "{}", words::unknown(name, look.language))?;
+        writeln!(err, "{}", words::unknown_thread(name, look.language))?;
     }
     Ok(thread)
 }

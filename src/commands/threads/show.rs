@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::outcome::Records;
-use super::words;
+use super::outcome::{Records, ending};
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, harmless, moment, one_line};
 use crate::domain::ThreadId;
+use crate::phrases::commands as words;
 use crate::uimessage::{Observation, Part, Role, UiMessage};
 
 /// The widest a name of a person or a file is shown.
@@ -55,7 +55,7 @@ fn write_message(
         }
         return write_words(look, (words::daemon(look.language), &at), &record.reply, out);
     }
-    let ending = words::ending(message.metadata.status, look.language);
+    let ending = ending(message.metadata.status, look.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
     write_head(look, &speaker(look, message), &format!("{at}{ending}"), out)?;
     for line in lines(look, records, message) {
@@ -117,7 +117,7 @@ fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<Strin
                 }
             }
             Part::Checkpoint(record) => {
-                lines.push(surface.dim(&words::checkpoint(look.language, record.messages)));
+                lines.push(surface.dim(&words::checkpoint(record.messages, look.language)));
                 let notes = record.observations.iter().map(observation_line);
                 lines.extend(notes.map(|line| surface.dim(&format!("  · {line}"))));
             }

@@ -1,8 +1,8 @@
 //! The built-in model: no network, no key, deterministic answers. People can try the whole program without a key, and
 //! tests and benchmarks run without one.
 
+mod answers;
 mod command;
 mod model;
-mod words;
 
 pub use model::{OfflineModel, Pace};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::answers;
 use super::command::{Command, commands};
-use super::words;
 use crate::domain::Language;
 use crate::ports::{BoxFuture, CallDelta, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
 use crate::uimessage::{Content, ModelMessage};
@@ -95,16 +95,16 @@ fn answer(prompt: &Prompt) -> Answer {
     let results = last_results(&prompt.messages);
     if !results.is_empty() {
         let told: Vec<String> =
-            results.iter().map(|(tool, content)| words::result(tool, content, language)).collect();
+            results.iter().map(|(tool, content)| answers::result(tool, content, language)).collect();
         return Answer { text: told.join("\n\n"), calls: Vec::new() };
     }
     let wanted = commands(&message);
     if wanted.is_empty() {
-        return Answer { text: words::chat(&message, language), calls: Vec::new() };
+        return Answer { text: answers::chat(&message, language), calls: Vec::new() };
     }
     let (calls, missing): (Vec<Command>, Vec<Command>) =
         wanted.into_iter().partition(|command| prompt.tools.iter().any(|tool| tool.name == command.tool));
-    let text = words::before_calls(&names(&calls), &names(&missing), language);
+    let text = answers::before_calls(&names(&calls), &names(&missing), language);
     Answer { text, calls }
 }
 

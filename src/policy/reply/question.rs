@@ -1,6 +1,7 @@
 //! The question back when a reply looks like a decision but is none. It names the choices.
 
 use crate::domain::{ApprovalNumber, Language};
+use crate::phrases::approvals as words;
 
 /// The side a reply seems to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,88 +48,39 @@ impl Question {
 
     /// The text of the question.
     pub fn words(&self, language: Language) -> String {
-        match language {
-            Language::En => self.english(),
-            Language::Zh => self.chinese(),
+        let any = listed(self.about(), words::last_or(language), language);
+        let all = listed(self.about(), words::last_and(language), language);
+        match self {
+            Self::Which { .. } => words::which_one(&any, language),
+            Self::DoYouMean { side: Side::Approve, .. } => words::mean_approve(&all, language),
+            Self::DoYouMean { side: Side::Deny, .. } => words::mean_deny(&all, language),
+            Self::ApproveOrDeny { .. } => words::approve_or_deny(&all, language),
+            Self::NoSuch { said, among } if among.is_empty() => words::none_waits(said, language),
+            Self::NoSuch { said, .. } => words::none_waits_but(said, &any, language),
+            Self::HowLong { .. } => words::how_long(&all, language),
+            Self::HowFar { .. } => words::how_far(&all, language),
+            Self::Outcome { .. } => words::which_outcome(&all, language),
         }
     }
 
     /// The question with its possible answers: as text, or with the buttons of the request where it has them.
     pub fn with_answers(&self, language: Language, buttons: bool) -> String {
         let Some(first) = self.about().first() else { return self.words(language) };
-        let outcome = matches!(self, Self::Outcome { .. });
-        let hint = match (language, outcome) {
-            (Language::En, false) => format!("Answer `approve {first}` or `deny {first}`"),
-            (Language::En, true) => format!("Answer `rerun {first}`, `skip {first}` or `done {first}`"),
-            (Language::Zh, false) => format!("请回复“同意 {first}”或“拒绝 {first}”"),
-            (Language::Zh, true) => format!("请回复“重跑 {first}”、“跳过 {first}”或“已完成 {first}”"),
+        let hint = match self {
+            Self::Outcome { .. } => words::hint_outcome(*first, language),
+            _ => words::hint_decide(*first, language),
         };
-        let or = match (language, buttons) {
-            (Language::En, true) => ", or press a button under the request.",
-            (Language::En, false) => ".",
-            (Language::Zh, true) => "，或点击请求下面的按钮。",
-            (Language::Zh, false) => "。",
-        };
-        format!("{}\n{hint}{or}", self.words(language))
-    }
-
-    fn english(&self) -> String {
-        let any = listed(self.about(), ", ", " or ");
-        let all = listed(self.about(), ", ", " and ");
-        match self {
-            Self::Which { .. } => format!("Which one: {any}?"),
-            Self::DoYouMean { side: Side::Approve, .. } => format!("Do you mean: approve {all}?"),
-            Self::DoYouMean { side: Side::Deny, .. } => format!("Do you mean: deny {all}?"),
-            Self::ApproveOrDeny { .. } => format!("Approve or deny {all}?"),
-            Self::NoSuch { said, among } if among.is_empty() => format!("Nothing waits under {said}."),
-            Self::NoSuch { said, .. } => format!("Nothing waits under {said}. Which one: {any}?"),
-            Self::HowLong { .. } => {
-                format!(
-                    "For how long may {all} be allowed? One minute to 24 hours, e.g. “approve for 10 minutes”."
-                )
-            }
-            Self::HowFar { .. } => format!(
-                "How far should it reach for {all}? Say it with the decision: `just once`, `for this thread`, \
-                 `for 10 minutes`, `always allow commands like this` or `always allow in this project`."
-            ),
-            Self::Outcome { .. } => {
-                format!("{all} was cut off and may have run: run it again, skip it, or was it done?")
-            }
-        }
-    }
-
-    fn chinese(&self) -> String {
-        let any = listed(self.about(), "、", " 还是 ");
-        let all = listed(self.about(), "、", " 和 ");
-        match self {
-            Self::Which { .. } => format!("是哪一个：{any}？"),
-            Self::DoYouMean { side: Side::Approve, .. } => format!("你的意思是：同意 {all} 吗？"),
-            Self::DoYouMean { side: Side::Deny, .. } => format!("你的意思是：拒绝 {all} 吗？"),
-            Self::ApproveOrDeny { .. } => format!("同意还是拒绝 {all}？"),
-            Self::NoSuch { said, among } if among.is_empty() => format!("没有等待中的 {said}。"),
-            Self::NoSuch { said, .. } => format!("没有等待中的 {said}。是哪一个：{any}？"),
-            Self::HowLong { .. } => {
-                format!("{all} 允许多久？1 分钟到 24 小时，例如“10 分钟内都同意”。")
-            }
-            Self::HowFar { .. } => {
-                format!(
-                    "{all} 的允许范围是什么？请和决定一起说：“同意一次”、“本会话都同意”、“10 分钟内都同意”、\
-                     “以后同类命令都同意”或“本项目里都同意”。"
-                )
-            }
-            Self::Outcome { .. } => {
-                format!("{all} 执行中断，可能已经执行过：重跑、跳过，还是已经做完了？")
-            }
-        }
+        let end = if buttons { words::or_press_button(language) } else { words::full_stop(language) };
+        format!("{}\n{hint}{end}", self.words(language))
     }
 }
 
-fn listed(numbers: &[ApprovalNumber], comma: &str, last: &str) -> String {
+fn listed(numbers: &[ApprovalNumber], last: &str, language: Language) -> String {
     let names: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     match names.split_last() {
         None => String::new(),
         Some((only, [])) => only.clone(),
-        Some((end, rest)) => format!("{}{last}{end}", rest.join(comma)),
+        Some((end, rest)) => format!("{}{last}{end}", rest.join(words::between_numbers(language))),
     }
 }
 

@@ -134,22 +134,22 @@ impl FakeTelegram {
         self.shared.change(|world| world.troubles.plan(plan));
     }
 
-    /// Ends all troubles.
+    /// Removes all scheduled failures.
     pub(crate) fn clear_troubles(&self) {
         self.shared.change(|world| world.troubles.clear());
     }
 
-    /// Holds the bot to limits from now on.
+    /// Enables rate limits.
     pub(crate) fn limit(&self, per_chat: Rate, overall: Rate) {
         self.shared.change(|world| world.flood = Some(Flood::new(per_chat, overall, Instant::now())));
     }
 
-    /// Gives an update once more.
+    /// Sends an update again.
     pub(crate) fn redeliver(&self, update: i64) {
         self.shared.change(|world| world.updates.again(update));
     }
 
-    /// Puts anything among the updates; it gets a number unless it has one.
+    /// Adds any update; it gets an id unless it has one.
     pub(crate) fn raw_update(&self, update: Value) -> i64 {
         self.shared.change(|world| world.updates.push_raw(update))
     }
@@ -159,20 +159,20 @@ async fn accept(listener: TcpListener, shared: Shared) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        // A small answer must not wait for the acknowledgement of the one before.
+        // A small response must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true).unwrap();
         connections.spawn(converse(stream, shared.clone()));
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// One connection until it ends. Where a call asks for it, it ends with a reset.
+/// Serves one connection until it ends. Where a failure requires it, it ends with a reset.
 async fn converse(stream: TcpStream, shared: Shared) {
     let service = service_fn(move |request| Box::pin(respond(shared.clone(), request)));
     let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     let ended = poll_fn(|cx| connection.poll_without_shutdown(cx)).await;
     let stream = connection.into_parts().io.into_inner();
-    // Only then: a reset would take back what the bot has not read yet.
+    // Only after the flush: a reset would discard what the bot has not read yet.
     if ended.is_err_and(|error| error.source().is_some_and(|source| source.is::<Reset>())) {
         drop(stream.set_zero_linger());
     }
@@ -211,13 +211,13 @@ async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<
     if method == "getupdates" {
         return calls::perform(&shared, &method, &params).await.map(written);
     }
-    // What the server has begun it finishes, whoever hangs up meanwhile.
+    // The server finishes a call even if the client disconnects.
     let calls = shared.calls.clone();
     let done = calls.spawn(async move { calls::perform(&shared, &method, &params).await });
     done.await.map_err(|_| Reset)?.map(written)
 }
 
-/// Whether a token opens the door: one that is none at all is a page that is not there.
+/// Checks a token: a malformed one gets a 404.
 fn admit(world: &Environment, token: &str) -> Result<(), Refusal> {
     let well_formed = token.split_once(':').is_some_and(|(id, secret)| {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -271,7 +271,7 @@ async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> 
         Some(Trouble::Truncated) => {
             let half = stream::iter([Ok(bytes.slice(..bytes.len() / 2))]);
             let cut = stream::once(async {
-                // What was said before goes out before the line is cut.
+                // The earlier data is sent before the connection is cut.
                 yield_now().await;
                 Err(std::io::Error::other("cut"))
             });

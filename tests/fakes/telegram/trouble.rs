@@ -1,53 +1,55 @@
-//! What goes wrong on purpose: which call meets which trouble, and how often.
+//! Injected failures: which calls fail in which way, and how often.
 
 use std::time::Duration;
 
 use super::super::fake_model::Gate;
 use super::answer::Refusal;
 
-/// One way for a call to go wrong.
+/// One kind of failure.
 #[derive(Clone, Debug)]
 pub(crate) enum Trouble {
-    /// Refused with these words.
     Refuse(Refusal),
-    /// A proxy answers for the server: 502 and a page of HTML.
+    /// A proxy answers: 502 and an HTML page.
     BadGateway,
-    /// The connection breaks, and nothing was done.
+    /// The connection breaks, and the call was not performed.
     ResetBefore,
-    /// It is done, and the connection breaks before the answer.
+    /// The call was performed, and the connection breaks before the response.
     ResetAfter,
-    /// It is done, and half of the answer comes.
+    /// The call was performed, and half of the response is sent.
     Truncated,
-    /// Nothing happens for this long; then it is done as usual.
+    /// A delay; then the call is performed as usual.
     Stall(Duration),
-    /// Nothing happens until a test opens the gate; then it is done as usual.
+    /// Waits until a test opens the gate; then the call is performed as usual.
     Held(Gate),
-    /// A file comes in pieces of so many bytes, with a pause before each.
-    Slow { piece: usize, pause: Duration },
+    /// A file is sent in pieces of this many bytes, with a pause before each.
+    Slow {
+        piece: usize,
+        pause: Duration,
+    },
 }
 
 impl Trouble {
-    /// 429, to be tried again after so many seconds.
+    /// 429, with this `retry_after`.
     pub(crate) fn too_many(retry_after: u64) -> Self {
         Self::Refuse(Refusal::too_many(retry_after))
     }
 
-    /// 400 for markup, whatever the text is.
+    /// 400 for markup, with any text.
     pub(crate) fn bad_entities() -> Self {
         Self::Refuse(Refusal::bad("can't parse entities: Unsupported start tag \"x\" at byte offset 0"))
     }
 
-    /// 403 of a person who wants no more.
+    /// 403, the person has blocked the bot.
     pub(crate) fn blocked() -> Self {
         Self::Refuse(Refusal::forbidden("bot was blocked by the user"))
     }
 
-    /// 403 of a group that wants no more.
+    /// 403, the bot was removed from the group.
     pub(crate) fn kicked() -> Self {
         Self::Refuse(Refusal::forbidden("bot was kicked from the supergroup chat"))
     }
 
-    /// 409 of a second instance.
+    /// 409, a second instance is polling.
     pub(crate) fn conflict() -> Self {
         Self::Refuse(Refusal::conflict(super::polling::OTHER_POLL))
     }
@@ -57,23 +59,23 @@ impl Trouble {
         Self::Refuse(Refusal::migrated(to))
     }
 
-    /// Happens once, to any call.
+    /// Affects one call.
     pub(crate) fn once(self) -> Plan {
         self.times(1)
     }
 
-    /// Happens to so many calls.
+    /// Affects this many calls.
     pub(crate) fn times(self, times: usize) -> Plan {
         Plan { trouble: self, method: None, chat: None, skip: 0, times }
     }
 
-    /// Happens until the troubles are cleared.
+    /// Affects all calls until the failures are cleared.
     pub(crate) fn always(self) -> Plan {
         self.times(usize::MAX)
     }
 }
 
-/// When a trouble happens.
+/// When a failure occurs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     trouble: Trouble,
@@ -84,21 +86,21 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Only to this method; `download` is the fetching of a file.
+    /// Only for this method; `download` is a file download.
     #[must_use]
     pub(crate) fn on(mut self, method: &str) -> Self {
         self.method = Some(method.to_owned());
         self
     }
 
-    /// Only to calls about this chat.
+    /// Only for calls about this chat.
     #[must_use]
     pub(crate) fn in_chat(mut self, chat: i64) -> Self {
         self.chat = Some(chat);
         self
     }
 
-    /// Only after so many calls it would have happened to.
+    /// Only after this many matching calls.
     #[must_use]
     pub(crate) fn after(mut self, calls: usize) -> Self {
         self.skip = calls;
@@ -111,22 +113,20 @@ impl Plan {
     }
 }
 
-/// The plans in force, oldest first.
+/// The active plans, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Troubles(Vec<Plan>);
 
 impl Troubles {
-    /// One more plan.
     pub(crate) fn plan(&mut self, plan: Plan) {
         self.0.push(plan);
     }
 
-    /// No more trouble.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The trouble this call meets, if any. The oldest plan that fits is used up first.
+    /// The failure of this call, if any. The oldest matching plan is used up first.
     pub(crate) fn meet(&mut self, method: &str, chat: Option<i64>) -> Option<Trouble> {
         let plan = self.0.iter_mut().find(|plan| plan.times > 0 && plan.fits(method, chat))?;
         if plan.skip > 0 {

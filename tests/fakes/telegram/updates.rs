@@ -1,24 +1,23 @@
-//! The queue of updates, with the server's rules: an offset confirms all that is lower, nothing else does.
+//! The queue of updates, with the server's rules: only an offset confirms updates, all lower ones.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Kinds that come only to a bot that names them.
+/// Kinds that are sent only to a bot that requests them.
 const ON_REQUEST: [&str; 3] = ["chat_member", "message_reaction", "message_reaction_count"];
 
-/// The queue.
 #[derive(Debug)]
 pub(crate) struct Updates {
     next: i64,
-    /// Every update that was made, for those who want one again.
+    /// Every update so far, for redelivery.
     made: BTreeMap<i64, Value>,
     pending: BTreeMap<i64, Value>,
-    /// Confirmed updates that come once more, and whether they were given since.
+    /// Confirmed updates that are sent again, and whether they were sent since.
     again: BTreeMap<i64, bool>,
     allowed: Vec<String>,
     confirmed: i64,
-    /// Counts the polls: one that is not the latest has been ended by a later one.
+    /// Counts the polls: one that is not the latest was ended by a later one.
     pub(crate) poll: u64,
 }
 
@@ -38,7 +37,7 @@ impl Default for Updates {
 }
 
 impl Updates {
-    /// Puts an update of a kind into the queue, if the bot wants that kind.
+    /// Queues an update of a kind, if the bot wants that kind.
     pub(crate) fn push(&mut self, kind: &str, content: Value) -> Option<i64> {
         let wanted = if self.allowed.is_empty() {
             !ON_REQUEST.contains(&kind)
@@ -53,7 +52,7 @@ impl Updates {
         })
     }
 
-    /// Puts anything into the queue. An object without a number gets one.
+    /// Queues any update. An object without an id gets one.
     pub(crate) fn push_raw(&mut self, mut update: Value) -> i64 {
         let id = update.get("update_id").and_then(Value::as_i64).unwrap_or(self.next);
         if let Some(object) = update.as_object_mut() {
@@ -65,23 +64,23 @@ impl Updates {
         id
     }
 
-    /// Gives an update once more, whatever was confirmed.
+    /// Sends an update again, even if it was confirmed.
     pub(crate) fn again(&mut self, id: i64) {
         assert!(self.made.contains_key(&id), "there was no update {id}");
         self.again.insert(id, false);
     }
 
-    /// What the bot asks to hear of; an empty list is the default set.
+    /// The kinds that the bot requests; an empty list is the default set.
     pub(crate) fn allow(&mut self, kinds: Vec<String>) {
         self.allowed = kinds;
     }
 
-    /// The kinds the bot named.
+    /// The requested kinds.
     pub(crate) fn allowed(&self) -> &[String] {
         &self.allowed
     }
 
-    /// Does what an offset says: forgets what is lower, or, below zero, all but the last ones.
+    /// Applies an offset: drops lower updates or, if negative, all but the last ones.
     pub(crate) fn confirm(&mut self, offset: i64) {
         let offset = if offset < 0 {
             let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
@@ -106,35 +105,35 @@ impl Updates {
         out.into_iter().take(limit).collect()
     }
 
-    /// Whether there is anything to give.
+    /// Whether there are updates to send.
     pub(crate) fn any(&self) -> bool {
         !self.pending.is_empty() || !self.again.is_empty()
     }
 
-    /// Forgets one update: a webhook took it.
+    /// Drops one update: a webhook accepted it.
     pub(crate) fn taken(&mut self, id: i64) {
         self.pending.remove(&id);
         self.again.remove(&id);
         self.confirmed = self.confirmed.max(id);
     }
 
-    /// Forgets all that wait.
+    /// Drops all pending updates.
     pub(crate) fn drop_pending(&mut self) {
         self.pending.clear();
         self.again.clear();
     }
 
-    /// How many wait to be confirmed.
+    /// How many are unconfirmed.
     pub(crate) fn pending(&self) -> usize {
         self.pending.len() + self.again.len()
     }
 
-    /// The highest number the bot has confirmed.
+    /// The highest confirmed id.
     pub(crate) fn confirmed(&self) -> i64 {
         self.confirmed
     }
 
-    /// Every update so far with its number.
+    /// Every update so far, by id.
     pub(crate) fn made(&self) -> &BTreeMap<i64, Value> {
         &self.made
     }

@@ -1,4 +1,4 @@
-//! Who was allowed what, by whom, and what came of it: the audit trail, grants and access, from the outside.
+//! The audit trail, grants and access, tested from the outside.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(crate) fn trail(project: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// A line in short: what happened, how it came out, to what, by whom.
+/// A line in short: event, outcome, subject, person.
 pub(crate) fn short(line: &Value) -> String {
     let text = |key: &str| line[key].as_str().unwrap_or("-");
     let result = line["verdict"].as_str().or(line["outcome"].as_str()).unwrap_or("-");

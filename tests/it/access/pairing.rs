@@ -1,4 +1,4 @@
-//! Who may talk, and what they may do: pairing codes, roles, and taking access back, with and without a daemon.
+//! Access: pairing codes, roles, and revoking, with and without a daemon.
 
 use serde_json::json;
 use shipagent::domain::{Author, AuthorRole, Role, Timestamp};
@@ -35,7 +35,7 @@ async fn a_stranger_is_let_in_by_their_code_with_and_without_a_daemon() {
     );
     assert_ne!(first, second);
 
-    // The console lets the first in, the command line the second; both see both.
+    // The console approves the first, the command line the second; both list both.
     let listed = daemon.get_json("/api/access").await;
     assert_eq!(listed["asking"][0]["code"], json!(first), "{listed}");
     let wrong = post(&daemon, "/api/access/approve", json!({ "code": "AAAAAAAA" })).await;
@@ -154,7 +154,7 @@ async fn a_garbled_access_book_lets_nobody_in_and_is_kept() {
     assert_eq!(kept, "{\"people\": 1}");
 }
 
-/// Lets somebody in from the command line, beside a running daemon.
+/// Gives access from the command line, beside a running daemon.
 async fn let_in(scene: &Scene, person: &str, role: &str) {
     let code = stranger::knock(&scene.project, person, Some("Ada")).await;
     let said = scene.project.run(&["access", "approve", &code, "--role", role]);
@@ -177,7 +177,7 @@ async fn a_guest_allows_nothing_an_owner_everything_and_a_change_holds_at_once()
     let stands = scene.stands(&asked).await;
     assert_eq!((&stands["state"], &stands["decidedBy"]), (&json!("spent"), &json!("api:user:olga")));
 
-    // The console makes a member of the guest: now their own word counts.
+    // The console makes the guest a member, who may then approve their own requests.
     let (status, text) =
         post(&scene.daemon, "/api/access/api%3Auser%3Aada", json!({ "role": "member" })).await;
     assert_eq!(status, 200, "{text}");
@@ -187,7 +187,7 @@ async fn a_guest_allows_nothing_an_owner_everything_and_a_change_holds_at_once()
     scene.outcome("a", "m2").await;
     assert_eq!(scene.lines(), ["one", "two"]);
 
-    // The command line makes a member of the owner: what others ask for is no business of theirs any more.
+    // The command line makes the owner a member, who may no longer decide for others.
     let said = scene.project.run(&["access", "role", "api:user:olga", "member"]);
     assert_eq!(ok(&said), "api:user:olga is member now\n");
     let waiting = scene.say("run [\"echo three >> out/log.txt\"]", "m3").await;

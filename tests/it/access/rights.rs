@@ -1,4 +1,4 @@
-//! Who may do what, from the outside: what a late yes is worth, whose a turn is, and who was removed.
+//! Rights, tested from the outside: late approvals, owners of a turn, and revoked people.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::telegram::stage::{BOT, Scene};
 const ANN: i64 = 7;
 const GROUP: i64 = -1001;
 
-/// Wants to append a line whenever it is told to.
+/// Requests to append a line whenever it is told to.
 fn appends(seen: &Seen) -> Reply {
     let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
     match seen.last_user_text() {
@@ -50,7 +50,7 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
     let _daemon = scene.project.start().await;
     chat.say(&ann, "append");
     scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
-    // Times are told in whole seconds: one of them passes while the first question is open.
+    // Times are in whole seconds: one second passes while the first question is open.
     let meanwhile = now() + 1;
     while now() <= meanwhile {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -60,7 +60,7 @@ async fn a_yes_from_before_a_question_was_asked_is_asked_back_about_and_a_reply_
     chat.say(&ann, "append once more");
     scene.fake.wait_for(|world| question(world, ANN).is_some()).await;
     let asked = scene.fake.read(|world| question(world, ANN).unwrap());
-    // It was said for the first question and was long on its way.
+    // It was written for the first question and delivered late.
     chat.post(&ann, Post::text("yes").with("date", json!(meanwhile)));
     until_said(&scene, ANN, "I am not sure that you mean this").await;
     assert_eq!(lines(&scene), 0);
@@ -89,7 +89,7 @@ async fn a_yes_that_is_passed_on_scheduled_or_struck_through_decides_nothing() {
     for kind in ["blockquote", "pre", "code", "spoiler"] {
         chat.post(&ann, formatted(kind));
     }
-    // Messages of a chat are taken in order.
+    // Messages of a chat are processed in order.
     chat.post(&ann, formatted("strikethrough"));
     let asked_back = |world: &Environment| {
         let asks =

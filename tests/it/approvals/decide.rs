@@ -9,7 +9,7 @@ fn shell(command: &str) -> Reply {
     Reply::calls([("exec_shell", json!({ "command": command }))])
 }
 
-/// A project in which somebody is asked whether a line may be appended.
+/// A project with a pending approval for appending a line.
 async fn asked(project: &Project) -> (Daemon, Value) {
     let daemon = project.start().await;
     let answer = daemon

@@ -1,5 +1,4 @@
-//! Approvals from their beginning to their end, over HTTP and in words: answered, refused, expired, withdrawn,
-//! outlived by a restart.
+//! The states of approvals, over HTTP and by text: answered, refused, expired, withdrawn, and across restarts.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
@@ -20,7 +19,7 @@ async fn a_question_nobody_answers_expires_also_when_the_daemon_is_down_and_the_
         let mut scene = Scene::new(json!({ "approvals": { "expireMinutes": minutes } })).await;
         let asked = scene.ask(&["echo one >> out/log.txt"]).await.remove(0);
         if meanwhile {
-            // Time passes while nobody is there to see it.
+            // Time passes while no daemon runs.
             let name = format!(".ship/approvals/{}.json", asked["id"].as_str().unwrap());
             let mut file = asked.clone();
             file["expiresAt"] = json!("2020-01-01T00:00:00Z");
@@ -158,7 +157,7 @@ async fn a_script_that_changed_after_it_was_shown_is_asked_about_again() {
     let stands = scene.stands(&first).await;
     assert!(stands["state"] == "cancelled" && stands["reason"].to_string().contains("changed"), "{stands}");
     assert_eq!(scene.lines(), [""; 0], "what was approved is not there any more, so nothing ran");
-    // The old answer does not count for the new question, also not after a restart.
+    // The old answer does not count for the new approval, also not after a restart.
     let scene = scene.killed_and_started().await;
     scene.daemon.until_state("api:chat:a", "awaiting-approval").await;
     assert_eq!(scene.decide(&first, "approve").await.0, 409);
@@ -256,7 +255,7 @@ async fn killed_between_decision_and_execution_the_call_runs_once_or_is_asked_ab
             if answer["status"] != "awaiting-approval" {
                 break answer;
             }
-            // It had begun: whoever is asked looks, and says what they see.
+            // The call had begun: the person checks its outcome.
             assert_eq!(answer["approvals"][0]["kind"], "unknown-outcome", "{answer}");
             let there = scene.lines().contains(&line);
             let (status, text) =
@@ -275,7 +274,7 @@ async fn a_question_that_was_cut_off_before_it_was_asked_does_not_wait_for_ever(
     let mut scene = Scene::new(json!({})).await;
     let asked = scene.ask(&["echo one >> out/log.txt"]).await.remove(0);
     scene.daemon.kill();
-    // Its record was written, and then the daemon died: no call names it.
+    // The record was written before the daemon was killed, but no call refers to it.
     let mut unasked = asked.clone();
     unasked["id"] = json!("apr_00000000000000000000000000000000");
     unasked["number"] = json!("A2");
@@ -292,7 +291,7 @@ async fn a_question_that_was_cut_off_before_it_was_asked_does_not_wait_for_ever(
     scene.end().await;
 }
 
-/// What is said of a call that a kill cut off: by which way, in which words, and what comes of it.
+/// Answers about an interrupted call: the surface, the text, and the outcome.
 const OUTCOMES: [(&str, &str, &str); 11] = [
     ("http", "rerun", "rerun"),
     ("http", "approve", "rerun"),
@@ -358,7 +357,7 @@ async fn a_command_that_only_looked_is_run_again_after_a_kill_without_a_word() {
     let pipe = scene.project.path().join("out/pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     scene.drop_in("a", r#"run ["cat out/pipe"]"#, "m1").await;
-    // A pipe can be written to without waiting only once somebody reads it.
+    // A pipe can be opened for writing without blocking only once it has a reader.
     let mut writing = std::fs::OpenOptions::new();
     writing.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let held = std::sync::Mutex::new(None);

@@ -1,5 +1,5 @@
-//! Questions about calls that no message can hold, on every chat platform: the question shows both ends, and a file
-//! with the whole of it is there before it.
+//! Questions about calls that are too long for a message, on every chat platform: the question shows both ends, and a
+//! file with the whole text precedes it.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn content() -> String {
     (0..3_000).map(|line| format!("line {line}\n")).collect()
 }
 
-/// A model that wants to run the long command, or to write the long file.
+/// A model that calls the long command, or writes the long file.
 async fn model() -> FakeModel {
     FakeModel::start(Script::compute(|seen| match seen.last_user_text() {
         _ if seen.body["messages"]
@@ -50,7 +50,7 @@ fn project(model: &FakeModel, mut config: Value) -> Project {
     Project::with_model(&model.url(), config)
 }
 
-/// What a question about the long command has to show.
+/// What a question about the long command must show.
 fn shows_both_ends(text: &str) {
     assert!(text.contains("echo aaa") && text.contains(TAIL), "{text}");
     assert!(text.contains(" characters left out …]"), "{text}");
@@ -58,7 +58,7 @@ fn shows_both_ends(text: &str) {
     assert!(text.contains("approve A1"), "{text}");
 }
 
-/// What a question about the long file has to show.
+/// What a question about the long file must show.
 fn shows_the_change(text: &str) {
     assert!(text.contains("+3000 −0 lines"), "{text}");
     assert!(text.contains("+line 0\n") && text.contains("+line 2999"), "{text}");
@@ -109,7 +109,7 @@ async fn a_kill_between_the_file_and_the_question_loses_and_repeats_nothing() {
     let project = project(&model, telegram_config(&fake));
     let daemon = project.start().await;
     let ann = fake.user(ANN, "Ann");
-    // The file goes through; the first try of the question does not.
+    // The file is sent; the first attempt of the question fails.
     fake.plan(Trouble::too_many(1).once().on("sendMessage"));
     fake.private(&ann).say(&ann, "run");
     fake.wait_for(|world| world.visible(ANN).iter().any(|seen| seen.media == Some("document"))).await;
@@ -124,7 +124,7 @@ async fn a_kill_between_the_file_and_the_question_loses_and_repeats_nothing() {
     shows_both_ends(&bots[1].text);
 }
 
-/// Whether the state has a receipt for a delivery of a whole text.
+/// Whether there is a receipt for a delivery of a whole text.
 fn whole_receipt(state: &std::path::Path) -> bool {
     let mut folders = vec![state.to_owned()];
     while let Some(folder) = folders.pop() {

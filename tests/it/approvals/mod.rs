@@ -1,4 +1,4 @@
-//! Approvals: asked, answered, refused, expired, over HTTP and in words, across restarts.
+//! Approvals: asked, answered, refused, expired, over HTTP and by text, across restarts.
 
 mod decide;
 mod life;

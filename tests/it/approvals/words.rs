@@ -1,5 +1,5 @@
-//! What words do to questions: deciding one that is settled, also after a restart, and replies that only a model can
-//! make something of.
+//! Texts about approvals: decisions about settled ones, also after a restart, and replies that only a model can
+//! classify.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ async fn deciding_again_in_words_says_who_decided_also_after_a_restart() {
     }
     assert_eq!(scene.lines(), ["one"], "it ran once");
     assert_eq!(scene.stands(&asked).await["state"], "spent");
-    // Another thread knows nothing of it: there it is a message like any other.
+    // In another thread it is an ordinary message.
     let elsewhere = scene.say_as("ada", "b", &format!("approve {number}"), "elsewhere").await;
     assert_eq!(elsewhere["output"], format!("echo approve {number}"));
     scene.end().await;
@@ -79,7 +79,7 @@ async fn what_only_looks_like_a_yes_is_asked_back_and_runs_nothing() {
     scene.end().await;
 }
 
-/// Reads replies as a model does that has been told how, and is obedient otherwise.
+/// Classifies replies as instructed, and runs commands otherwise.
 fn reader(seen: &Seen) -> Reply {
     if !seen.body["messages"][0]["content"].as_str().unwrap_or_default().contains("You see their reply") {
         return obedient(seen);
@@ -91,7 +91,7 @@ fn reader(seen: &Seen) -> Reply {
     }
 }
 
-/// What the model was shown when it was asked to read replies.
+/// The prompts of reply classifications.
 fn readings(scene: &Scene) -> Vec<Value> {
     let shown = scene.model.requests().into_iter().map(|seen| seen.body);
     shown.filter(|body| body["messages"][0]["content"].to_string().contains("You see their reply")).collect()
@@ -127,7 +127,7 @@ async fn a_model_that_reads_a_yes_can_only_ask_back_and_sees_nothing_but_the_rep
     scene.say("yes", "yes").await;
     scene.outcome("a", "m1").await;
     assert_eq!(scene.lines(), ["one"]);
-    // What was about something else is answered in its turn; what was asked back about is not.
+    // A message about another subject is answered in its turn; one with a question back is not.
     let later = scene.outcome("a", "later").await;
     assert_eq!(later["output"], "echo wie ist das Wetter");
     let spoken: Vec<String> =

@@ -1,4 +1,4 @@
-//! Who may talk to the agent, in the console: letting somebody in by their code, their role, taking it back.
+//! Access in the console: approving by code, roles, revoking.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn row(kind: &str, who: &str) -> String {
     format!("[data-testid={kind}][data-who=\"{who}\"]")
 }
 
-/// Who was let in, as the daemon knows them.
+/// The people with access, according to the daemon.
 async fn people(daemon: &Daemon) -> Vec<Value> {
     daemon.get_json("/api/access").await["people"].as_array().unwrap().clone()
 }
@@ -36,7 +36,7 @@ impl Console {
         .await;
     }
 
-    /// Types a code, as a person who was told it does, and sends it with Enter.
+    /// Types a code and sends it with Enter.
     async fn enter_code(&self, code: &str) {
         self.browser.type_into(&part("let-in-code"), &format!("{code}{}", key::ENTER)).await;
     }
@@ -57,7 +57,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
         assert!(asking.contains(expected), "{expected} in {asking}");
     }
     assert!(console.sees("members-none").await && console.sees("groups-none").await, "nobody, in words");
-    // Who does not know the code cannot read it here: nowhere in the page.
+    // The code is nowhere in the page.
     let hidden = format!("!document.documentElement.outerHTML.includes({})", json!(code));
     assert_eq!(console.browser.eval(&hidden).await, true);
 
@@ -68,7 +68,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
     assert!(people(&daemon).await.is_empty());
     console.browser.picture("access-wrong-code").await;
 
-    // The wrong one is selected, so that typing replaces it; small letters and gaps do not matter.
+    // The wrong code is selected, so that typing replaces it; case and gaps do not matter.
     console.browser.type_into(&part("let-in-role"), "guest").await;
     assert!(console.text_of(&part("let-in-hint")).await.contains("somebody else’s yes"));
     console.browser.eval("document.querySelector('#let-in-code').select()").await;
@@ -84,7 +84,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
     let known = people(&daemon).await;
     assert_eq!((&known[0]["id"], &known[0]["role"]), (&json!(ADA), &json!("guest")));
 
-    // While others come and ask, a role is chosen, explained, and only then given.
+    // While new requests arrive, a role is selected, explained, and only then applied.
     knock(&project, BOB, Some("Bo")).await;
     open_group(&project, "telegram", "-100", ADA).await;
     console.browser.type_into(&format!("{member} [data-testid=member-role]"), "owner").await;
@@ -103,7 +103,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
     console.until("document.activeElement.dataset.testid === 'member-role'").await;
     console.until_visible("member-role-save", false).await;
 
-    // Removing asks once more; Escape takes that back and leaves the panel open.
+    // Removing asks for confirmation; Escape cancels it and leaves the panel open.
     console.browser.click(&format!("{member} [data-testid=remove]")).await;
     console.until("document.activeElement.dataset.testid === 'remove-no'").await;
     console.browser.press(&key::ESCAPE.to_string()).await;
@@ -131,7 +131,7 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
     let code = knock(&project, BOB, Some("李雷")).await;
     console.until_visible("asking", true).await;
     console.until_count("access", "1").await;
-    // The command line lets them in; this page is told without being asked.
+    // The command line approves; the page is updated without a request.
     assert_eq!(project.run(&["access", "approve", &code]).code, Some(0));
     let shown = console.text_of(&row("member", BOB)).await;
     assert!(shown.contains("李雷") && shown.contains("飞书") && shown.contains("命令行"), "{shown}");
@@ -149,7 +149,7 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
     console.until_visible("groups-none", true).await;
     assert_eq!(daemon.get_json("/api/access").await["chats"], json!([]));
 
-    // A half-made choice outlives the news.
+    // A selection in progress survives an update.
     let role = format!("{} [data-testid=member-role]", row("member", BOB));
     console.browser.type_into(&role, "访").await;
     knock(&project, "qq:user:9B33", Some("Eve")).await;
@@ -175,7 +175,7 @@ async fn too_many_wrong_codes_are_told_with_how_long_to_wait() {
         let wrong = daemon.post("/api/access/approve", &json!({ "code": "ZZZZZZZZ" })).send().await.unwrap();
         assert_eq!(wrong.status(), 404);
     }
-    // Now even the right one is not looked at.
+    // Now even the right code is refused.
     console.enter_code(&code).await;
     console
         .until_told("let-in-problem", "Too many wrong codes. The next one is looked at in 10 minutes.")

@@ -1,4 +1,4 @@
-//! Approvals in the console, in a real browser before a real daemon: seeing them, deciding them, looking back.
+//! Approvals in the console, in a real browser with a real daemon: pending, decided, history.
 
 use serde_json::json;
 
@@ -50,7 +50,7 @@ async fn a_change_is_seen_as_a_diff_in_the_inbox_approved_there_and_watched() {
     console.until_count("inbox", "0").await;
     console.say("make the berth ready for the big ship").await;
 
-    // The thread itself asks, and the header counts it.
+    // The thread shows the question, and the header counts it.
     console.until_visible("approval", true).await;
     console.until_count("inbox", "1").await;
     assert!(console.until("document.title.startsWith('● (1) ')").await == true);
@@ -120,7 +120,7 @@ async fn a_step_is_approved_with_a_scope_or_denied_in_the_thread_itself() {
     let console = Console::open(&daemon, DESKTOP, EN).await;
     console.say("make one.txt").await;
     console.until_visible("approval", true).await;
-    // By keyboard: from the button to the choice beside it and back.
+    // By keyboard: from the button to the menu beside it and back.
     console
         .until(
             "document.querySelector('[data-testid=approval] [data-testid=answer-approve]').focus() ?? true",
@@ -135,7 +135,7 @@ async fn a_step_is_approved_with_a_scope_or_denied_in_the_thread_itself() {
     console.until_idle().await;
     assert!(project.path().join("one.txt").exists());
 
-    // The same again is covered, and nobody is asked.
+    // The same call is covered by the grant, without a question.
     console.say("once more").await;
     console.until_newest("exec_shelltouch one.txtdoneMade again.").await;
     console.until_idle().await;
@@ -167,7 +167,7 @@ async fn whoever_comes_second_is_told_who_was_first() {
     console.until_count("inbox", "1").await;
     console.open_panel("inbox").await;
     console.until_visible("inbox-item", true).await;
-    // A page that has not heard of the news yet.
+    // A page that has not received the update yet.
     console
         .browser
         .eval(

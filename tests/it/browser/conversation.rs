@@ -1,4 +1,4 @@
-//! What is seen of a conversation.
+//! The display of a conversation.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn a_tool_step_shows_what_went_in_and_what_came_out() {
     let console = Console::open(&daemon, DESKTOP, EN).await;
     console.say("what do my notes say?").await;
     let step = |state: &str| format!("[data-testid=tool-step][data-tool=read_file][data-state={state}]");
-    // The steps are told while the turn goes on.
+    // The steps are shown during the turn.
     console
         .until(&format!(
             "document.querySelector('{}') && document.querySelector('{}')",
@@ -182,7 +182,7 @@ async fn what_a_model_a_file_or_a_person_writes_is_never_run() {
     console.assert_no_complaints().await;
 }
 
-/// For people to look at: everything the page can draw, in both themes.
+/// For visual inspection: everything the page can draw, in both themes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rich_answer_is_drawn_in_light_and_dark() {
     let rich = "## What I found\n\nThe project has **three** parts, and `Agent.md` says who I am:\n\n\

@@ -1,4 +1,4 @@
-//! Pictures and files of messages: neither is reachable without the login, and both are shown with it.
+//! Images and files of messages: not accessible without the login, and shown with it.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn put(project: &Project, name: &str, bytes: &[u8]) {
     std::fs::write(folder.join(name), bytes).unwrap();
 }
 
-/// Says something that carries these files: `(name, media type, url)`.
+/// Sends a message with these files: `(name, media type, url)`.
 async fn say_with(daemon: &Daemon, files: &[(&str, &str, &str)]) {
     let mut parts = vec![json!({ "type": "text", "text": "time" })];
     parts.extend(
@@ -78,7 +78,7 @@ async fn a_picture_is_shown_from_a_blob_and_a_file_is_downloaded_by_a_signed_lin
     console.browser.click(&part("file")).await;
     assert_eq!(console.browser.downloaded("报告 1.txt").await, b"all is well");
     assert!(console.browser.address().await.contains("#/t/"), "the page stays");
-    // What looked like a picture and is none is offered as a file; it does not exist, which is said.
+    // An invalid image is offered as a file; it does not exist, and the page says so.
     console.browser.eval("(document.querySelectorAll('button.file')[1].click(), 1)").await;
     console.until("[...document.querySelectorAll('.part-file')].some((file) => file.innerText.includes('there is no such file'))").await;
     console.assert_only_network_complaints().await;

@@ -1,4 +1,4 @@
-//! What was allowed for longer than once, in the console: seeing it, and taking it back.
+//! Grants in the console: listed and revoked.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn shell(command: &str) -> Reply {
     Reply::calls([("exec_shell", json!({ "command": command }))])
 }
 
-/// Asks for something in a chat and allows it as far as this.
+/// Requests a call in a chat and approves it with this scope.
 async fn allow(daemon: &Daemon, chat: &str, scope: Value) {
     let body = json!({ "instructions": "do it", "chatId": chat, "messageId": "m1", "userId": "ada" });
     let asked = daemon.execute(body).await;
@@ -141,7 +141,7 @@ async fn grants_tell_where_and_how_long_and_what_somebody_else_revoked() {
     console.browser.prefer(Colours::Dark).await;
     console.browser.picture("grants-dark-zh").await;
 
-    // A page that has not heard yet that somebody else was quicker.
+    // A page that does not know yet that the grant was revoked elsewhere.
     console
         .browser
         .eval(

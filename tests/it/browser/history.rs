@@ -1,4 +1,4 @@
-//! What was said before, here or elsewhere, is there once.
+//! Earlier messages, of this page or another one, are shown once.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A question in the console while the daemon is killed and comes back: the buttons that were there still decide.
+//! A pending approval in the console while the daemon is killed and restarted: the existing buttons still decide.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 
 const EN: &str = "en-GB,en";
 
-/// Leaves a line behind each time it runs, and says something.
+/// Appends a line each time it runs, and prints something.
 const COMMAND: &str = "echo ran >> trace.txt; echo the ship is moored";
 
-/// Where the buttons are: under the question in the thread, and in the inbox.
+/// The buttons: under the question in the thread, and in the inbox.
 const IN_THREAD: &str = "[data-testid=approval] [data-testid=answer-approve]";
 const IN_INBOX: &str = "[data-testid=inbox-item] [data-testid=answer-approve]";
 
-/// Calls the command, and has a last word once it knows what came of it. The same to every daemon that asks.
+/// Calls the command, and answers once it has the result. The same for every daemon.
 fn mooring(seen: &Seen) -> Reply {
     let last = seen.body["messages"].as_array().and_then(|messages| messages.last());
     match last {
@@ -24,13 +24,12 @@ fn mooring(seen: &Seen) -> Reply {
     }
 }
 
-/// A question that waits in a console.
+/// A pending approval in a console.
 struct Asked {
     model: FakeModel,
     project: Project,
     daemon: Daemon,
     console: Console,
-    /// The id of the question.
     approval: String,
 }
 
@@ -50,7 +49,7 @@ impl Asked {
         Self { model, project, daemon, console, approval }
     }
 
-    /// The page keeps an eye on a button, which must be the same to the end.
+    /// Marks a button, which must stay the same element to the end.
     async fn keep(&self, button: &str) {
         self.console.until(&format!("(window.kept = document.querySelector('{button}')) && true")).await;
     }
@@ -67,7 +66,7 @@ impl Asked {
     }
 }
 
-/// The same while nobody is there to answer.
+/// The same while no daemon runs.
 struct Dead {
     model: FakeModel,
     project: Project,
@@ -84,7 +83,7 @@ impl Dead {
 }
 
 impl Asked {
-    /// A press on the button is all that was missing.
+    /// Pressing the button completes the turn.
     async fn approve_and_watch(self, button: &str) {
         let Self { model, project, daemon, console, approval } = self;
         assert_eq!(console.browser.eval(&id_of(button)).await, json!(approval), "the same question");
@@ -95,7 +94,7 @@ impl Asked {
         console.until_idle().await;
         assert!(!console.sees("approval").await, "nothing is asked any more");
 
-        // One question, one turn that holds the call with its output and the answer.
+        // One question, one turn with the call, its output and the answer.
         if console.sees("inbox").await {
             console.browser.click(&part("inbox-close")).await;
         }
@@ -127,7 +126,7 @@ async fn the_very_same_button_approves_after_the_daemon_was_killed_and_started()
     let asked = Asked::new().await;
     asked.keep(IN_THREAD).await;
     let dead = asked.kill().await;
-    // Pressed in vain, it says so and can be pressed again.
+    // A failed press shows an error, and the button can be pressed again.
     dead.console.browser.click(IN_THREAD).await;
     dead.console.until_visible("answer-problem", true).await;
     assert_eq!(dead.console.text_of(&part("answer-problem")).await, "Daemon not reachable");
@@ -164,7 +163,7 @@ async fn an_inbox_that_was_open_during_a_kill_finds_its_questions_again() {
     asked.console.until_visible("inbox-item", true).await;
     asked.keep(IN_INBOX).await;
     let dead = asked.kill().await;
-    // A look at the history fails and is told; it must not stay the last word.
+    // Loading the history fails with an error, which must disappear later.
     dead.console.browser.click(&part("inbox-tab-history")).await;
     dead.console
         .until("document.querySelector('[data-testid=inbox-note]').innerText === 'Daemon not reachable'")
@@ -180,7 +179,7 @@ async fn an_inbox_that_was_open_during_a_kill_finds_its_questions_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_denied_in_the_moment_before_a_kill_is_not_asked_again_in_the_page() {
     let asked = Asked::new().await;
-    // Decided elsewhere, in the moment before: the page learns of it only from the daemon that comes after.
+    // Decided elsewhere just before: the page learns it only from the restarted daemon.
     let path = format!("/api/approvals/{}", asked.approval);
     let answer = asked.daemon.post(&path, &json!({ "decision": "deny" })).send().await.unwrap();
     assert_eq!(answer.status(), 200);

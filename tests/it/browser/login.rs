@@ -1,4 +1,4 @@
-//! Logging in: where the page keeps its login, how long, and for whom.
+//! The login: where the page stores it, how long, and for which project.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ fn with_token(token: &str) -> Project {
     Project::new(json!({ "name": token, "llm": { "provider": "offline" }, "adapters": { "web": web } }))
 }
 
-/// Goes to the console without a token and expects to be logged in.
+/// Opens the console without a token and expects to be logged in.
 async fn expect_logged_in(console: &Console, daemon: &Daemon) {
     console.browser.visit(&daemon.base).await;
     console.until_connected().await;
     assert!(!console.sees("login-token").await, "logged in at {}", daemon.base);
 }
 
-/// The session that the page of the open tab stored.
+/// The session stored by the page of the current tab.
 const SESSION: &str =
     "JSON.parse(localStorage.getItem('ship.login.' + localStorage.getItem('ship.login')))?.session ?? null";
 

@@ -1,4 +1,4 @@
-//! The console in a real browser, before a real daemon.
+//! The console in a real browser, with a real daemon.
 
 mod access;
 mod approvals;

@@ -1,5 +1,5 @@
 //! A server on another port of the same host, as an agent starts one for a preview: it gets no credential of the
-//! console's, and its pages cannot decide anything.
+//! console, and its pages cannot decide anything.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::fakes::daemon::{Daemon, TOKEN};
 use crate::fakes::dev_server::{DevServer, OWN_COOKIE, Recorded};
 use crate::fakes::fake_model::{FakeModel, Reply};
 
-/// A page that tries to use the login of a console on another port. `attack(console, approval)` gives what became of
+/// A page that tries to use the login of a console on another port. `attack(console, approval)` returns the result of
 /// each attempt.
 const PAGE: &str = r#"<!doctype html><title>preview</title><h1>preview</h1><script>
 const results = {};
@@ -78,7 +78,7 @@ async function attack(base, id) {
 }
 </script>"#;
 
-/// What the page of the dev server finds of the console's: nothing.
+/// The attempts of the dev server's page fail.
 async fn assert_attack_fails(console: &Console, daemon: &Daemon, approval: &str) {
     let attack = format!("attack({}, {})", json!(daemon.base), json!(approval));
     let results = console.browser.eval(&attack).await;
@@ -88,14 +88,14 @@ async fn assert_attack_fails(console: &Console, daemon: &Daemon, approval: &str)
     ] {
         assert_eq!(results[name], "refused", "{name}: {results}");
     }
-    // The browser tells a page nothing about such an answer; the daemon says below what came of it.
+    // The browser hides such a response from a page; the daemon's state is checked below.
     assert!(["0", "refused"].contains(&results["opaque"].as_str().unwrap()), "{results}");
     assert_eq!(results["storage"], "", "{results}");
     assert_eq!(results["cookie"], OWN_COOKIE, "{results}");
     assert_eq!((&results["opener"], &results["referrer"]), (&json!("null"), &json!("")), "{results}");
 }
 
-/// Nothing that the server received is a credential of the console's.
+/// The server has received no credential of the console.
 fn assert_no_credential(recorded: &[Recorded], console: &str, session: &str) {
     for request in recorded {
         let text = request.text();
@@ -103,7 +103,7 @@ fn assert_no_credential(recorded: &[Recorded], console: &str, session: &str) {
         let header = |name: &str| request.headers.get(name).map(|value| value.to_str().unwrap());
         assert!(header("cookie").is_none_or(|cookie| cookie == OWN_COOKIE), "{text}");
         assert_eq!(header("authorization"), None, "{text}");
-        // Its own page names itself when it asks for an icon; the console never does.
+        // Its own page sends a referer when it requests an icon; the console never does.
         assert!(header("referer").is_none_or(|page| !page.starts_with(console)), "{text}");
     }
 }
@@ -140,7 +140,7 @@ async fn a_dev_server_on_another_port_gets_no_credential_and_cannot_approve() {
     let approval = browser.eval("document.querySelector('[data-testid=approval]').dataset.approvalId").await;
     let approval = approval.as_str().unwrap();
 
-    // A link in an answer, in a tab of its own.
+    // A link in an answer, in a new tab.
     let own = browser.tab().await;
     browser.click(".part-text a").await;
     daemon.until("the linked page", async |_| browser.tabs().await.len() == 2).await;
@@ -148,13 +148,13 @@ async fn a_dev_server_on_another_port_gets_no_credential_and_cannot_approve() {
     browser.go_to_tab(&linked).await;
     browser.until("typeof attack === 'function'").await;
     assert_attack_fails(&console, &daemon, approval).await;
-    // The same by the other name of the host, and by the address bar.
+    // The same with the other host name, and from the address bar.
     for host in ["localhost", "127.0.0.1"] {
         browser.open_tab().await;
         browser.visit(&format!("http://{host}:{}/visited", server.port())).await;
         assert_attack_fails(&console, &daemon, approval).await;
     }
-    // The console's own tab goes there and comes back.
+    // The console's own tab navigates there and back.
     browser.go_to_tab(&own).await;
     let there = json!(format!("http://127.0.0.1:{}/navigated", server.port()));
     browser.eval(&format!("(location.href = {there}, 1)")).await;
@@ -166,7 +166,7 @@ async fn a_dev_server_on_another_port_gets_no_credential_and_cannot_approve() {
         assert!(recorded.iter().any(|request| request.uri.path() == path), "{path}");
     }
     assert_no_credential(&recorded, &daemon.base, session);
-    // What the server did receive opens nothing.
+    // The values that the server received are no credentials.
     let decide = || daemon.http.post(format!("{}/api/approvals/{approval}", daemon.base));
     for request in &recorded {
         let answer = decide()
@@ -179,12 +179,12 @@ async fn a_dev_server_on_another_port_gets_no_credential_and_cannot_approve() {
     assert_eq!(state_of(&daemon, approval).await, "pending");
     assert!(!project.path().join("trace.txt").exists());
 
-    // The person's own page is not disturbed by any of it.
+    // The person's own page is not affected.
     browser.go_to_tab(&own).await;
     browser.eval("(history.back(), 1)").await;
     console.until_connected().await;
     assert!(!console.sees("login-token").await);
-    // Only once everything is there is the button where it will be clicked.
+    // The layout is stable only once everything is loaded.
     console.until("document.querySelector('.part-text a')").await;
     console.until_count("inbox", "1").await;
     browser.click("[data-testid=approval] [data-testid=answer-approve]").await;
@@ -200,7 +200,7 @@ async fn a_page_that_the_console_calls_gets_no_credential() {
     let daemon = project.start().await;
     let console = Console::open(&daemon, DESKTOP, EN).await;
     let url = json!(format!("http://127.0.0.1:{}/called", server.port()));
-    // Even code that runs in the console's page cannot send anything there: the policy of the page forbids it.
+    // Even code in the console's page cannot send anything there: its content security policy forbids it.
     for call in [
         format!("fetch({url}, {{ credentials: 'include' }}).then(() => 'sent', () => 'refused')"),
         format!(

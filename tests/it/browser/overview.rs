@@ -1,4 +1,4 @@
-//! What the console shows beside the open conversation, and how little it asks for it.
+//! The console beside the open conversation, and the number of its requests.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn a_warm_reload_needs_at_most_four_requests() {
     let console = Console::open(&daemon, DESKTOP, EN).await;
     console.say("list: .").await;
     console.until_idle().await;
-    // Requests that are still open are in no list of the browser's own.
+    // Open requests are in no list of the browser.
     let count = "window.asked = []; const send = window.fetch; \
         window.fetch = (...request) => { window.asked.push(String(request[0])); return send(...request); };";
     console.browser.on_every_page(count).await;
@@ -47,7 +47,7 @@ async fn earlier_conversations_are_loaded_as_far_as_somebody_scrolls() {
     console.browser.eval("document.querySelector('#threads-nav').scrollTo(0, 1e6)").await;
     console.until(&format!("{listed} === 55")).await;
     console.until_visible("threads-more", false).await;
-    // A thread that changes comes to the top, without anybody asking for the list.
+    // A thread that changes moves to the top, without a request for the list.
     daemon.execute(json!({ "instructions": "hello again", "chatId": "c0" })).await;
     console
         .until("document.querySelector('[data-testid=thread-item][data-thread^=api]').dataset.thread === 'api:chat:c0'")
@@ -105,7 +105,7 @@ async fn escape_takes_no_question_back_and_the_outcome_stays_with_it() {
     console.browser.prefer(Colours::Dark).await;
     console.browser.picture("approval-outcome-dark").await;
 
-    // It is in the thread, not in the page's memory, and stands between the question and the result.
+    // It is stored in the thread, not only in the page, and is between the question and the result.
     console.browser.reload().await;
     console.until_connected().await;
     assert_eq!(console.text_of(&part("approval-outcome")).await, "Approved");

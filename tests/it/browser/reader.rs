@@ -1,4 +1,4 @@
-//! For everybody who may come in, whatever they read and press.
+//! Accessibility: languages, keyboard, screen readers.
 
 use super::stage::{EN, ZH, asking, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
@@ -33,7 +33,7 @@ async fn the_printed_address_opens_the_console_and_the_token_leaves_the_bar() {
             "document.querySelector('[data-thread=\"{thread}\"]')?.innerText.includes('hello there')"
         ))
         .await;
-    // Going back in the history must not bring the token to light either.
+    // Going back in the history must not show the token either.
     console.browser.eval("history.back()").await;
     assert!(!console.browser.address().await.contains(TOKEN));
     console.assert_no_complaints().await;
@@ -46,7 +46,7 @@ async fn everything_can_be_done_with_the_keyboard_alone() {
     let daemon = project.start().await;
     let console = Console::open(&daemon, DESKTOP, EN).await;
     let browser = &console.browser;
-    // The message box has the focus from the beginning.
+    // The message box has the focus initially.
     console.until("document.activeElement.id === 'composer'").await;
     browser.press("two").await;
     browser.press_with(key::SHIFT, key::ENTER).await;
@@ -69,12 +69,12 @@ async fn everything_can_be_done_with_the_keyboard_alone() {
     console
         .until(&format!("!location.hash.includes('{thread}') && document.activeElement.id === 'composer'"))
         .await;
-    // A suggestion is a button like any other.
+    // A suggestion is an ordinary button.
     tab_to(&console, "document.activeElement.dataset.testid === 'suggestion'", Direction::Back).await;
     browser.press(&key::ENTER.to_string()).await;
     console.until("document.querySelectorAll('[data-testid=message]').length === 2").await;
     console.until_idle().await;
-    // And the old conversation is found again through the list.
+    // The old conversation is found in the list.
     tab_to(&console, &format!("document.activeElement.dataset.thread === '{thread}'"), Direction::Forth)
         .await;
     browser.press(&key::ENTER.to_string()).await;
@@ -89,7 +89,7 @@ enum Direction {
     Back,
 }
 
-/// Presses Tab until the focus is where it should be; a whole round of the page at most.
+/// Presses Tab until the focus is at the target; at most one round of the page.
 async fn tab_to(console: &Console, there: &str, direction: Direction) {
     for _ in 0..60 {
         match direction {

@@ -1,4 +1,4 @@
-//! What most of these begin with.
+//! The common setup of these tests.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The command line, run as people run it: what is said and with which code it ends.
+//! The command line, run as people run it: its output and exit codes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -117,7 +117,7 @@ async fn a_second_daemon_is_refused_and_a_dead_one_holds_nothing() {
 #[test]
 fn a_state_directory_that_cannot_be_written_is_told() {
     let project = offline();
-    // A file where the directory should be stops root as well as anybody else.
+    // A file in place of the directory stops root as well.
     project.write(".ship", "not a directory");
     let output = project.run(&["run"]);
     assert_eq!(output.code, Some(6), "{output:?}");
@@ -127,7 +127,7 @@ fn a_state_directory_that_cannot_be_written_is_told() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_messages_clearly_and_loses_none() {
     let project = offline();
-    // No file of the daemon's may grow beyond 64 KiB: the journal reaches that soon.
+    // No file of the daemon may exceed 64 KiB: the journal reaches that soon.
     let mut command = std::process::Command::new("sh");
     command
         .args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shipagent"), "run", "-C"])
@@ -159,7 +159,7 @@ async fn a_full_disk_refuses_messages_clearly_and_loses_none() {
         "it lives on"
     );
     daemon.kill();
-    // With room again, what was accepted is there and is answered.
+    // With space again, accepted messages are there and are answered.
     let daemon = project.start().await;
     for (id, _) in &accepted {
         let body = json!({ "instructions": "again", "chatId": "full", "messageId": id });
@@ -215,7 +215,7 @@ fn the_schema_is_json_and_completions_are_made() {
     assert_eq!(project.run(&["fly"]).code, Some(2));
 }
 
-/// Secrets never reach a log, however they got near one.
+/// Secrets never appear in a log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_ever_logged() {
     let canary = "sk-canary-4f9d1c77aa";

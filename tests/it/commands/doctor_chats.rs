@@ -1,4 +1,4 @@
-//! `shipagent doctor` asks the chat platforms: who the bot is, whether it may do what it must, and what to do if not.
+//! `shipagent doctor` queries the chat platforms: the bot's identity, its permissions, and advice.
 
 use std::time::Duration;
 

@@ -2,5 +2,6 @@
 
 mod command_line;
 mod doctor_chats;
+mod language;
 mod sandbox_status;
 mod start;

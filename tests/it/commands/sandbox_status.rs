@@ -1,5 +1,5 @@
-//! What keeps commands in is never a secret: a start, the doctor and the console say it, and nothing is weakened in
-//! silence.
+//! The sandbox status is always shown: at the start, by the doctor and in the console, and a weaker sandbox is never
+//! used silently.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn a_start_says_it_in_its_summary() {
         let mut command = project.command(&["run"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        // The daemon is ready before it knows; the line comes by itself.
+        // The daemon is ready before the probe ends; the line is printed later.
         assert!(said.any(|line| line.trim_start().starts_with("console")));
         assert!(said.any(|line| line.trim_start().starts_with(expected)), "{sandbox}");
         child.kill().unwrap();
@@ -37,7 +37,7 @@ fn the_doctor_tries_it_out() {
         let report: Value = serde_json::from_str(&said).unwrap();
         let checks = report["checks"].as_array().unwrap();
         let check = checks.iter().find(|check| check["check"] == "sandbox").unwrap();
-        // A machine with gaps is one where tests can run, too.
+        // The tests may also run on a machine with gaps.
         assert!(check["status"] == status || check["status"] == "warning", "{check}");
         assert_eq!(check["message"].as_str().unwrap().starts_with("on"), sandbox == "require", "{check}");
     }

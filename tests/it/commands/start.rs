@@ -1,5 +1,4 @@
-//! How a daemon starts and is watched: when it says that it is there, what a service manager is told, and what its own
-//! output means to it.
+//! The start and supervision of a daemon: when it is ready, its notifications to a service manager, and its own output.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,13 +11,13 @@ use tokio::time::timeout;
 use crate::fakes::daemon::{Daemon, PATIENCE, Project};
 use crate::fakes::telegram::server::FakeTelegram;
 
-/// A service manager, as far as a daemon knows it.
+/// A fake service manager.
 struct Manager {
     socket: UnixDatagram,
 }
 
 impl Manager {
-    /// Listens beside the project, and tells the command so.
+    /// Listens beside the project, and sets the command's environment.
     fn of(project: &Project, command: &mut Command) -> Self {
         let path = project.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -26,7 +25,7 @@ impl Manager {
         Self { socket }
     }
 
-    /// Waits until the daemon has said a line that begins so, and gives all that was said with it.
+    /// Waits for a notification that begins so, and returns its whole message.
     async fn is_told(&self, line: &str) -> String {
         let hear = async {
             loop {
@@ -52,7 +51,7 @@ fn quiet(project: &Project) -> Command {
     command
 }
 
-/// How the daemon says that its adapters fare.
+/// The adapters' states, as the daemon reports them.
 async fn states(daemon: &Daemon) -> Vec<String> {
     let info = daemon.get_json("/api/info").await;
     let adapters = info["adapters"].as_array().unwrap();
@@ -63,7 +62,7 @@ async fn readiness(daemon: &Daemon) -> u16 {
     daemon.http.get(format!("{}/readyz", daemon.base)).send().await.unwrap().status().as_u16()
 }
 
-/// All that the daemon has logged so far.
+/// The daemon's log so far.
 fn logged(project: &Path) -> String {
     let files = std::fs::read_dir(project.join(".ship/logs")).into_iter().flatten().flatten();
     files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
@@ -87,7 +86,7 @@ async fn an_adapter_that_gave_up_does_not_have_the_whole_daemon_restarted() {
     manager.is_told("STOPPING=1").await;
 }
 
-/// A platform that is out of reach: one that takes the connection and says nothing, and one that is not there.
+/// Unreachable platforms: one that accepts the connection and sends nothing, and one that does not exist.
 async fn starts_without_its_platforms(language: &str, words: &str) {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = TcpListener::bind("127.0.0.1:0").unwrap();

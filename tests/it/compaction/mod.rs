@@ -1,4 +1,4 @@
-//! How a conversation is kept inside the model's window, and what that leaves to the provider's cache.
+//! Fitting a conversation into the model's window, and the effect on the provider's cache.
 
 mod kills;
 mod prefix;

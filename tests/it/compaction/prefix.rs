@@ -9,14 +9,14 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::in_process::{HandClock, InProcess};
 
 /// What a provider would read: tools and messages, in the order in which they are cached. The tools come before the
-/// messages, wherever the body has them.
+/// messages, at any position in the body.
 fn prompt_bytes(seen: &Seen) -> Vec<u8> {
     let messages = raw_messages(seen);
     let tools = seen.body["tools"].to_string().into_bytes();
     [tools, messages].concat()
 }
 
-/// The list of messages as it stood in the request, without the bracket that closes it.
+/// The list of messages as in the request, without its closing bracket.
 fn raw_messages(seen: &Seen) -> Vec<u8> {
     let whole = seen.raw.as_ref();
     let start = whole.windows(12).position(|part| part == b"\"messages\":[").expect("messages") + 12;
@@ -28,7 +28,7 @@ fn common(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// A turn in four looks into a file before it answers. The server caches whole prompts, as providers do.
+/// One turn in four reads a file before it answers. The server caches whole prompts, as providers do.
 fn script() -> Script {
     let mut cache: Vec<Vec<u8>> = Vec::new();
     let mut turn = 0;
@@ -66,7 +66,7 @@ async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     let clock = HandClock::evening();
     let daemon = InProcess::start(&project, &clock);
     for turn in 0..40 {
-        // 40 turns of 15 minutes: the conversation goes on over midnight.
+        // 40 turns of 15 minutes: the conversation continues over midnight.
         clock.advance(Duration::from_secs(15 * 60));
         let answer = daemon.say("p", &format!("Question number {turn}: what about the staging host?")).await;
         assert!(answer.starts_with("Answer number"), "{answer}");
@@ -101,7 +101,7 @@ async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     usage_is_kept(&project);
 }
 
-/// Each answer says how much of its input came from the cache.
+/// Each answer has the number of input tokens from the cache.
 fn usage_is_kept(project: &Project) {
     let thread = std::fs::read_to_string(project.thread_file("web:chat:p")).unwrap();
     let last: Value = serde_json::from_str(thread.lines().last().unwrap()).unwrap();

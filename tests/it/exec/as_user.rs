@@ -1,5 +1,5 @@
-//! The sandbox of a user who is not root, who needs a user namespace for it. Where the tests run as root, the helper
-//! is started as another user.
+//! The sandbox of a user who is not root, which needs a user namespace. Where the tests run as root, the helper is
+//! started as another user.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 
 use super::bench::{HELPER, put};
 
-/// The user that has no rights, on every Linux.
+/// The unprivileged user of every Linux.
 const NOBODY: u32 = 65_534;
 
 /// A project of that user, and a helper that runs as that user.
@@ -43,7 +43,7 @@ impl Foreign {
         {
             chown(root.join(path), Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        // In a place that the user can get to, whatever is above the directory of builds.
+        // In a place that the user can access, independent of the build directory's parents.
         let binary = root.join("shipagent");
         fs::hard_link(HELPER, &binary).or_else(|_| fs::copy(HELPER, &binary).map(drop)).unwrap();
         let helper = root.join("helper");

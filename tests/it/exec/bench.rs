@@ -1,4 +1,4 @@
-//! A project for commands to do their worst in, once for each sandbox that the machine has.
+//! A project for hostile commands, once for each sandbox of the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) const HELPER: &str = env!("CARGO_BIN_EXE_shipagent");
 
-/// Stands in every place that a command must not read.
+/// Contained in every place that a command must not read.
 pub(super) const SECRET: &str = "hunter2-is-the-secret";
 
 pub(super) const WRITABLE: Permit = Permit { class: Class::ProjectWritable, network: Network::Off };
 
-/// A project with everything in it that must be kept, and a place outside of it.
+/// A project with everything that must be protected, and a place outside it.
 pub(super) struct Bench {
     pub(super) root: PathBuf,
     pub(super) outside: PathBuf,
@@ -57,7 +57,7 @@ impl Bench {
         bench
     }
 
-    /// One of each kind that this machine has. It must have one: otherwise nothing here would be shown.
+    /// One of each kind on this machine. There must be one: otherwise nothing would be tested.
     pub(super) fn each() -> Vec<Self> {
         let status = probe(Path::new(HELPER));
         assert_ne!(status.level, Level::Unavailable, "this machine has no sandbox: {:?}", status.reasons);
@@ -125,13 +125,13 @@ impl Bench {
         self.call(permit, json!({"command": command, "timeoutSecs": 30})).await.unwrap()
     }
 
-    /// All that can be changed about a tree.
+    /// Everything that can change in a tree.
     pub(super) fn state(&self) -> BTreeMap<PathBuf, String> {
         let mut state = BTreeMap::new();
         for root in [&self.root, &self.outside] {
             look(root, &mut state);
         }
-        // The daemon's own writing.
+        // The daemon's own writes.
         state.retain(|path, _| {
             !path.starts_with(self.root.join(".ship/logs")) && *path != self.root.join(".ship")
         });

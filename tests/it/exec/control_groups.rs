@@ -61,7 +61,7 @@ fn archive(dir: &Path) -> PathBuf {
     archive
 }
 
-/// Starts the machine, waits until it has turned itself off, and returns what it told by name.
+/// Starts the machine, waits until it has turned itself off, and returns its reports by name.
 async fn told_by_the_machine(dir: &Path) -> BTreeMap<String, String> {
     let archive = archive(dir);
     let [console, told] = ["console", "told"].map(|name| dir.join(name));
@@ -82,7 +82,7 @@ async fn told_by_the_machine(dir: &Path) -> BTreeMap<String, String> {
     told
 }
 
-/// What the only tool call of an answer gave.
+/// The result of the only tool call of an answer.
 fn outcome(answer: &str) -> Value {
     let answer: Value = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{error}: {answer}"));
     answer["toolCalls"][0]["output"].clone()

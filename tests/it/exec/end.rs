@@ -23,7 +23,7 @@ fn alive(marker: &str) -> usize {
     named.count()
 }
 
-/// Waits until so many processes, or fewer, sleep for this long.
+/// Waits until the number of processes that sleep for this long is as wanted.
 async fn until_alive(marker: &str, enough: impl Fn(usize) -> bool) {
     let patience = Instant::now() + Duration::from_secs(30);
     while !enough(alive(marker)) {
@@ -126,7 +126,7 @@ async fn nothing_that_a_command_started_outlives_it() {
 #[tokio::test]
 async fn a_fork_bomb_comes_to_nothing() {
     let bench = Bench::each().remove(0);
-    // Root is bound only inside a namespace, and without a bound this test would be what it tests for.
+    // Root is limited only inside a namespace; without a limit this test would itself exhaust the machine.
     assert_eq!(bench.isolation, Isolation::Namespaces, "not tried without a process namespace");
     let marker = unheard_of();
     let command = format!("bomb() {{ sleep {marker} & bomb & bomb; }}; bomb");

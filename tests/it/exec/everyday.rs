@@ -1,5 +1,4 @@
-//! What people do every day works inside of the sandbox: git in a project that tracks `ship.json`, and the usual
-//! runtimes.
+//! Everyday work inside the sandbox: git in a project that tracks `ship.json`, and the usual runtimes.
 
 use std::process::Command;
 
@@ -66,7 +65,7 @@ async fn git_works_in_a_project_that_tracks_ship_json() {
             bench.isolation
         );
 
-        // What the operator changed in it is seen, and can be committed, but not undone.
+        // The operator's change is visible, and can be committed, but not undone.
         bench.file("ship.json", "{ \"name\": \"ann\" }\n");
         let diff = bench.run(APPROVED, "git diff --stat -- ship.json").await;
         assert!(succeeded(&diff).contains("ship.json"), "{diff}");

@@ -1,5 +1,5 @@
-//! A repository can name programs for nearly everything that git does. None of them runs because of a command that
-//! nobody was asked about.
+//! A repository can name programs for nearly everything that git does. None of them runs because of a command without
+//! approval.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use shipagent::policy::shell::{ShellCall, unasked};
 
 use super::unasked::{Outcome, Repository};
 
-/// Commands that only look.
+/// Read-only commands.
 const LOOKS: &[&str] = &[
     "git status",
     "git status -sb --porcelain",
@@ -89,7 +89,7 @@ const OVERRIDDEN: &[(&str, &str)] = &[
     ("stash.showPatch", "true"),
 ];
 
-/// Settings that cannot be overridden, or not by every git: where they are, a person is asked.
+/// Settings that cannot be overridden, or not by every git: they need approval.
 const ASKED: &[(&str, &str)] = &[
     ("core.fsmonitor", "{}"),
     ("core.alternateRefsCommand", "{}"),
@@ -115,9 +115,9 @@ struct Trap {
 }
 
 impl Trap {
-    /// A repository with something of everything, whose programs leave a mark.
+    /// A repository with every kind of content, whose programs leave a mark.
     fn new(repository: Repository) -> Self {
-        // Where the program writes without a sandbox; in one it could not, so it also speaks.
+        // Where the program writes without a sandbox; in one it could not, so it also prints.
         let marker = repository.bench.root.join("marker");
         let program = repository.bench.root.join("evil.sh");
         repository.write(
@@ -225,8 +225,8 @@ async fn a_repository_whose_programs_cannot_be_turned_off_is_asked_about() {
     assert!(trap.repository.call("git status", "").await.ran().is_some());
 }
 
-/// Even if a setting got past the check, as it could between the check and the command: what options and the environment
-/// turn off stays off.
+/// Even if a setting passed the check, as it could between the check and the command: options and the environment turn
+/// it off.
 #[tokio::test]
 async fn settings_that_are_asked_about_are_turned_off_as_well() {
     let trap = Trap::new(Repository::bare());

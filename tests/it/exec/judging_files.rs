@@ -1,4 +1,4 @@
-//! Files that never answer: calls that name a pipe are judged like any other, and the daemon goes on.
+//! Files that block: calls that name a pipe are judged like any other, and the daemon continues.
 
 use serde_json::json;
 

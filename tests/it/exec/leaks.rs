@@ -1,15 +1,15 @@
-//! Whatever runs unasked shows no secret: each command that reads, with each place where a secret can be, with and
-//! without a sandbox.
+//! Commands without approval show no secret: each reading command, with each place of a secret, with and without a
+//! sandbox.
 
 use std::fs;
 use std::path::Path;
 
 use super::unasked::{Outcome, Repository};
 
-/// Stands in every secret.
+/// Contained in every secret.
 const LEAK: &str = "hunter2";
 
-/// Commands that read files. `{…}` are filled in with what is in the repository.
+/// Commands that read files. `{…}` is replaced by values of the repository.
 const READS: &[&str] = &[
     "cat .env",
     "cat api/.env",
@@ -98,7 +98,7 @@ const READS: &[&str] = &[
     "git log -1 | cat alias.txt",
 ];
 
-/// Commands that ask git. `{blob}`, `{tree}`, `{commit}` and `{stash}` are hashes.
+/// Git commands. `{blob}`, `{tree}`, `{commit}` and `{stash}` are hashes.
 const GIT: &[&str] = &[
     "git diff",
     "git diff HEAD",
@@ -308,7 +308,7 @@ fn commands(repository: &Repository) -> Vec<String> {
         .collect()
 }
 
-/// Runs them all; gives those that ran.
+/// Runs them all; returns those that ran.
 async fn run_all(repository: &Repository) -> Vec<String> {
     let mut ran = Vec::new();
     for command in commands(repository) {
@@ -434,7 +434,7 @@ async fn ordinary_work_in_an_ordinary_project_is_not_asked_about() {
         ] {
             let outcome = repository.call(command, "").await;
             let output = outcome.ran().unwrap_or_else(|| panic!("{command}: {outcome:?}"));
-            // Files in two folders differ, and grep says which files it may not read.
+            // Files in two folders differ, and grep lists the files it cannot read.
             let code = output["exitCode"].as_i64().unwrap();
             assert!(
                 code == 0 || command.starts_with("diff") || command.ends_with('.'),
@@ -442,7 +442,7 @@ async fn ordinary_work_in_an_ordinary_project_is_not_asked_about() {
             );
             assert!(!output.to_string().contains(LEAK), "{command}: {output}");
         }
-        // A tracked ship.json is no change that git reports.
+        // A tracked ship.json is not reported as changed.
         let outcome = repository.call("git status --porcelain -uno", "").await;
         assert_eq!(outcome.ran().unwrap()["stdout"], "", "{outcome:?}");
     }

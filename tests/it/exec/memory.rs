@@ -1,4 +1,4 @@
-//! A command that uses too much memory is ended and told so; the daemon and all other commands go on.
+//! A command that exceeds its memory limit is ended with a reason; the daemon and other commands continue.
 
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Permit};
@@ -11,7 +11,7 @@ use crate::fakes::fake_model::{FakeModel, Reply};
 const APPROVED: Permit = Permit::of(Class::ProjectWritable);
 const MB: u64 = 1 << 20;
 
-/// Uses so many megabytes until it is ended.
+/// Uses this many megabytes until it is ended.
 fn uses(megabytes: u64) -> String {
     format!(
         "/usr/bin/python3 -c \"import time; a = b'x' * ({megabytes} << 20); print('full', flush=True); time.sleep(60)\""
@@ -34,7 +34,7 @@ async fn a_command_that_uses_too_much_is_ended_and_the_next_one_runs() {
         for command in [
             uses(600),
             "/usr/bin/python3 -c 'a = bytearray(8 << 30)'".to_owned(),
-            // Many small ones: the limit is that of the command, not of a process.
+            // Many small processes: the limit is per command, not per process.
             format!("for i in 1 2 3 4 5 6; do {} & done; wait", uses(60)),
             // A file without a name that is never mapped.
             "/usr/bin/python3 -c 'import os, time

@@ -1,5 +1,5 @@
-//! Commands with every judgement left out: whatever they try, the sandbox alone keeps them in, and they end. And
-//! commands that are judged first: what runs unasked shows no secret and starts no program that a repository names.
+//! Commands without the judge: the sandbox alone isolates them, and they end. And judged commands: those without
+//! approval show no secret and start no program that a repository names.
 
 mod as_user;
 mod bench;

@@ -41,7 +41,7 @@ async fn without_a_sandbox_that_is_required_nothing_runs() {
 async fn a_sandbox_that_cannot_be_set_up_as_asked_runs_nothing() {
     let bench = Bench::each().remove(0);
     let mut settings = bench.settings();
-    // The helper is no helper: it reports nothing.
+    // The helper is another program: it reports nothing.
     settings.helper = "/bin/true".into();
     let outcome =
         ExecShell::new(settings).call(json!({"command": "touch ran"}), bench.context(WRITABLE)).await;
@@ -176,7 +176,7 @@ async fn an_allowed_command_writes_in_the_project_and_nowhere_else() {
         assert_eq!((&outcome["exitCode"], &outcome["stdout"]), (&json!(0), &json!("t\n")), "{outcome}");
         assert_eq!(fs::read_to_string(bench.root.join("src/main.rs")).unwrap(), "fn main() {}\nmore\n");
         assert!(bench.root.join("src/dir").is_dir() && !bench.root.join("src/dir/new.rs").exists());
-        // Beside something hidden, new entries need a mount to cover it.
+        // Beside a hidden path, new entries need a mount to cover it.
         let outcome = bench.run(WRITABLE, "echo x > new && echo x > api/new && rm new api/new").await;
         assert_eq!(outcome["exitCode"] == 0, whole, "{outcome}");
 

@@ -1,4 +1,4 @@
-//! Sockets of other programs are out of reach unless they are listed: real tmux and ssh-agent servers, and listeners
+//! Sockets of other programs cannot be reached unless they are listed: real tmux and ssh-agent servers, and listeners
 //! in every directory where programs put their sockets.
 
 use std::fs;
@@ -16,15 +16,15 @@ use super::bench::{Bench, unheard_of};
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Reply};
 
-/// What an approved command gets.
+/// The permit of an approved command.
 const APPROVED: Permit = Permit::of(Class::ProjectWritable);
 
-/// A folder for one test's sockets; short, since the path of a socket has room for a hundred characters.
+/// A folder for one test's sockets; short, because the path of a socket is limited to about a hundred characters.
 fn folder_in(parent: &str) -> tempfile::TempDir {
     tempfile::Builder::new().prefix("sock-").tempdir_in(parent).unwrap()
 }
 
-/// Waits until a server has made its socket.
+/// Waits until a server has created its socket.
 fn until_there(socket: &Path) {
     let patience = Instant::now() + Duration::from_secs(30);
     while !socket.exists() {
@@ -33,7 +33,7 @@ fn until_there(socket: &Path) {
     }
 }
 
-/// A tmux server with a session. It ends with this.
+/// A tmux server with a session. It ends when dropped.
 struct Tmux(PathBuf);
 
 impl Tmux {
@@ -59,7 +59,7 @@ impl Drop for Tmux {
     }
 }
 
-/// An ssh-agent. It ends with this.
+/// An ssh-agent. It ends when dropped.
 struct SshAgent(Child);
 
 impl SshAgent {
@@ -121,7 +121,7 @@ async fn ssh_agent_lends_no_key_to_a_command_unless_its_socket_is_listed() {
         let folder = folder_in("/tmp");
         let socket = folder.path().join("agent.1");
         let _agent = SshAgent::start(&socket);
-        // 2: the agent cannot be reached; 1: it holds no keys.
+        // 2: the agent cannot be reached; 1: it has no keys.
         let command = format!("SSH_AUTH_SOCK={} ssh-add -l", socket.display());
         let outcome = bench.run(APPROVED, &command).await;
         assert_eq!(outcome["exitCode"], 2, "{:?}: {outcome}", bench.isolation);
@@ -161,7 +161,7 @@ async fn no_listener_outside_of_the_project_can_be_reached() {
             let outcome = bench.run(APPROVED, &connects_to(path)).await;
             assert_eq!(outcome["stdout"], "connected", "{:?}: {path}: {outcome}", bench.isolation);
         }
-        // A folder stands for all sockets in it.
+        // A folder allows all sockets in it.
         bench.sockets = vec![folders[0].path().to_owned()];
         let outcome = bench.run(APPROVED, &connects_to(&paths[0])).await;
         assert_eq!(outcome["stdout"], "connected", "{:?}: {outcome}", bench.isolation);

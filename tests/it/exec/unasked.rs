@@ -1,5 +1,5 @@
-//! A project with secrets in every place, and calls that are judged first and then run only where nobody has to be
-//! asked: as a model's calls are.
+//! A project with secrets in every place, and calls that are judged and then run only where no approval is needed, like
+//! a model's calls.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,12 +19,12 @@ use shipagent::tools::{ExecSettings, ExecShell, git_hardened, hides_secrets, obj
 
 use super::bench::{Bench, SECRET, put};
 
-/// What happened to a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// A person would be asked, for these reasons.
+    /// It needs approval, for these reasons.
     Asked(String),
-    /// It ran, and said this.
+    /// It ran, with this output.
     Ran(Value),
 }
 
@@ -65,7 +65,7 @@ impl Repository {
         repository
     }
 
-    /// Runs git itself, as a person at the machine would.
+    /// Runs git directly, as a person would.
     pub(super) fn git(&self, arguments: &str) -> String {
         let output = Command::new("git")
             .args(arguments.split(' '))
@@ -102,7 +102,7 @@ impl Repository {
         self.judge.judge(call).await
     }
 
-    /// Runs a command if it may run unasked.
+    /// Runs a command if it needs no approval.
     pub(super) async fn call(&self, command: &str, cwd: &str) -> Outcome {
         let judged = self.judged(command, cwd).await;
         match judged.ruling {
@@ -117,7 +117,7 @@ impl Repository {
         }
     }
 
-    /// Runs a command without judging it, in the class of those that are not asked about.
+    /// Runs a command without judging it, in the class of commands without approval.
     pub(super) async fn run_unjudged(&self, command: &str) -> Result<Value, String> {
         let arguments = json!({"command": command, "timeoutSecs": 30});
         let ran =
@@ -125,7 +125,7 @@ impl Repository {
         ran.map_err(|failure| failure.to_string())
     }
 
-    /// Runs a line that was hardened already with what the environment of an unasked command has, and no sandbox.
+    /// Runs a hardened line with the environment of a command without approval, and no sandbox.
     pub(super) fn run_hardened(&self, command: &str) -> String {
         let output = Command::new("/bin/sh")
             .args(["-c", command])
@@ -138,7 +138,7 @@ impl Repository {
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
-    /// Puts a secret into every place where a command might come across it.
+    /// Puts a secret into every place where a command might find it.
     pub(super) fn fill(&self) {
         let outside = self.bench.outside.clone();
         put(&outside.join("file"), &format!("KEY={SECRET}\n"));
@@ -172,11 +172,11 @@ impl Repository {
         self.bench.file(".env", &format!("KEY={SECRET}-stashed\n"));
         self.write("src/main.rs", "fn main() { stashed() }\n");
         self.git("stash push -q -- .env src/main.rs");
-        // Taken out of the files, and still in history.
+        // Removed from the files, but still in the history.
         self.git("rm -q --cached .env.local");
         self.git("rm -q vendor/x/credentials.json keys/id_rsa");
         self.git("commit -qm three");
-        // Renamed, and the secret taken out with it.
+        // Renamed, and the secret removed.
         let lines: String = (0..30).map(|n| format!("line {n}\n")).collect();
         self.write("keys/id_rsa_old", &format!("{lines}KEY={SECRET}\n"));
         self.git("add keys/id_rsa_old");
@@ -191,25 +191,25 @@ impl Repository {
         self.secret("untracked/.env");
         self.secret("late/2/3/4/5/6/7/8/.env");
         self.secret("untracked/prod.key");
-        // By other names.
+        // Under other names.
         self.link(".env", "alias.txt");
         self.link(&outside, "out-again");
         self.link(outside.join("file"), "src/linked.txt");
         self.link("../keys", "clean/keys");
     }
 
-    /// Gives secrets second names.
+    /// Adds second names of secrets.
     pub(super) fn link_secrets(&self) {
         for (secret, name) in [("api/.env", "src/hard.txt"), ("keys/server.pem", "clean/hard.txt")] {
             fs::hard_link(self.bench.root.join(secret), self.bench.root.join(name)).unwrap();
         }
-        // A file that git knows.
+        // A tracked file.
         fs::remove_file(self.bench.root.join("src/main.rs")).unwrap();
         fs::hard_link(self.bench.root.join(".env"), self.bench.root.join("src/main.rs")).unwrap();
     }
 }
 
-/// The judge of a project, with the rules that let the most run.
+/// The judge of a project, with the most permissive rules.
 fn judge(project: &Path, found: Finding, mode: Mode) -> ProjectJudge {
     const NONE: &[&str] = &[];
     let root = project.to_string_lossy();

@@ -46,7 +46,7 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
     }
 }
 
-/// The adapter at work behind a webhook, with threads that keep everything.
+/// The adapter behind a webhook, with threads that accept everything.
 struct Hooked {
     adapter: Arc<FeishuAdapter>,
     heard: watch::Receiver<Vec<IngressEvent>>,

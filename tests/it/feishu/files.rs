@@ -1,4 +1,4 @@
-//! Files on Feishu that take long, never come, or are too large: nobody else waits for them, and nothing is lost.
+//! Files on Feishu that are slow, never arrive, or are too large: other messages do not wait, and nothing is lost.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn project(feishu: &Feishu, model: &FakeModel, extra: Value) -> Project {
     Project::with_model(&model.url(), config)
 }
 
-/// Says how many files and which words the last message had.
+/// Answers with the number of files and the text of the last message.
 fn inventory() -> Script {
     Script::compute(|seen: &Seen| {
         let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
@@ -52,7 +52,7 @@ async fn a_slow_file_delays_neither_its_acknowledgement_nor_a_command_and_order_
         })
         .await;
     assert_eq!(model.requests().len(), 0, "what was said behind the file waits for it");
-    // Elsewhere nobody notices.
+    // Other chats are not delayed.
     feishu.write(&Message::group("oc_group", "ou_bo", "third").mentioning());
     feishu.wait_for_words("oc_group", "got third").await;
     feishu.tune(|world| world.mood.holds_files = false);
@@ -121,7 +121,7 @@ async fn a_kill_between_acknowledgement_and_download_loses_and_doubles_nothing()
     feishu.acknowledgement(&format!("{second}-first")).await;
     daemon.kill();
     let daemon = project.start().await;
-    // The platform does not know that it was heard, and a later daemon is killed as well.
+    // The platform got no acknowledgement, and a later daemon is killed as well.
     feishu.write_again(&message, &id);
     feishu.wait_for("the third acknowledgement", |world| (world.acks.len() >= 3).then_some(())).await;
     daemon.kill();

@@ -1,4 +1,4 @@
-//! kill -9, again and again, while people write on Feishu: nothing is lost, and nothing is said twice.
+//! kill -9, repeatedly, while people write on Feishu: nothing is lost, and nothing is sent twice.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::fakes::feishu::server::Feishu;
 
 const PEOPLE: usize = 6;
 
-/// Writes one message after the other, each once the one before was answered, until told to stop. Gives how many.
+/// Writes one message after the other, each after the answer to the last, until told to stop. Returns how many.
 async fn chatter(feishu: Arc<Feishu>, person: usize, stop: watch::Receiver<bool>) -> usize {
     let (who, chat) = (format!("ou_p{person}"), format!("oc_p{person}"));
     let mut number = 0;
     while !*stop.borrow() {
         let text = format!("p{person}m{number}");
         let mut message = Message::private(&who, &text);
-        // Some bring a picture, which has to be fetched.
+        // Some have a picture, which must be downloaded.
         if number % 4 == 1 {
             let key = feishu.keep_file("a.png", b"picture");
             let pieces = json!([[{ "tag": "text", "text": text }, { "tag": "img", "image_key": key }]]);

@@ -1,4 +1,4 @@
-//! Feishu from end to end: the real daemon, a fake platform on the loopback, and people who talk to it.
+//! Feishu from end to end: the real daemon, a fake platform on the loopback, and simulated people.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
 use crate::fakes::feishu::world::Posted;
 
-/// A project that talks on this platform with this model.
+/// A project on this platform with this model.
 fn project(feishu: &Feishu, model: &FakeModel, extra: Value) -> Project {
     let mut config = feishu.section(json!({}));
     merge(&mut config, json!({ "queue": { "mergeMs": 0 }, "llm": { "timeoutSecs": 120 } }));
@@ -30,7 +30,7 @@ fn lines(project: &Project) -> usize {
     std::fs::read_to_string(project.path().join("log.txt")).map_or(0, |text| text.lines().count())
 }
 
-/// What was said in a chat, message by message.
+/// The messages of the app in a chat.
 fn posted(feishu: &Feishu, chat: &str) -> Vec<Posted> {
     feishu.look(|world| world.posted.iter().filter(|posted| posted.chat == chat).cloned().collect())
 }
@@ -77,7 +77,7 @@ async fn strangers_get_a_code_in_private_and_nothing_in_groups() {
     feishu.wait_for("a code", |world| (!world.said("oc_eve").is_empty()).then_some(())).await;
     assert_eq!(model.requests().len(), 0);
     assert!(posted(&feishu, "oc_other").is_empty());
-    // An owner who speaks in a group opens it.
+    // An owner who writes in a group opens it.
     feishu.write(&Message::group("oc_other", "ou_boss", "join us").mentioning());
     feishu.wait_for_words("oc_other", "echo join us").await;
     feishu.write(&Message::group("oc_other", "ou_eve", "me too").mentioning());

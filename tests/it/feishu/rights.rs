@@ -1,4 +1,4 @@
-//! Who may decide on Feishu when those who run a group may, and what a small server is good enough for.
+//! Decisions on Feishu by group owners, and a minimal server.
 
 use serde_json::{Value, json};
 

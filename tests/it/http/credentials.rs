@@ -1,4 +1,4 @@
-//! Who may come in over HTTP, and with what.
+//! HTTP authentication.
 
 use reqwest::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN, RETRY_AFTER, SET_COOKIE};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn strangers_are_refused() {
         .bearer_auth(TOKEN)
         .header(CONTENT_TYPE, "application/json")
         .body(huge);
-    // The server may hang up before it has read it all.
+    // The server may close the connection before it has read everything.
     let refused = huge.send().await.map(|answer| answer.status().as_u16());
     assert!(refused.as_ref().map_or(true, |status| *status == 413), "{refused:?}");
 
@@ -109,7 +109,7 @@ async fn a_login_gives_a_session_and_no_response_sets_a_cookie() {
         let threads = daemon.http.get(format!("{}/api/threads", daemon.base)).header(COOKIE, &cookie).send();
         assert_eq!(threads.await.unwrap().status(), 401, "{cookie}");
     }
-    // The session outlives the process and gives what the token gives.
+    // The session outlives the process and has the same rights as the token.
     project.keep_address(&daemon);
     daemon.kill();
     let daemon = project.start().await;
@@ -117,7 +117,7 @@ async fn a_login_gives_a_session_and_no_response_sets_a_cookie() {
     assert_eq!(threads.await.unwrap().status(), 200);
 }
 
-/// A token that cannot be guessed, like those that the daemon makes.
+/// An unguessable token, like those that the daemon creates.
 const LONG_TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! The HTTP interface: who may come in, and the AI SDK as a client.
+//! The HTTP interface: authentication, and the AI SDK as a client.
 
 mod credentials;
 mod sdk;

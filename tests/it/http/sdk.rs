@@ -1,5 +1,5 @@
-//! The AI SDK against the real daemon: what it stores passes the SDK's validator, what it sends to the model is what
-//! the SDK would send, and the SDK's own chat client gets on with it.
+//! The AI SDK with the real daemon: stored messages pass the SDK's validator, prompts equal those of the SDK, and the
+//! SDK's chat client works with it.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn assert_same_as_stored(daemon: &Daemon, chat: &str, shown: &Value) {
     let essence = |messages: &Value| -> Vec<Value> {
         let mut messages = messages.as_array().unwrap().clone();
         for part in messages.iter_mut().flat_map(|message| message["parts"].as_array_mut().unwrap()) {
-            // The client numbers the thoughts of a stream; the number means nothing behind its end.
+            // The client adds ids to streamed reasoning, which have no meaning after its end.
             if part["type"] == "reasoning" {
                 part.as_object_mut().unwrap().remove("id");
             }
@@ -107,7 +107,7 @@ async fn a_stop_ends_the_answer_cleanly_wherever_it_comes_from() {
     let project = asking(&model);
     let daemon = project.start().await;
     let mut client = ChatClient::open(&daemon, "stop").await;
-    // The daemon is told to stop: the client's stream ends in order.
+    // The daemon is told to stop: the client's stream ends normally.
     client.order(send("one")).await;
     client.until_newest("Half ").await;
     assert_eq!(
@@ -123,7 +123,7 @@ async fn a_stop_ends_the_answer_cleanly_wherever_it_comes_from() {
     assert_eq!(shown["messages"][1]["metadata"]["status"], "stopped");
     assert!(!shown["messages"][1]["parts"].to_string().contains("streaming"), "{shown:#}");
 
-    // The client hangs up: that ends its stream and nothing else.
+    // The client disconnects: that ends its stream only.
     client.order(send("two")).await;
     client.until_newest("Left ").await;
     client.order(json!({ "do": "stop" })).await;
@@ -154,11 +154,11 @@ async fn errors_reach_the_client_in_words() {
     let shown = client.finish(send("are you there?")).await;
     assert_eq!(shown["status"], "error", "{shown:#}");
     assert!(shown["error"].as_str().unwrap().starts_with("The model refused the API key."), "{shown:#}");
-    // It goes on as if nothing had happened.
+    // The conversation continues normally.
     let shown = client.finish(send("and now?")).await;
     assert_eq!((&shown["status"], newest(&shown)), (&json!("ready"), "Better now.".to_owned()), "{shown:#}");
     assert_same_as_stored(&daemon, "error", &shown).await;
-    // What is refused before the first byte is told as every refusal is: the SDK hands the body on.
+    // A refusal before the first byte has the usual form: the SDK passes the body on.
     client.finish(json!({ "do": "open", "chat": "error", "token": "wrong" })).await;
     let shown = client.finish(send("let me in")).await;
     let told: Value = serde_json::from_str(shown["error"].as_str().unwrap_or_default()).unwrap();
@@ -183,7 +183,7 @@ async fn a_client_that_comes_back_reads_on_where_the_answer_is() {
     let mut first = ChatClient::open(&daemon, "resume").await;
     first.order(send("tell me")).await;
     first.until_newest("The first half, ").await;
-    // The page is loaded anew, elsewhere, while the answer is written.
+    // The page is reloaded, elsewhere, while the answer is streamed.
     let mut second = ChatClient::open(&daemon, "resume").await;
     second.order(json!({ "do": "resume" })).await;
     second.until_newest("The first half, ").await;
@@ -197,7 +197,7 @@ async fn a_client_that_comes_back_reads_on_where_the_answer_is() {
     );
     assert_eq!(shown["messages"].as_array().unwrap().len(), 2, "told once: {shown:#}");
     assert_same_as_stored(&daemon, "resume", &shown).await;
-    // Where nothing is written there is nothing to come back to.
+    // Without a running turn there is nothing to resume.
     let shown = second.finish(json!({ "do": "resume" })).await;
     assert_eq!((&shown["status"], &shown["error"]), (&json!("ready"), &Value::Null));
     judge_project(&project).await;
@@ -264,8 +264,7 @@ async fn commands_are_obeyed_and_recorded_without_harm() {
     assert_eq!(judged[0].messages.len(), 5);
 }
 
-/// Several turns with all that can happen in one: what each call to the model was given is the beginning of what the
-/// SDK makes of the thread file.
+/// Several turns with every kind of event: each prompt is the beginning of what the SDK makes of the thread file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_is_sent_what_the_sdk_would_send() {
     let broken = json!({ "tool_calls": [{ "index": 0, "id": "c1", "type": "function", "function": { "name": "read_file", "arguments": "{\"path\": " } }] });
@@ -337,7 +336,7 @@ async fn a_picture_is_kept_and_sent_as_the_sdk_would_send_it() {
     assert!(judged[0].request[0].to_string().contains(dot));
 }
 
-/// Killed in the middle of a call to the model, before and after a tool, time and again.
+/// Killed during a model call, before and after a tool, repeatedly.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thread_of_a_daemon_that_was_killed_often_passes_the_validator() {
     let model = FakeModel::start(Script::compute(|seen| {

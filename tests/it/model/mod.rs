@@ -1,4 +1,4 @@
-//! The model port against a server that behaves as badly as real ones do.
+//! The model port with a server that misbehaves as real ones do.
 
 mod answers;
 mod asked;

@@ -1,4 +1,4 @@
-//! Servers that refuse, and what is sent to them.
+//! Servers that refuse, and the requests they get.
 
 use serde_json::json;
 use shipagent::domain::ErrorKind;

@@ -1,4 +1,4 @@
-//! Trouble on the way: what is tried again, what is given up, and whom else to ask.
+//! Network and server errors: retries, permanent failures, and fallback models.
 
 use std::time::Duration;
 

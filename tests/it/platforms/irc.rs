@@ -1,4 +1,4 @@
-//! A platform from outside the crate: `examples/irc.rs`, run as the program it is, against a real IRC server.
+//! A platform outside the crate: `examples/irc.rs`, run as its own program, with a real IRC server.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -40,7 +40,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A server, a model that repeats what it is told, and a project of which Ann is a user.
+    /// A server, a model that echoes, and a project with Ann as a user.
     async fn new(gate: &Gate) -> Self {
         let gate = gate.clone();
         let script = Script::compute(move |seen| {

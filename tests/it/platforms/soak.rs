@@ -1,5 +1,5 @@
-//! Everybody writes on every platform at once while the daemon is killed again and again. `cargo bench --bench soak` does
-//! the same with tens of thousands of messages.
+//! People write on every platform at once while the daemon is killed repeatedly. `cargo bench --bench soak` does the
+//! same with tens of thousands of messages.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The table of what each platform can do, in `docs/platforms.md`, is the one that the code gives.
+//! The table of capabilities in `docs/platforms.md` is the one generated from the code.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use shipagent::domain::{Capabilities, Delivery, LengthUnit};
 const BEGIN: &str = "<!-- what follows is generated from the code: begin -->";
 const END: &str = "<!-- end of what is generated -->";
 
-/// A row of the table, and how a platform fills it in.
+/// A row of the table, and its cell for a platform.
 type Row = (&'static str, fn(&Capabilities) -> String);
 
 const ROWS: [Row; 12] = [

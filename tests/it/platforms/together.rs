@@ -1,4 +1,4 @@
-//! All platforms in one daemon, with the console: each is answered, and what befalls one does not touch the others.
+//! All platforms in one daemon, with the console: each is answered, and a failure of one does not affect the others.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ async fn web_answers(daemon: &Daemon, words: &str) {
     assert_eq!(answer["output"], format!("echo {words}"), "{answer}");
 }
 
-/// Waits until the metrics say whether each adapter works.
+/// Waits until the metrics report these adapter states.
 async fn until_up(daemon: &Daemon, expected: [(&str, u8); 4]) {
     daemon
         .until(&format!("{expected:?}"), async |daemon: &Daemon| {
@@ -115,7 +115,7 @@ async fn a_platform_that_takes_its_token_back_is_told_of_and_the_others_run() {
     until_up(&daemon, [("web", 1), ("telegram", 1), ("feishu", 1), ("qq", 1)]).await;
     let token = scene.telegram.token();
     scene.telegram.reconfigure(|account| account.token = "123456:AAnew0123456789abcdefghijklmnopqrs".into());
-    // Whoever waits for updates is answered, and asks again.
+    // A pending poll is answered, and the next one begins.
     let ann = scene.telegram.user(ANN, "Ann");
     scene.telegram.private(&ann).say(&ann, "are you there");
     until_up(&daemon, [("web", 1), ("telegram", 0), ("feishu", 1), ("qq", 1)]).await;

@@ -1,8 +1,8 @@
-//! Files on QQ that take long: nobody else waits for them, and nothing is lost.
+//! Files on QQ that are slow: other messages do not wait, and nothing is lost.
 
 use super::*;
 
-/// Says which of these words the last message had.
+/// Answers with those of these words that the last message had.
 fn inventory(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rev().find(|message| message["role"] == "user").cloned().unwrap_or_default();
@@ -54,7 +54,7 @@ async fn a_press_counts_while_a_file_is_on_its_way() {
     world.qq.rule(|rules| rules.markdown = true);
     let _daemon = world.project.start().await;
     world.qq.says(GROUP, "make it");
-    // Nobody had to say that buttons are granted.
+    // Buttons need no setting.
     let (_, buttons) = question(&world.qq, "G1").await;
     world.qq.rule(|rules| rules.holds_files = true);
     world.qq.says_with(GROUP, "look", attached(&world, "late.txt"));
@@ -72,7 +72,7 @@ async fn a_kill_while_a_file_is_fetched_loses_and_doubles_nothing() {
     let extra = attached(&world, "late.txt");
     let id = world.qq.says_with(ANN, "look", extra);
     let inbox = world.project.path().join(".ship/state/qq/inbox");
-    // What is still being written does not count.
+    // A file that is still being written does not count.
     let kept = || {
         let names = std::fs::read_dir(&inbox).into_iter().flatten().map(|entry| entry.unwrap().path());
         names.filter(|path| path.extension().is_some_and(|extension| extension == "json")).count()

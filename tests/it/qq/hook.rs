@@ -1,4 +1,4 @@
-//! QQ by webhook, whole: the platform calls the daemon, on a server that has no gateway at all.
+//! QQ by webhook, end to end: the platform calls the daemon, on a server without a gateway.
 
 use ring::signature::Ed25519KeyPair;
 
@@ -31,7 +31,7 @@ async fn the_address_is_validated_and_events_are_taken_with_the_platforms_signat
         Environment::new(Script::compute(echo), json!({ "adapters": { "qq": { "mode": "webhook" } } })).await;
     world.qq.rule(|rules| rules.minimal = true);
     let daemon = world.project.start().await;
-    // As the platform's documentation shows it: no signature comes with the question.
+    // As in the platform's documentation: the validation request has no signature.
     let ask = json!({ "op": 13, "d": { "plain_token": "Arq0D5A61EgUu4OxUvOp", "event_ts": "1725442341" } });
     let agent = [("user-agent", "QQBot-Callback".to_owned()), ("x-bot-appid", APP_ID.to_owned())];
     let (status, answer) = call(&daemon, &ask, &agent).await;

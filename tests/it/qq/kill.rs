@@ -1,4 +1,4 @@
-//! kill -9 again and again while people write on QQ: nothing is lost, nothing is shown twice.
+//! kill -9, repeatedly, while people write on QQ: nothing is lost, nothing is shown twice.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const CHATS: [Place; 6] = [
     Place::Group("G2", "M2"),
 ];
 
-/// Answers every question with all that was asked since the last answer.
+/// Answers with all messages since the last answer.
 fn echo_all(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let asked = messages.iter().rev().take_while(|message| message["role"] == "user");
@@ -38,7 +38,7 @@ async fn every_message_is_answered_once_over_a_hundred_kills() {
         for n in 0..1 + dice.roll(2) {
             let place = CHATS[usize::try_from(dice.roll(CHATS.len() as u64)).unwrap()];
             let words = format!("q{kill}x{n}.");
-            // Some bring a file, which takes its time.
+            // Some have a file, which is slow.
             let extra = match dice.roll(3) {
                 0 => json!({ "attachments": [{ "content_type": "file", "filename": "a.txt", "url": file }] }),
                 _ => json!({}),
@@ -50,7 +50,7 @@ async fn every_message_is_answered_once_over_a_hundred_kills() {
         daemon.kill();
         daemon = world.project.start().await;
     }
-    // Whatever waits for a message gets one.
+    // Every held delivery gets a message to reply to.
     for place in CHATS {
         world.qq.says(place, "last.");
     }

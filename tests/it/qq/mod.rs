@@ -1,4 +1,4 @@
-//! QQ, whole: the real binary against a platform of our own with its budgets, windows and sessions.
+//! QQ, end to end: the real binary with a fake platform with budgets, windows and sessions.
 
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ const GROUP: Place = Place::Group("G1", "M1");
 const CHANNEL: Place = Place::Channel("C1", "70");
 const DM: Place = Place::Dm("S7", "70");
 
-/// Repeats what was said.
+/// Echoes the message.
 fn echo(seen: &Seen) -> Reply {
     Reply::text(&format!("echo {}", seen.last_user_text()))
 }
 
-/// A project on the fake platform, and what it is made of.
+/// A project on the fake platform, with its parts.
 struct Environment {
     qq: QqFake,
     model: FakeModel,
@@ -48,7 +48,7 @@ impl Environment {
     }
 }
 
-/// Asks to run a command, then says what came of it.
+/// Runs a command, then reports its result.
 fn runs(command: &str) -> Script {
     let command = command.to_owned();
     Script::compute(move |seen| {
@@ -100,7 +100,7 @@ async fn commands_are_obeyed_in_private_and_in_groups() {
     assert_eq!(world.model.requests().len(), 0);
 }
 
-/// The number of the question in a chat, and what its buttons carry.
+/// The number of the question in a chat, and the data of its buttons.
 async fn question(qq: &QqFake, chat: &str) -> (String, Vec<String>) {
     let sent = qq.text_with(chat, "may I do this?").await;
     let rows = sent.body["keyboard"]["content"]["rows"].as_array().cloned().unwrap_or_default();
@@ -192,7 +192,7 @@ async fn files_and_voice_come_in_and_files_go_out() {
         let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
         match messages.last() {
             Some(last) if last["role"] == "tool" => Reply::text("there it is"),
-            // What comes with a file is more than one text.
+            // A message with a file has more than one text.
             Some(last) if last.to_string().contains("please send the chart") => {
                 Reply::calls([("send_file", json!({ "path": "chart.png", "caption": "the chart" }))])
             }

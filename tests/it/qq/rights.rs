@@ -1,4 +1,4 @@
-//! Who may decide on QQ, and where a button counts.
+//! Who may decide on QQ, and in which chat a button works.
 
 use super::*;
 

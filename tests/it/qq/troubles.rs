@@ -1,8 +1,8 @@
-//! What goes wrong on QQ, and what is kept all the same.
+//! Failures on QQ, and what survives them.
 
 use super::*;
 
-/// The codes that messages to a chat were answered with.
+/// The response codes of messages to a chat.
 fn codes(rules: &Rules, chat: &str) -> Vec<u64> {
     let to = rules.tries.iter().filter(|(path, _, _)| path.ends_with(&format!("/{chat}")));
     to.map(|(_, _, code)| *code).collect()
@@ -38,7 +38,7 @@ async fn what_was_said_while_the_daemon_was_down_is_told_when_the_session_is_res
     });
 }
 
-/// Waits until the session was resumed so often and there were so many sessions, and talks a little.
+/// Waits for this many resumes and sessions, and exchanges messages.
 async fn talks(qq: &QqFake, words: &str, resumed: usize, sessions: u64) {
     let so = |rules: &Rules| {
         (rules.resumed.len() >= resumed && rules.sessions >= sessions).then_some(rules.sessions)
@@ -109,7 +109,7 @@ async fn a_cut_send_is_repeated_under_its_number_and_shown_once() {
     let world = Environment::echo().await;
     let _daemon = world.project.start().await;
     world.qq.rule(|rules| rules.faults.push_back(Fault::Cut));
-    // A group has no typing that would meet the fault first.
+    // A group has no typing indicator that would meet the fault first.
     world.qq.says(GROUP, "hello");
     let recognised = |rules: &Rules| codes(rules, "G1").contains(&40_054_005).then(|| rules.texts("G1"));
     assert_eq!(world.qq.wait_for("the second try", recognised).await, ["echo hello"]);
@@ -140,7 +140,7 @@ async fn links_that_are_not_let_through_are_written_out() {
 async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     let world = Environment::echo().await;
     let daemon = world.project.start().await;
-    // The platform says so: its window is over although ours is not.
+    // The platform refuses: its window is over although ours is not.
     world.qq.rule(|rules| rules.window = Duration::ZERO);
     world.qq.says(GROUP, "slow one");
     let refused = |rules: &Rules| codes(rules, "G1").contains(&40_034_005).then_some(());
@@ -156,7 +156,7 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
         world.qq.look(|rules| rules.sent.iter().map(|sent| sent.answers.clone()).collect());
     assert_eq!(answers, [second.as_str(), second.as_str()]);
 
-    // We know so: the message is older than the window, and nothing is even tried.
+    // The message is older than the window, so nothing is attempted.
     let tries = world.qq.look(|rules| rules.tries.len());
     let other = Place::Group("G2", "M1");
     world.qq.says_with(other, "old", json!({ "timestamp": "2020-01-01T00:00:00Z" }));
@@ -171,7 +171,7 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     assert!(!active, "nothing was ever sent without a message to answer");
 }
 
-/// All that the daemon has logged.
+/// The daemon's log.
 fn log(project: &Project) -> String {
     let entries = std::fs::read_dir(project.path().join(".ship/logs")).unwrap();
     entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default()).collect()
@@ -200,7 +200,7 @@ async fn what_waits_for_a_message_survives_a_restart() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_turn_full_of_progress_leaves_room_for_the_answer() {
-    // Each trouble of the model's is told in passing; there are many.
+    // Each model error is shown as an ephemeral notice; there are many.
     let mut calls = 0;
     let script = Script::compute(move |_| {
         calls += 1;
@@ -239,7 +239,7 @@ async fn a_turn_of_twenty_steps_leaves_room_for_the_answer() {
         let steps = messages.iter().filter(|message| message["role"] == "tool").count();
         match steps {
             20 => Reply::text("at last"),
-            // Every one of them tells how far it has come.
+            // Every step sends progress.
             step => Reply::calls([("exec_shell", json!({ "command": format!("echo step {step}") }))]),
         }
     });

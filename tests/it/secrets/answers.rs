@@ -1,4 +1,4 @@
-//! Secrets stay where they are: no model reads them, and no answer shows them, not even for a moment.
+//! No model reads secrets, and no answer shows them, not even for a moment.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::fakes::fake_model::{FakeModel, Reply};
 /// The key that every project with a model has.
 const KEY: &str = "sk-test-canary-123456";
 
-/// The words of an answer as a reader of the stream puts them together.
+/// The text of an answer, assembled from the stream.
 fn streamed(body: &str) -> String {
     let chunks = body.lines().filter_map(|line| line.strip_prefix("data: "));
     let chunks = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());

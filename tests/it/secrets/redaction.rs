@@ -70,7 +70,7 @@ fn encodings() -> Vec<String> {
     ]
 }
 
-/// Every encoding in a text that is longer than what a call gives back.
+/// Every encoding in a text that is longer than a tool's output.
 fn long_text() -> String {
     let mut text = String::new();
     for (number, encoding) in encodings().iter().enumerate() {
@@ -80,7 +80,7 @@ fn long_text() -> String {
     text
 }
 
-/// Reads every file, prints them all, sends three, asks to write one and to remember it, and then says everything.
+/// Reads every file, prints them all, sends three, writes one and stores a memory, and then answers with everything.
 fn reply(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let since = messages.iter().rev().take_while(|message| message["role"] != "user");
@@ -112,11 +112,11 @@ fn reply(seen: &Seen) -> Reply {
     }
 }
 
-/// Fails where a text has the secret in some encoding, as it is or inside of JSON.
+/// Fails where a text contains the secret in some encoding, plain or inside JSON.
 fn assert_clean(what: &str, text: &str) {
     let unescaped = text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
     for (number, encoding) in encodings().iter().enumerate() {
-        // What base64 and base32 share with their neighbours at the edges does not count.
+        // The digits that base64 and base32 share with their neighbours do not count.
         let core: String =
             encoding.chars().skip(2).take(encoding.chars().count().saturating_sub(6)).collect();
         for text in [text, &unescaped] {
@@ -169,7 +169,7 @@ async fn no_encoding_of_a_secret_is_stored_or_shown() {
     chat.say(&ann, "approve all");
     fake.wait_for(|world| world.bot_texts(ANN).last().is_some_and(|last| last.contains("finished"))).await;
 
-    // The same by the API, whose answer has every call with its output.
+    // The same over the API, whose answer has every call with its output.
     let answer = daemon.execute(json!({ "instructions": "go", "chatId": "a", "messageId": "m" })).await;
     assert_eq!(answer["status"], "awaiting-approval", "{}", answer["status"]);
     assert!(answer["toolCalls"].as_array().unwrap().len() > encodings().len());

@@ -1,4 +1,4 @@
-//! Who may speak, and how those who may not get to.
+//! Access on Telegram: pairing, allowed chats, refusals.
 
 use serde_json::json;
 
@@ -82,7 +82,7 @@ async fn a_group_that_is_not_served_is_left_and_an_owner_opens_one() {
     closed.remove_bot(&eve);
     opened.remove_bot(&boss);
     let _daemon = scene.project.start().await;
-    // Also where the server is broken for a moment.
+    // Also where the server fails for a moment.
     for method in ["sendMessage", "leaveChat"] {
         scene.fake.plan(Trouble::BadGateway.once().on(method).in_chat(-1008));
     }

@@ -1,4 +1,4 @@
-//! Approvals in Telegram, from the outside: a whole daemon, a fake server, people who press and write.
+//! Approvals in Telegram, from the outside: a whole daemon, a fake server, simulated people.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ const ANN: i64 = 7;
 const GROUP: i64 = -1_001_000_000_001;
 const BOT: &str = "@ship_test_bot";
 
-/// A Telegram, a model that wants to append a line whenever it is told to, and a project for both.
+/// A fake Telegram, a model that requests to append a line, and a project for both.
 struct Scene {
     fake: FakeTelegram,
     model: FakeModel,
@@ -58,7 +58,7 @@ impl Scene {
         self.fake.read(|world| question(world, chat).unwrap())
     }
 
-    /// Presses a button and waits for what the presser is told.
+    /// Presses a button and waits for the answer to the press.
     async fn press(&self, chat: &Chat, user: (i64, &str), data: &str, message: i64) -> Option<String> {
         let query = chat.press_data(&self.fake.user(user.0, user.1), message, data);
         self.fake.wait_for(|world| *world.press(&query) != Press::Waiting).await;
@@ -68,7 +68,7 @@ impl Scene {
         }
     }
 
-    /// Waits until the last thing the bot says in a chat is this.
+    /// Waits until the bot's last message in a chat has this text.
     async fn until_last(&self, chat: i64, words: &str) {
         self.fake.wait_for(|world| world.bot_texts(chat).last().is_some_and(|last| last == words)).await;
     }
@@ -150,7 +150,7 @@ async fn only_those_who_may_decide_and_everything_stays_in_the_topic() {
     scene.fake.wait_for(|world| world.pending() == 0).await;
     daemon.until_state(&format!("telegram:chat:{GROUP}:topic:{topic}"), "awaiting-approval").await;
     assert_eq!(scene.lines(), 0, "a stranger's yes is no yes");
-    // Whoever may not decide cannot change what those who may have before them.
+    // A person who may not decide cannot change the question for the approvers.
     let told = scene.press(&forum, (8, "Bob"), &data(&asked, "longer"), asked.id).await.unwrap();
     assert!(told.contains("may not decide A1"), "{told}");
     // The menu of scopes opens and closes under the same message.
@@ -293,7 +293,7 @@ async fn those_who_run_a_group_decide_with_a_button_from_before_it_got_its_new_n
     let asked = scene.question(-55).await;
     group.migrate(GROUP);
     scene.fake.wait_for(|world| world.pending() == 0).await;
-    // The settings may name the group by its new number only.
+    // The settings may name the group by its new id only.
     daemon.kill();
     let file = scene.project.path().join("ship.json");
     let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();

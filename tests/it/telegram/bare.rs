@@ -1,4 +1,4 @@
-//! The daemon against a Bot API that knows almost nothing: people are answered, and decide, all the same.
+//! The daemon with a minimal Bot API: messages and approvals still work.
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ async fn in_a_group_names_and_commands_are_understood_without_entities() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_somebody_says_is_taken_in_its_order_whatever_stands_between() {
     let scene = Scene::new(Unknown::NotFound, &[]).await;
-    // The newest comes first in an answer, and some of it is no update at all.
+    // The newest is first in a response, and some items are no updates.
     for number in 0..5 {
         scene.server.say(ANN, ANN, &format!("/id {number}"));
         scene.server.update(|id| json!({ "update_id": id, "message": { "message_id": [] } }));

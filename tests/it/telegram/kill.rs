@@ -1,4 +1,4 @@
-//! kill -9, again and again, while fifty people write in Telegram: nothing is lost, answered or done twice.
+//! kill -9, repeatedly, while fifty people write in Telegram: nothing is lost, answered or done twice.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use crate::fakes::telegram::server::FakeTelegram;
 
 const KILLS: usize = 200;
 const CHATS: i64 = 50;
-/// One message in so many makes the agent do something that must not be done twice.
+/// One message in this many makes the agent run a command that must not run twice.
 const ACTS: u64 = 12;
 
-/// Answers with the words of the question; for some, after a command that leaves a line behind.
+/// Answers with the text of the question; for some, after a command that appends a line.
 fn answer(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let acted = messages.last().is_some_and(|last| last["role"] == "tool");
@@ -41,7 +41,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes one message after the other, each when the one before is answered. Gives how many.
+    /// Writes one message after the other, each after the answer to the last. Returns how many.
     async fn write(self, stop: watch::Receiver<bool>, mut dice: Dice) -> usize {
         for number in 0.. {
             if *stop.borrow() {
@@ -55,7 +55,7 @@ impl Writer {
         0
     }
 
-    /// Waits for the answer; whatever is asked meanwhile is answered truthfully.
+    /// Waits for the answer; questions meanwhile are answered truthfully.
     async fn wait_for_answer(&self, words: &str, expected: &str) {
         let chat = self.chat.id();
         loop {
@@ -71,7 +71,7 @@ impl Writer {
             let done = lines_of(&self.lines).contains_key(words);
             let button = if done { "✔ It was done" } else { "🔁 Re-run" };
             self.chat.press(&self.user, question.id, button);
-            // The press is heard when the question has no buttons any more, or another one stands there.
+            // The press was processed when the question has no buttons any more, or was replaced by another.
             let heard = |world: &crate::fakes::telegram::world::Environment| {
                 asked(world).is_none_or(|now| now.id != question.id)
             };

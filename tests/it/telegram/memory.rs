@@ -1,4 +1,4 @@
-//! What is remembered between conversations: for whom, where it is told, and how it gets there.
+//! Memory between conversations: its scopes, its place in the prompt, and how it is stored.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::fakes::telegram::world::Environment;
 const PROJECT: &str = ".ship/memory/project.md";
 const ANNS: &str = ".ship/memory/users/telegram%3Auser%3A7.md";
 
-/// What the model was told last before anything was said.
+/// The system prompt of the last model call.
 fn system(scene: &Scene) -> String {
     let last = scene.model.requests().last().unwrap().body.clone();
     last["messages"][0]["content"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! Messages of every sort: the right thread, the right answer, in the right place.
+//! Messages of every kind: the right thread, the right answer, in the right place.
 
 use serde_json::json;
 
@@ -191,7 +191,7 @@ async fn of_a_turn_that_is_stopped_nothing_stays_but_the_word_that_it_was() {
     for command in ["/stop", "/new"] {
         let before = scene.fake.read(|world| world.bot_texts(-1001));
         group.say(&ann, &format!("{BOT} forever"));
-        // Half an answer, or the line that says for how long there is none.
+        // Half an answer, or the line about the waiting time.
         let half = |text: &String| text.starts_with("half") || text.starts_with('⏳');
         scene.fake.wait_for(|world| world.bot_texts(-1001).iter().any(half)).await;
         group.say(&ann, &format!("{command}{BOT}"));

@@ -1,4 +1,4 @@
-//! A thread that cannot be written keeps nobody else waiting, and what was said there is neither lost nor taken twice.
+//! A thread that cannot be written does not block others, and its messages are neither lost nor accepted twice.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::fakes::telegram::trouble::Trouble;
 
 const BOB: &str = "telegram:chat:8";
 
-/// Ann and Bob may write; Bob's thread cannot be read or written, for a folder stands in its place.
+/// Ann and Bob may write; Bob's thread cannot be read or written, because a folder is in its place.
 async fn scene() -> (Scene, PathBuf) {
     let scene = Scene::new(json!({ "adapters": { "telegram": { "allowedUsers": [7, 8] } } })).await;
     let broken = scene.project.thread_file(BOB);
@@ -32,7 +32,7 @@ async fn a_thread_in_trouble_stops_nobody_else_and_gets_its_messages_later_once_
     let daemon = scene.project.start().await;
     ill.say(&bob, "first");
     ill.say(&bob, "second");
-    // More than one answer of Telegram's can hold: the offset has to pass Bob's.
+    // More than one response of Telegram can contain: the offset must pass Bob's.
     for number in 0..120 {
         well.say(&ann, &format!("{number}"));
     }
@@ -66,7 +66,7 @@ async fn a_thread_that_takes_nothing_however_much_is_said_there_makes_the_bot_de
     let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
     let (well, ill) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let daemon = scene.project.start().await;
-    // Far more than is kept for anybody.
+    // Far more than the spool's limit.
     for number in 0..1300 {
         ill.say(&bob, &number.to_string());
     }
@@ -93,7 +93,7 @@ async fn what_cannot_even_be_kept_is_not_confirmed_and_goes_on_when_there_is_roo
     let daemon = scene.project.start().await;
     well.say(&ann, "hello");
     scene.until_said(7, &["re: hello"]).await;
-    // No room: a file stands where the folder of what is kept would have to be made.
+    // A file is in the place of the spool folder, so nothing can be stored.
     let folder = scene.project.path().join(".ship/state/telegram/spool");
     scene.project.write(".ship/state/telegram/spool", "full");
     let first = ill.say(&bob, "first");

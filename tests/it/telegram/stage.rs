@@ -1,4 +1,4 @@
-//! What the tests stand on: a Telegram, a model that repeats what it was told, and a project for both.
+//! The common setup: a fake Telegram, a model that echoes, and a project for both.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script};
 use crate::fakes::telegram::account::Account;
 use crate::fakes::telegram::server::FakeTelegram;
 
-/// The bot's name, as people write it.
+/// The bot's username, as people write it.
 pub(crate) const BOT: &str = "@ship_test_bot";
 
 /// A Telegram, a model and a project.
@@ -25,7 +25,7 @@ impl Scene {
         Self::with_model(echo, extra).await
     }
 
-    /// The same with a model of one's own.
+    /// The same with another model.
     pub(crate) async fn with_model(script: impl Into<Script>, extra: Value) -> Self {
         let fake = FakeTelegram::for_bot(Account::default()).await;
         let model = FakeModel::start(script).await;
@@ -52,14 +52,14 @@ pub(crate) async fn messages(daemon: &Daemon, thread: &str) -> Vec<Value> {
     page["messages"].as_array().unwrap().clone()
 }
 
-/// What people said in a thread.
+/// The texts of people in a thread.
 pub(crate) async fn said(daemon: &Daemon, thread: &str) -> Vec<String> {
     let all = messages(daemon, thread).await;
     let people = all.iter().filter(|message| message["role"] == "user");
     people.map(|message| text_of(message).to_owned()).collect()
 }
 
-/// The words of a message.
+/// The text of a message.
 pub(crate) fn text_of(message: &Value) -> &str {
     let parts = message["parts"].as_array().unwrap();
     let text = parts.iter().find(|part| part["type"] == "text");

@@ -1,4 +1,4 @@
-//! What goes wrong between Telegram and the daemon, and is survived.
+//! Failures between Telegram and the daemon, and recovery from them.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use crate::fakes::telegram::log::Deed;
 use crate::fakes::telegram::post::{File, Post};
 use crate::fakes::telegram::trouble::Trouble;
 
-/// An address that is still free when the daemon listens there: its port is below those that systems give away, and
-/// every process begins to look elsewhere.
+/// An address that is still free when the daemon listens there: its port is below the ephemeral range, and every
+/// process starts its search elsewhere.
 fn own_address() -> SocketAddr {
     let ports = (0..20_000).map(|step| 10_000 + (std::process::id() * 7 + step) % 20_000);
     let mut addresses = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).unwrap())));
@@ -34,7 +34,7 @@ async fn the_same_update_given_again_does_nothing_also_after_a_restart() {
     scene.fake.wait_for(|world| world.pending() == 0).await;
     chat.say(&ann, "two");
     scene.until_said(7, &["re: one", "re: two"]).await;
-    // A kill between an answer and its receipt may say it twice; that is another test's matter.
+    // A kill between an answer and its receipt may send it twice; another test covers that.
     assert!(daemon.stop().await.success());
     scene.fake.redeliver(update);
     let daemon = scene.project.start().await;
@@ -120,7 +120,7 @@ async fn a_slow_file_keeps_nobody_waiting_and_is_not_confirmed_before_it_is_acce
     scene.until_said(8, &["re: quick"]).await;
 }
 
-/// All that the daemon has logged so far.
+/// The daemon's log so far.
 fn logged(scene: &Scene) -> String {
     let files = std::fs::read_dir(scene.project.path().join(".ship/logs")).into_iter().flatten().flatten();
     files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()

@@ -1,4 +1,4 @@
-//! Requests for approval at the keyboard: seen whole, decided, left open.
+//! Approvals at the keyboard: shown completely, decided, left open.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn only(state: &str) -> [(String, String); 1] {
     [("A1".to_owned(), state.to_owned())]
 }
 
-/// A chat in which A1 waits for a decision.
+/// A chat in which A1 is pending.
 fn asked(project: &Project) -> Terminal {
     let mut terminal = Terminal::open(project, &[]);
     terminal.until(PROMPT);
@@ -78,7 +78,7 @@ async fn a_question_meanwhile(served: Served) {
     terminal.press("deny\r");
     terminal.until("A1: denied.");
     terminal.until("1 results");
-    // What was asked meanwhile is answered now, in one answer to the newest of it.
+    // Messages sent meanwhile are answered now, in one answer to the newest.
     terminal.until("echo which folder is it in?");
     terminal.until(PROMPT);
     assert_eq!(approvals(&project), only("denied"));
@@ -113,7 +113,7 @@ async fn left_by_ctrl_c(served: Served) {
     assert!(last.contains("A1 stays open"), "{last}");
     assert!(last.contains("shipagent approvals approve A1"), "{last}");
     assert_eq!(approvals(&project), only("pending"));
-    // It is there when the chat is opened again, and so is the message that waits behind it.
+    // It is shown when the chat is opened again, and so is the message that waits for it.
     let mut terminal = Terminal::open(&project, &[]);
     terminal.until("A1 · exec_shell · risk: ");
     terminal.until(PROMPT);
@@ -197,7 +197,7 @@ async fn two_requests_are_decided_one_after_the_other() {
         terminal.until("answer: approve A2");
         terminal.press("approve A1\r");
         terminal.until("A1: approved.");
-        // Also when the prompt stands already.
+        // Also when the prompt is shown already.
         terminal.until("  = exit 0");
         terminal.until(PROMPT);
         terminal.press("deny A2\r");
@@ -211,7 +211,7 @@ async fn two_requests_are_decided_one_after_the_other() {
 
 const ATTACK: &str = "\u{1b}]0;pwned\u{7}";
 
-/// Asks for one call after the other, as the person names them.
+/// Makes one call after the other, as the person names them.
 fn caller(calls: &[(&'static str, &'static str, Value)]) -> Script {
     let calls = calls.to_vec();
     Script::compute(move |seen| {
@@ -224,7 +224,7 @@ fn caller(calls: &[(&'static str, &'static str, Value)]) -> Script {
     })
 }
 
-/// Asks for something, gives what is shown before the prompt, and denies it.
+/// Requests a call, returns what is shown before the prompt, and denies it.
 fn shown_before_deciding(terminal: &mut Terminal, word: &str, number: &str) -> String {
     terminal.press(&format!("{word}\r"));
     let shown = terminal.until(&format!("answer: approve {number}"));

@@ -34,7 +34,7 @@ async fn a_conversation_at_the_keyboard_with_and_without_a_daemon() {
     let history = project.path().join(".ship/run/chat_history");
     assert_eq!(std::fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(std::fs::read_to_string(&history).unwrap().contains("read: Agent.md"));
-    // Whoever comes back sees where they were.
+    // A person who returns sees the history.
     let mut terminal = Terminal::open(&project, &[("NO_COLOR", "1")]);
     terminal.until("› read: Agent.md\r\n");
     let before = terminal.until(PROMPT);

@@ -1,4 +1,4 @@
-//! Conversations that are only looked at.
+//! Reading conversations.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ async fn conversations_look_the_same_beside_a_daemon_and_without_one() {
         assert_eq!((alone.code, alone.stderr.as_str()), (Some(0), ""), "{args:?}");
         assert_eq!((beside.code, &beside.stdout), (alone.code, &alone.stdout), "{args:?}");
     }
-    // Programs get what the interface of the daemon gives.
+    // Programs get the same JSON as from the daemon's interface.
     let list: Value = serde_json::from_str(&alone[1].stdout).unwrap();
     assert_eq!(list, daemon.get_json("/api/threads").await);
     let page: Value = serde_json::from_str(&alone[3].stdout).unwrap();

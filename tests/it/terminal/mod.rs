@@ -1,4 +1,4 @@
-//! Talking and looking in a terminal, as people and scripts do it: pipes, signals, a keyboard.
+//! Chatting and reading in a terminal, by people and scripts: pipes, signals, a keyboard.
 
 mod decisions;
 mod keyboard;

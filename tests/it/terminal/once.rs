@@ -1,4 +1,4 @@
-//! One message, and what scripts get for it.
+//! One message, and its output for scripts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
@@ -61,7 +61,7 @@ fn a_message_can_come_through_a_pipe() {
     let output = pipe(&project, &["chat", "-t", "terminal"], "read: Agent.md\n".as_bytes());
     assert_eq!(output.code, Some(0), "{output:?}");
     assert!(output.stdout.contains("You are the agent of a scratch project."), "{output:?}");
-    // The step is told beside the answer, without colours for whoever is no terminal.
+    // Steps are printed to stderr, without colours unless it is a terminal.
     assert_eq!(output.stderr, "· read_file Agent.md\n");
     assert_eq!(said(&project, THREAD)[0], pair("user", "read: Agent.md"));
 }
@@ -167,7 +167,7 @@ async fn a_project_that_another_chat_has_is_told() {
     assert_eq!(finish(first).code, Some(1));
 }
 
-/// The name of the thread in the command that a chat prints for an answer.
+/// The thread in the command that a chat prints for an answer.
 fn thread_in(stderr: &str) -> String {
     let (_, behind) = stderr.split_once("--thread ").unwrap_or_else(|| panic!("no --thread in {stderr}"));
     behind.split(' ').next().unwrap().to_owned()
@@ -184,7 +184,7 @@ async fn asks_for_approval(served: Served) {
         assert!(asked.stderr.contains(part), "{part} in {asked:?}");
     }
     assert_eq!(approvals(&project), [("A1".to_owned(), "pending".to_owned())]);
-    // What it says works.
+    // The printed command works.
     let thread = thread_in(&asked.stderr);
     let decided = project.run(&["chat", "--thread", &thread, "approve A1"]);
     assert_eq!(
@@ -221,7 +221,7 @@ async fn behind_an_open_request(served: Served) {
     let answer: Value = serde_json::from_str(&data.stdout).unwrap();
     assert_eq!((data.code, &answer["status"]), (Some(1), &json!("awaiting-approval")), "{answer}");
     assert_eq!(answer["approvals"][0]["number"], "A1", "{answer}");
-    // Words that decide nothing leave it open, and say so.
+    // A text that decides nothing leaves it open, and the output says so.
     let unclear = chat("approve A1, or deny A1");
     assert_eq!(unclear.code, Some(1), "{unclear:?}");
     let status = chat("/status");

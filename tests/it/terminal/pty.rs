@@ -1,4 +1,4 @@
-//! `shipagent chat` in a pseudo-terminal: keys in, what is on the screen out.
+//! `shipagent chat` in a pseudo-terminal: keys in, screen output out.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,12 +10,12 @@ use crate::fakes::daemon::{PATIENCE, Project};
 /// The prompt of a project that is named `tester`.
 pub(super) const PROMPT: &str = "tester › ";
 
-/// The chat on a pseudo-terminal of its own.
+/// The chat on its own pseudo-terminal.
 pub(super) struct Terminal {
     script: Child,
     keyboard: ChildStdin,
     output: mpsc::Receiver<Vec<u8>>,
-    /// What was shown and not looked at yet.
+    /// Output that was not consumed yet.
     unread: String,
 }
 
@@ -41,7 +41,7 @@ impl Terminal {
         Self { script, keyboard, output, unread: String::new() }
     }
 
-    /// Waits until this is shown; what stands before it is given back.
+    /// Waits until this is shown; returns the text before it.
     pub(super) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -62,7 +62,7 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Waits for the end: the exit code, and what was shown last.
+    /// Waits for the end: the exit code, and the last output.
     pub(super) fn end(mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {

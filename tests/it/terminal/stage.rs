@@ -1,4 +1,4 @@
-//! A project, with and without a daemon, and commands that are run in it.
+//! A project, with and without a daemon, and commands in it.
 
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -20,7 +20,7 @@ pub(super) fn with_model(model: &FakeModel) -> Project {
     Project::with_model(&model.url(), extra)
 }
 
-/// Who runs the agent.
+/// Which process runs the agent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Served {
     Alone,
@@ -61,7 +61,7 @@ pub(super) fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
 
-/// What was said in a thread: who, and their words.
+/// The messages of a thread: roles and texts.
 pub(super) fn said(project: &Project, thread: &str) -> Vec<(String, String)> {
     let shown = project.run(&["threads", "show", thread, "--json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -78,7 +78,7 @@ pub(super) fn pair(role: &str, text: &str) -> (String, String) {
     (role.to_owned(), text.to_owned())
 }
 
-/// The requests for approval of a project: number and state, oldest first.
+/// The approvals of a project: number and state, oldest first.
 pub(super) fn approvals(project: &Project) -> Vec<(String, String)> {
     let list = project.run(&["approvals", "list", "--state", "all", "--json"]);
     let list: Value = serde_json::from_str(&list.stdout).unwrap();

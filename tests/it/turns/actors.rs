@@ -1,4 +1,4 @@
-//! The actors with a platform that is sent replies: order, receipts, retries, dead letters, and the disk's moods.
+//! The actors with a push platform: order, receipts, retries, permanent failures, and storage failures.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! A thread file cut anywhere: it loads, and what the model would be shown is something every provider takes.
+//! A thread file truncated anywhere: it loads, and its prompt is valid for every provider.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use shipagent::uimessage::{ModelMessage, to_model};
 use crate::fakes::daemon::{Daemon, Project};
 use crate::fakes::fake_model::{FakeModel, Reply};
 
-/// Each call has exactly one result, right behind it, and arguments that are JSON.
+/// Each call has exactly one result, right after it, and JSON arguments.
 fn assert_provider_valid(messages: &[ModelMessage], place: &str) {
     let mut expected: Vec<&str> = Vec::new();
     for message in messages {
@@ -35,7 +35,7 @@ fn assert_provider_valid(messages: &[ModelMessage], place: &str) {
     assert!(expected.is_empty(), "{place}: {messages:?}");
 }
 
-/// A conversation with everything in it: tools, waiting, a stop, an error, Chinese.
+/// A conversation with every kind of event: tools, waiting, a stop, an error, Chinese.
 async fn lively_thread(project: &Project, model: &FakeModel) {
     let daemon = project.start().await;
     let ask = async |text: &str, id: &str| {

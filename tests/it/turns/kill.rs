@@ -1,4 +1,4 @@
-//! kill -9, again and again, while people write: nothing is lost, nothing is answered or done twice.
+//! kill -9, repeatedly, while people write: nothing is lost, nothing is answered or done twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 const KILLS: usize = 200;
 const CHATS: usize = 12;
 
-/// Answers every question with its own words, some after a look at a file, and takes its time.
+/// Answers every question with its own text, some after reading a file, slowly.
 fn slow_echo(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().cloned().unwrap_or_default();
     let looked = messages.last().is_some_and(|last| last["role"] == "tool");
@@ -35,8 +35,8 @@ fn slow_echo(seen: &Seen) -> Reply {
     Reply::text(&format!("echo {said}")).paced(Duration::from_millis(2)).after(wait)
 }
 
-/// Sends messages one after the other until told to stop. A message that got no answer is sent again, under the same
-/// id, until it gets one. Gives each message with its answer.
+/// Sends messages one after the other until told to stop. A message without an answer is sent again, under the same id,
+/// until it gets one. Returns each message with its answer.
 async fn chatter(
     chat: usize,
     bases: watch::Receiver<String>,
@@ -109,7 +109,7 @@ async fn every_accepted_message_is_answered_exactly_once_over_two_hundred_kills(
     assert_answered_once(&project, &answers);
 }
 
-/// The same message once more gives the same answer, and is not processed again.
+/// The same message again gets the same answer, and is not processed again.
 async fn assert_same_answers_again(daemon: &Daemon, answers: &[(String, String)]) {
     for (id, output) in answers.iter().step_by(17) {
         let chat = id.trim_start_matches("chat").split('-').next().unwrap();
@@ -171,7 +171,7 @@ async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the door to close", async |daemon: &Daemon| {
-            // One that comes before the signal was heard is taken in, and must not be waited for.
+            // A message before the signal is processed is accepted, and must not be waited for.
             let body = json!({ "instructions": "late", "chatId": "late", "timeoutMs": 1 });
             let late = daemon.post("/api/execute", &body).send().await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
@@ -203,7 +203,7 @@ async fn a_second_signal_ends_at_once_and_the_turn_goes_on_at_the_next_start() {
     daemon.signal(rustix::process::Signal::TERM);
     daemon
         .until("the first signal to be heard", async |daemon: &Daemon| {
-            // One that comes before the signal was heard is taken in, and must not be waited for.
+            // A message before the signal is processed is accepted, and must not be waited for.
             let body = json!({ "instructions": "late", "chatId": "late", "timeoutMs": 1 });
             let late = daemon.post("/api/execute", &body).send().await;
             late.is_err() || late.is_ok_and(|answer| answer.status() == 503)
@@ -249,7 +249,7 @@ async fn more_than_a_mebibyte_that_waits_is_answered_after_a_kill() {
     assert!(daemon.stop().await.success());
 }
 
-/// What stands in the folders that commands have of this temporary one.
+/// The content of the commands' scratch folders below this temporary folder.
 fn scratch_of(temporary: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = |folder: &std::path::Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,7 +1,7 @@
-//! kill -9, again and again, while commands append lines to files: no line twice, none lost in silence, and every
-//! outcome that nobody can know is asked about.
+//! kill -9, repeatedly, while commands append lines to files: no line twice, none lost silently, and every unknown
+//! outcome is asked about.
 //!
-//! The people of this test answer truthfully: they look whether the line is there. Whatever they are not asked about
+//! The people of this test answer truthfully: they check whether the line is there. Every call they are not asked about
 //! must be right by itself.
 
 use std::collections::BTreeMap;
@@ -23,18 +23,18 @@ const KILLS: usize = 200;
 const CHATS: usize = 4;
 const STEPS: usize = 2;
 
-/// Appends a line, with a while before and a while after it.
+/// Appends a line, with a delay before and after it.
 const APPEND: &str = "sleep \"$2\"\necho \"$1\" >> \"$3\"\nsleep \"$4\"\n";
 
-/// One call that the model makes: the line it appends is its name.
+/// One call of the model: the line it appends is its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Planned {
     line: String,
     command: String,
 }
 
-/// What the model does in a step of a turn. It follows from the turn alone, so that a model that is asked again after
-/// a kill says the same.
+/// The model's calls in a step of a turn. They depend on the turn alone, so that a model that is called again after a
+/// kill returns the same.
 fn plan(chat: usize, turn: usize, step: usize) -> Vec<Planned> {
     let mut dice = Dice::new(((chat * 1_000_003 + turn) * 7 + step) as u64 * 2_654_435_761);
     for _ in 0..8 {
@@ -56,7 +56,7 @@ fn plan(chat: usize, turn: usize, step: usize) -> Vec<Planned> {
     (0..calls).map(one).collect()
 }
 
-/// Follows the plan that the last words of the person name.
+/// Follows the plan named in the last message.
 fn follow_plan(seen: &Seen) -> Reply {
     let messages = seen.body["messages"].as_array().unwrap();
     let said = messages.iter().rposition(|message| message["role"] == "user").unwrap();
@@ -73,10 +73,10 @@ fn follow_plan(seen: &Seen) -> Reply {
     Reply::calls(calls.iter().map(|call| ("exec_shell", json!({ "command": call.command }))))
 }
 
-/// What the people of the test saw when they told the daemon to leave a call alone.
+/// The number of lines when a person told the daemon to skip a call.
 type Skips = Arc<Mutex<BTreeMap<String, usize>>>;
 
-/// Somebody in one chat: sends turn after turn, and answers what they are asked.
+/// A person in one chat: sends turn after turn, and answers questions.
 struct Person {
     chat: usize,
     dice: Dice,
@@ -85,13 +85,13 @@ struct Person {
     http: reqwest::Client,
     file: PathBuf,
     skips: Skips,
-    /// How many outcomes they were asked about.
+    /// How many unknown outcomes were asked about.
     unknown: usize,
     words: usize,
 }
 
 impl Person {
-    /// Goes through turns until told to stop; gives how many were finished, and how many outcomes were asked about.
+    /// Runs turns until told to stop; returns how many were finished, and how many outcomes were asked about.
     async fn live(mut self) -> (usize, usize, usize) {
         let mut turns = 0;
         while !*self.stop.borrow() {
@@ -105,7 +105,7 @@ impl Person {
         let (chat, id) = (self.chat, format!("turn-{}-{turn}", self.chat));
         let mut deadline = None;
         loop {
-            // As long as it is killed again and again, a turn may take its time.
+            // While the daemon is being killed, a turn may take long.
             if *self.stop.borrow() {
                 let now = tokio::time::Instant::now();
                 assert!(now < *deadline.get_or_insert(now + PATIENCE), "{id} does not come to its end");
@@ -127,7 +127,7 @@ impl Person {
         }
     }
 
-    /// Says something; nothing comes back when the daemon is killed meanwhile.
+    /// Sends a message; `None` when the daemon is killed meanwhile.
     async fn say(&self, text: &str, id: &str) -> Option<Value> {
         let chat = format!("e{}", self.chat);
         let body = json!({ "instructions": text, "chatId": chat, "messageId": id, "userId": "ada" });
@@ -159,7 +159,7 @@ impl Person {
             if self.dice.one_in(2) {
                 let decided = self.post(&format!("/api/approvals/{id}"), &json!({ "decision": word })).await;
                 if let Some((status, answer)) = decided {
-                    // Whoever was not told that they were heard asks again, and hears who decided.
+                    // A person without a confirmation asks again, and is told who decided.
                     let heard = status == 200 || (status == 409 && answer.to_string().contains("operator"));
                     let withdrawn = status == 409 && answer.to_string().contains("withdrawn");
                     assert!(heard || withdrawn || status == 503, "{status} {answer}");
@@ -177,7 +177,7 @@ impl Person {
         }
     }
 
-    /// Looks whether the line of a call is there, and says what is to be done about the call.
+    /// Checks whether the line of a call is there, and returns the decision.
     fn look(&mut self, approval: &Value) -> &'static str {
         self.unknown += 1;
         let line = line_of(approval["input"]["command"].as_str().unwrap());
@@ -245,7 +245,7 @@ async fn no_side_effect_is_repeated_or_lost_in_silence_over_two_hundred_kills() 
         people.spawn(person.live());
     }
     for _ in 0..KILLS {
-        // On a loaded machine everything takes longer, and so must the time between two kills: nothing would ever end.
+        // On a loaded machine everything takes longer, and so must the time between two kills: no turn would ever end.
         let longest = (Duration::from_millis(60) + started * 2).min(Duration::from_millis(500));
         let micros = u64::try_from(longest.as_micros()).unwrap();
         tokio::time::sleep(Duration::from_micros(dice.roll(micros))).await;
@@ -272,7 +272,7 @@ async fn no_side_effect_is_repeated_or_lost_in_silence_over_two_hundred_kills() 
     assert_each_once(&project, &lives, &skips);
 }
 
-/// Each planned call stands in its thread with one result, and its line in the file as often as the result says.
+/// Each planned call has one result in its thread, and its line is in the file as often as the result says.
 fn assert_each_once(project: &Project, lives: &[(usize, usize, usize)], skips: &BTreeMap<String, usize>) {
     let threads = check_project(project.path());
     for &(chat, turns, _) in lives {

@@ -1,4 +1,4 @@
-//! Turns over HTTP: order, concurrency, stopping, and a model in trouble.
+//! Turns over HTTP: order, concurrency, stopping, and model errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -269,7 +269,7 @@ async fn the_providers_own_words_reach_the_operator_without_the_key() {
     }
 }
 
-/// Each kind of trouble, what the person is told of it, and how often the server was asked.
+/// Each kind of error, its text for the person, and the number of calls to the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_in_trouble_ends_the_turn_with_the_right_words_or_recovers() {
     let error = |status: u16, body: &str| Reply::status(status, body.to_owned());

@@ -33,7 +33,7 @@ export class AskingRow {
   update(person) {
     setText(this.when, [
       t('askedAgo', { age: ago(Date.parse(person.askedAt)) }),
-      t('codeEnds', { in: until(Date.parse(person.expiresAt)) }),
+      t('codeEnds', { when: until(Date.parse(person.expiresAt)) }),
     ].join(' · '));
   }
 }

@@ -105,7 +105,7 @@ export class AccessView {
     const { locked, lockedUntil } = this.access;
     $('let-in-submit').disabled = locked;
     if (locked) {
-      setText($('let-in-problem'), t('codeLocked', { in: until(lockedUntil) }));
+      setText($('let-in-problem'), t('codeLocked', { when: until(lockedUntil) }));
       $('let-in-problem').hidden = false;
     } else if (this.wasLocked) $('let-in-problem').hidden = true;
     this.wasLocked = locked;

@@ -19,7 +19,7 @@ export class Access extends Source {
     this.people = [];
     this.chats = [];
     this.waiting = [];
-    /** How many ask, also while nobody looks at who. */
+    /** The number of open requests, also while the panel is closed. */
     this.count = 0;
     /** Until when no code is looked at, after too many wrong ones. */
     this.lockedUntil = 0;
@@ -37,7 +37,10 @@ export class Access extends Source {
     this.count = asking.length;
   }
 
-  /** The daemon told how many ask; who they are is read only while somebody looks. */
+  /**
+   * The daemon sent the number of open requests; the requests are fetched only while the panel is
+   * open.
+   */
   heard(count, looking) {
     this.count = count;
     if (looking) this.refresh();

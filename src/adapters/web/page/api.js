@@ -68,7 +68,7 @@ async function call(method, path, body, sender = send) {
   }
 }
 
-// Errors are `{error: {code, message, hint?}}`; what a proxy answers instead helps nobody.
+// Errors are `{error: {code, message, hint?}}`; other bodies, such as a proxy's, are ignored.
 function messageOf(text) {
   try {
     return String(JSON.parse(text).error.message).slice(0, 500);

@@ -71,7 +71,7 @@ class GrantRow {
   update(grant) {
     const ends = Date.parse(grant.expiresAt ?? '');
     const reach = t('reaches')[grant.scope] ?? String(grant.scope);
-    setText(this.reach, Number.isFinite(ends) ? `${reach} · ${t('grantEnds', { in: until(ends), at: moment(grant.expiresAt) })}` : reach);
+    setText(this.reach, Number.isFinite(ends) ? `${reach} · ${t('grantEnds', { when: until(ends), at: moment(grant.expiresAt) })}` : reach);
     if (this.thread) setText(this.thread, this.threadTitle(grant.threadId));
     const who = grant.grantedBy ? t('grantedBy', { who: personName(grant.grantedBy) }) : t('granted');
     const used = Number.isFinite(grant.uses) ? t('grantUsed', { count: grant.uses }) : '';

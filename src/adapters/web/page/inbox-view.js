@@ -49,7 +49,7 @@ class PendingCard {
   update(approval) {
     setText(this.thread, this.threadTitle(approval.threadId));
     const asked = t('askedBy', { who: personName(approval.requestedBy), age: age(Date.parse(approval.createdAt)) });
-    setText(this.when, [asked, t('expires', { in: until(Date.parse(approval.expiresAt)) })].join(' · '));
+    setText(this.when, [asked, t('expires', { when: until(Date.parse(approval.expiresAt)) })].join(' · '));
   }
 }
 

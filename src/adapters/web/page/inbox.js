@@ -11,12 +11,14 @@ export class Inbox extends Source {
     super(changed);
     this.pending = [];
     this.history = [];
-    /** How many wait, also while nobody looks at which. */
+    /** The number of pending approvals, also while the panel is closed. */
     this.count = 0;
     this.wantsHistory = false;
   }
 
-  /** The daemon told how many wait; which they are is read only while somebody looks. */
+  /**
+   * The daemon sent the number of pending approvals; they are fetched only while the panel is open.
+   */
   heard(count, looking) {
     this.count = count;
     if (looking) this.refresh();

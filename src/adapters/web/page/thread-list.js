@@ -1,5 +1,5 @@
-// The list of conversations: the newest ones as the daemon tells them, earlier
-// ones a page at a time. Knows nothing of the DOM.
+// The list of threads: the newest ones from the event stream, earlier ones page by page. Knows
+// nothing of the DOM.
 
 /**
  * @typedef {object} ThreadRow
@@ -76,7 +76,7 @@ export class ThreadList {
     this.changed();
     try {
       const { threads, nextBefore } = await this.fetchPage(before);
-      // A snapshot may have begun the list anew meanwhile.
+      // A snapshot may have replaced the list meanwhile.
       if (this.next === before) {
         const ids = new Set(this.rows.map((row) => row.threadId));
         this.rows = [...this.rows, ...threads.filter((row) => !ids.has(row.threadId))].sort(byTime);

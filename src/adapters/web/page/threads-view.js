@@ -1,7 +1,7 @@
 // The list of conversations in the sidebar, and the daemon's status below it.
 
 import { h, setAttr, setText } from './dom.js';
-import { age, channelName, t } from './strings.js';
+import { age, channelName, suggestions, t } from './strings.js';
 import { channelOf } from './thread.js';
 
 export const threadHash = (threadId) => `#/t/${encodeURIComponent(threadId).replaceAll('%3A', ':')}`;
@@ -130,7 +130,7 @@ export function renderWelcome(section, name, say) {
     waves(),
     h('h2', { text: t('hello', { name }) }),
     h('p', { class: 'welcome-sub', text: t('helloSub') }),
-    h('ul', { class: 'suggestions', 'aria-label': t('suggestionsLabel') }, t('suggestions').map((suggestion) =>
+    h('ul', { class: 'suggestions', 'aria-label': t('suggestionsLabel') }, suggestions().map((suggestion) =>
       h('li', null,
         h('button', { type: 'button', class: 'suggestion', 'data-testid': 'suggestion', onclick: () => say(suggestion.text) },
           h('span', { text: suggestion.label }),

@@ -1,4 +1,4 @@
-//! What every refusal looks like, whoever makes it.
+//! The format of all error responses.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -84,7 +84,7 @@ async fn an_unknown_query_key_is_refused_with_the_known_ones() {
     let (status, error) = error_of(&stage, get("/api/threads?limit=1&limit=2")).await;
     assert_eq!((status, &error["code"]), (400, &json!("bad-query")));
     assert!(threads.nobody_came());
-    // A route that is not there is answered as such.
+    // An unknown route is a 404.
     assert_eq!(error_of(&stage, get("/api/nowhere?x=1")).await.0, 404);
 }
 

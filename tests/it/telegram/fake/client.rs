@@ -1,4 +1,4 @@
-//! A bot without a mind: calls a method, looks at the answer.
+//! A simple bot: calls a method and returns the response.
 
 use serde_json::{Value, json};
 
@@ -19,12 +19,12 @@ impl Client {
         Self { http, base: format!("{url}/bot{token}"), files: format!("{url}/file/bot{token}") }
     }
 
-    /// The whole answer, or what broke.
+    /// The whole response, or the network error.
     pub(crate) async fn try_call(&self, method: &str, params: &Value) -> reqwest::Result<reqwest::Response> {
         self.http.post(format!("{}/{method}", self.base)).json(params).send().await
     }
 
-    /// The body of the answer, whose code must be that of the status line.
+    /// The body of the response, whose code must equal the status.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
         let response = self.try_call(method, &params).await.unwrap();
         let status = response.status().as_u16();
@@ -34,26 +34,26 @@ impl Client {
         body
     }
 
-    /// The result of a call that must work.
+    /// The result of a call that must succeed.
     pub(crate) async fn ok(&self, method: &str, params: Value) -> Value {
         let body = self.call(method, params).await;
         assert_eq!(body["ok"], true, "{method}: {body}");
         body["result"].clone()
     }
 
-    /// The words of a call that must not work.
+    /// The description of a call that must fail.
     pub(crate) async fn refused(&self, method: &str, params: Value) -> String {
         let body = self.call(method, params).await;
         assert_eq!(body["ok"], false, "{method}: {body}");
         body["description"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a text and says the number of the message.
+    /// Sends a text and returns the message id.
     pub(crate) async fn say(&self, chat: i64, text: &str) -> i64 {
         self.ok("sendMessage", json!({ "chat_id": chat, "text": text })).await["message_id"].as_i64().unwrap()
     }
 
-    /// The numbers of the updates a poll brings.
+    /// The ids of the updates of a poll.
     pub(crate) async fn poll(&self, params: Value) -> Vec<i64> {
         let updates = self.ok("getUpdates", params).await;
         updates.as_array().unwrap().iter().map(|update| update["update_id"].as_i64().unwrap()).collect()
@@ -71,7 +71,7 @@ impl Client {
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Fetches a file.
+    /// Downloads a file.
     pub(crate) async fn fetch(&self, path: &str) -> reqwest::Result<reqwest::Response> {
         self.http.get(format!("{}/{path}", self.files)).send().await
     }

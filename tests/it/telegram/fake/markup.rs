@@ -1,4 +1,4 @@
-//! Texts with entities: what is read, what is refused, where things are found.
+//! Texts with entities: parsing, errors, detection.
 
 use serde_json::{Value, json};
 

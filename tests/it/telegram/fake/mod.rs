@@ -1,4 +1,4 @@
-//! The fake Telegram, held to what the real one does: what it takes, what it refuses and in which words.
+//! Tests of the fake Telegram: it accepts and refuses like the real one, with the same messages.
 
 mod client;
 mod markup;

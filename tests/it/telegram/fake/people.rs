@@ -1,4 +1,4 @@
-//! What people do, and what of it reaches the bot in which form.
+//! The actions of people, and the updates that reach the bot.
 
 use serde_json::{Value, json};
 

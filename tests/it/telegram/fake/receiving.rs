@@ -1,4 +1,4 @@
-//! The door, and how updates come to the bot: by long poll and by webhook.
+//! Authentication, and updates by long poll and by webhook.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -220,7 +220,7 @@ async fn fifty_chats_write_while_the_bot_comes_and_goes_and_nothing_is_lost() {
     let mut heard = Vec::new();
     let mut offset = 0;
     while heard.len() < 200 {
-        // Each time a new bot: it knows nothing but the offset.
+        // A new bot each time: it knows only the offset.
         let bot = Client::of(&fake);
         let given = bot.poll(json!({ "offset": offset, "timeout": 5, "limit": 30 })).await;
         offset = given.last().expect("somebody writes") + 1;

@@ -1,4 +1,4 @@
-//! What the bot may send, and what the server says to the rest.
+//! What the bot may send, and the errors for the rest.
 
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};

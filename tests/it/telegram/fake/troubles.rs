@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, and the limits.
+//! Injected failures and rate limits.
 
 use std::time::{Duration, Instant};
 

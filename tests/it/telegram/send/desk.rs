@@ -1,4 +1,4 @@
-//! A sender at its desk: everything it needs in a folder of its own, and entries for it to deliver.
+//! A sender with everything it needs in a temporary folder, and entries for it to deliver.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) const ANN: i64 = 7;
 pub(crate) const GROUP: i64 = -500;
 pub(crate) const FORUM: i64 = -1_001_000_000_001;
 
-/// A server, a folder, and a sender that may die and come again.
+/// A server, a folder, and a sender that can be restarted.
 pub(crate) struct Desk {
     pub(crate) fake: FakeTelegram,
     pub(crate) dir: TempDir,
@@ -34,7 +34,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// With a person, a group and a forum to write to.
+    /// With a person, a group and a forum.
     pub(crate) async fn new() -> Self {
         let fake = FakeTelegram::start().await;
         let ann = fake.user(ANN, "Ann");
@@ -46,7 +46,7 @@ impl Desk {
         Self { fake, dir, sender, metrics, _screen: screen }
     }
 
-    /// The same after a restart: nothing is known but what is on the disk.
+    /// After a restart: only the state on the disk is left.
     pub(crate) async fn restarted(self) -> Self {
         let (sender, metrics, screen) = seated(&self.fake, self.dir.path()).await;
         Self { sender, metrics, _screen: screen, ..self }
@@ -56,23 +56,23 @@ impl Desk {
         self.sender.deliver(entry, 1).await
     }
 
-    /// Delivers what may have been sent before.
+    /// Delivers an entry that may have been sent before.
     pub(crate) async fn deliver_again(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         self.sender.deliver(entry, 2).await
     }
 
-    /// Waits until the frame that is being shown in a thread has been, note and all.
+    /// Waits until the draft update in progress has ended, with its note.
     pub(crate) async fn settle(&self, thread: &ThreadId) {
-        // It goes the way of every delivery, behind the frame, and is refused without a word.
+        // It is queued after the draft update, like every delivery, and is refused.
         self.deliver(entry(thread, "nobody", 0, Intent::Typing)).await.unwrap_err();
     }
 
-    /// What the bot's messages in a chat say now.
+    /// The current texts of the bot's messages in a chat.
     pub(crate) fn texts(&self, chat: i64) -> Vec<String> {
         self.fake.read(|world| world.bot_texts(chat))
     }
 
-    /// Shows frame after frame, as a stream does, until something is so.
+    /// Shows draft after draft, as a stream does, until a condition holds.
     pub(crate) async fn show_until(&self, frames: &[OutboundIntent], so: impl Fn(&Environment) -> bool) {
         let stream = async {
             for frame in frames.iter().cycle() {
@@ -87,7 +87,7 @@ impl Desk {
     }
 }
 
-/// What an adapter is given, in this folder.
+/// The parts of an adapter, in this folder.
 pub(crate) fn parts(dir: &Path) -> ChatParts {
     ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
@@ -133,11 +133,11 @@ pub(crate) fn intent(thread: &ThreadId, run: &str, intent: Intent) -> OutboundIn
     OutboundIntent { thread_id: thread.clone(), correlation_id: run.parse().unwrap(), reply_to: None, intent }
 }
 
-/// An entry of the outbox: the `index`th part of what a run says.
+/// An outbox entry: the `index`th part of a run's answer.
 pub(crate) fn entry(thread: &ThreadId, run: &str, index: usize, meant: Intent) -> OutboxEntry {
     OutboxEntry {
         id: DeliveryId::new(run, index),
-        // Later than any sender began: what is older may have been sent by the one before.
+        // Later than any sender's start: an older one may have been sent by the sender before.
         at: Timestamp::from_millis(4_102_444_800_000),
         intent: intent(thread, run, meant),
     }
@@ -155,7 +155,7 @@ pub(crate) fn progress(thread: &ThreadId, run: &str, text: &str) -> OutboundInte
     intent(thread, run, Intent::Progress { text: text.to_owned(), call_id: None })
 }
 
-/// An entry that answers a message.
+/// An entry that replies to a message.
 pub(crate) fn replying(mut entry: OutboxEntry, message: i64) -> OutboxEntry {
     entry.intent.reply_to = Some(message.to_string());
     entry

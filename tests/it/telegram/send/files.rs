@@ -1,4 +1,4 @@
-//! Files that go along: as what they are, in the right place, with their words.
+//! Attachments: with the right kind, in the right place, with their captions.
 
 use shipagent::domain::{AttachmentKind, Intent, StoredFile};
 use shipagent::ports::DeliveryError;
@@ -8,7 +8,7 @@ use super::desk::{ANN, Desk, FORUM, entry, replying, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
 use crate::fakes::telegram::trouble::Trouble;
 
-/// A file of Ann's thread with this in it, to be sent.
+/// A file of Ann's thread with this content.
 fn file(desk: &Desk, name: &str, media_type: &str, kind: AttachmentKind, caption: Option<&str>) -> Intent {
     let file = StoredFile::new(thread(ANN), "", name);
     let path = desk.dir.path().join("files").join(file.path());

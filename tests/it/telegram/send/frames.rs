@@ -96,7 +96,7 @@ async fn after_a_crash_the_answer_is_put_on_the_message_that_was_left() {
     let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
     desk.deliver(answer.clone()).await.unwrap();
     assert_eq!(desk.texts(GROUP), ["done"]);
-    // Once more, as if the receipt had been lost.
+    // Again, as if the receipt had been lost.
     let desk = desk.restarted().await;
     desk.deliver(answer).await.unwrap();
     assert_eq!(desk.texts(GROUP), ["done"]);
@@ -226,7 +226,7 @@ async fn what_was_shown_of_a_turn_that_ends_without_a_word_is_gone_before_the_ne
     let group = thread(GROUP);
     desk.show_until(&[progress(&group, "run_1", "reading")], |world| world.bot_texts(GROUP) == ["reading"])
         .await;
-    // It is due, and must not come any more.
+    // It is due, and must not be shown any more.
     desk.sender.show(progress(&group, "run_1", "reading on"));
     desk.sender.over(&group, &"run_1".parse().unwrap());
     desk.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
@@ -285,7 +285,7 @@ async fn a_message_that_could_not_be_taken_away_is_taken_away_later() {
     desk.sender.over(&group, &"run_1".parse().unwrap());
     desk.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
     assert_eq!(desk.texts(GROUP), ["Stopped."]);
-    // Nor is it forgotten by the next daemon.
+    // The next daemon remembers it too.
     desk.show_until(&[progress(&group, "run_2", "reading")], reading).await;
     desk.fake.plan(Trouble::BadGateway.times(2).on("deleteMessage"));
     desk.sender.over(&group, &"run_2".parse().unwrap());

@@ -1,4 +1,4 @@
-//! The sending half of the Telegram adapter, against the fake server: what is delivered, shown, asked and sent along.
+//! The sending half of the Telegram adapter, with the fake server: deliveries, drafts, questions and files.
 
 mod desk;
 mod files;

@@ -1,4 +1,4 @@
-//! Questions with buttons, and what became of them.
+//! Questions with buttons, and their settlement.
 
 use shipagent::adapters::chat::Menu;
 use shipagent::adapters::telegram::ChatTarget;

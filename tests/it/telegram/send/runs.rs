@@ -1,4 +1,4 @@
-//! The adapter that is run again after a run that was cut off.
+//! The adapter is run again after an interrupted run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
         let mut running = JoinSet::new();
         running.spawn(adapter.clone().run(io(), CancellationToken::new()));
         fake.wait_for(|world| world.log.calls("getWebhookInfo") >= run).await;
-        // As a panic would.
+        // As after a panic.
         running.shutdown().await;
     }
     let calls = |method: &'static str| fake.read(move |world| world.log.calls(method));

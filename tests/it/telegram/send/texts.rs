@@ -1,4 +1,4 @@
-//! Words: delivered once, in order, in the right place, around what the server minds.
+//! Texts: delivered once, in order, in the right place, with fallbacks for refusals.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ async fn a_person_who_wants_no_more_is_given_up_with_the_reason() {
     assert!(matches!(nowhere, Err(DeliveryError::Permanent { .. })));
 }
 
-/// When the server heard of a chat, whatever it was.
+/// The times of all calls about a chat.
 fn heard(desk: &Desk, chat: i64) -> Vec<Duration> {
     desk.fake.read(|world| {
         let entries = world.log.entries().iter().filter(|entry| entry.chat == Some(chat));
@@ -149,12 +149,12 @@ async fn a_server_that_asks_to_wait_hears_nothing_of_that_chat_before_the_time_a
         let refused = desk.deliver(first.clone()).await;
         let Err(DeliveryError::Retry { after, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(after, Some(Duration::from_secs(2)));
-        // What may be left out is.
+        // Optional calls are dropped.
         desk.sender.show(intent(&thread(chat), "run_3", Intent::Typing));
         desk.sender.show(draft(&thread(chat), "run_3", "An answer that is on its way"));
         desk.sender.acknowledge(&ChatTarget { chat, topic: None }, 1).await;
         desk.deliver(entry(&thread(other), "run_2", 0, text("other"))).await.unwrap();
-        // Whoever comes too early is held until the time is over.
+        // A call that is too early is delayed until the time is over.
         desk.deliver(first).await.unwrap();
         let (times, others) = (heard(&desk, chat), heard(&desk, other));
         let (asked, later) = times.split_first().unwrap();
@@ -329,7 +329,7 @@ async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was
     let place = ChatTarget { chat: ANN, topic: None };
     let asked = desk.fake.private(&ann).say(&ann, "and now?");
     let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-    // A frame whose own answer was lost stands before it, and a few words that are known behind.
+    // A draft whose response was lost precedes it, and a known text follows.
     desk.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("sendMessageDraft"));
     desk.fake.plan(Trouble::ResetAfter.times(2).on("sendMessage"));
     let frame = draft(&thread(ANN), "run_1", "The answer so far is long enough");
@@ -339,7 +339,7 @@ async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was
     desk.deliver_again(answer.clone()).await.unwrap();
     assert_eq!(desk.texts(ANN), ["now", "known words"]);
 
-    // The same where it never arrived: what is known stays.
+    // The same where it never arrived: known messages stay.
     let next = replying(entry(&thread(ANN), "run_2", 0, text("then")), asked);
     desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
     assert!(matches!(desk.deliver(next.clone()).await, Err(DeliveryError::Retry { .. })));
@@ -396,7 +396,7 @@ async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_se
         desk.deliver_again(answer).await.unwrap();
         assert_eq!(desk.texts(ANN), ["now"]);
     }
-    // One that breaks on it for ever keeps nothing back.
+    // A permanent failure of it does not block other deliveries.
     for trouble in broken() {
         let desk = Desk::new().await;
         let ann = desk.fake.user(ANN, "Ann");

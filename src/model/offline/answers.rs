@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::Language;
+use crate::phrases::adapters as words;
 
 /// Longest excerpt of a result.
 const EXCERPT_LINES: usize = 12;
@@ -26,75 +27,43 @@ pub(crate) fn chat(message: &str, language: Language) -> String {
         return introduction(language);
     }
     if starts(&["thank", "thanks", "谢谢", "多谢"]) {
-        return said(language, "You are welcome.", "不客气。");
+        return words::offline_welcome(language).to_owned();
     }
     if starts(&["bye", "goodbye", "再见"]) {
-        return said(language, "Goodbye.", "再见。");
+        return words::offline_goodbye(language).to_owned();
     }
     if starts(&["hi", "hello", "hey", "good morning", "你好", "您好", "嗨", "早上好"]) {
-        let hello = said(language, "Hello! ", "你好！");
-        return hello + &introduction(language);
+        return words::offline_hello(language).to_owned() + &introduction(language);
     }
     let quoted = first_line(message, 60);
-    let heard = match language {
-        Language::En => {
-            format!("You said: “{quoted}”. I cannot think about it, for I am only the offline model. ")
-        }
-        Language::Zh => format!("你说的是：“{quoted}”。我只是离线模型，没法真正思考它。"),
-    };
-    heard + &hints(language)
+    words::offline_heard(&quoted, language) + words::offline_hints(language)
 }
 
 /// What the model is, and what can be tried.
 fn introduction(language: Language) -> String {
-    let who = said(
-        language,
-        "I am the built-in offline model: no network, no key, the same answer every time. ",
-        "我是内置的离线模型：不联网、不用密钥，回答固定。",
-    );
-    who + &hints(language)
-}
-
-fn hints(language: Language) -> String {
-    said(
-        language,
-        "Try one of these:\n\n- `read: README.md`\n- `list: .`\n- `search: TODO`\n- `time`\n- `run: ls`\n\n\
-         For real answers, set a model and its key in the settings.",
-        "可以试试：\n\n- `读：README.md`\n- `列出：.`\n- `搜索：TODO`\n- `现在几点`\n- `运行：ls`\n\n\
-         想要真正的回答，请在设置里配置模型和密钥。",
-    )
+    words::offline_introduction(language).to_owned() + words::offline_hints(language)
 }
 
 /// The text before tool calls, and about missing tools.
 pub(crate) fn before_calls(wanted: &[&str], missing: &[&str], language: Language) -> String {
     let mut sentences = Vec::new();
     if !wanted.is_empty() {
-        sentences.push(match language {
-            Language::En => format!("I will use {}.", listed(wanted)),
-            Language::Zh => format!("我来调用 {}。", listed(wanted)),
-        });
+        sentences.push(words::offline_will_use(&listed(wanted), language));
     }
     if !missing.is_empty() {
-        sentences.push(match language {
-            Language::En => format!("I was not given the tool {}, so I cannot do that.", listed(missing)),
-            Language::Zh => format!("我没有 {} 这个工具，所以做不到。", listed(missing)),
-        });
+        sentences.push(words::offline_lacks(&listed(missing), language));
     }
-    sentences.join(if language == Language::En { " " } else { "" })
+    sentences.join(words::offline_between_sentences(language))
 }
 
 /// The text about a tool's result: a sentence and an excerpt.
 pub(crate) fn result(tool: &str, content: &str, language: Language) -> String {
     let text = readable(content);
     let count = text.lines().count();
-    let sentence = match (language, count) {
-        (Language::En, 0) => format!("{tool} gave nothing."),
-        (Language::En, 1) => format!("{tool} gave one line:"),
-        (Language::En, _) => format!("{tool} gave {count} lines:"),
-        (Language::Zh, 0) => format!("{tool} 没有返回内容。"),
-        (Language::Zh, _) => format!("{tool} 返回了 {count} 行："),
-    };
-    if count == 0 { sentence } else { format!("{sentence}\n\n{}", fenced(&excerpt(&text))) }
+    if count == 0 {
+        return words::offline_no_result(tool, language);
+    }
+    format!("{}\n\n{}", words::offline_result(count, tool, language), fenced(&excerpt(&text)))
 }
 
 /// The text inside a result, where it is unambiguous; otherwise all of it.
@@ -134,13 +103,6 @@ fn first_line(text: &str, limit: usize) -> String {
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn said(language: Language, en: &str, zh: &str) -> String {
-    match language {
-        Language::En => en.to_owned(),
-        Language::Zh => zh.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What the daemon itself says to people, as facts. The words are in `en` and `zh`.
+//! What the daemon itself says to people, as facts. The words are in `phrases`.
 
-use super::{en, zh};
+use super::status::{Status, duration};
 use crate::domain::{
     Answer, Approval, ApprovalKind, ApprovalNumber, AuthorId, Command, ErrorKind, Language, ThreadId,
-    ThreadState,
 };
+use crate::phrases::{approvals, conversation, permissions};
 
 /// Something the daemon says.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,56 +123,118 @@ pub enum Phrase {
     WholeAbove(Option<String>),
 }
 
-/// What a thread is doing, for `/status`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    /// What it is doing.
-    pub state: ThreadState,
-    /// For how many seconds the turn has run, and at which step it is, counted from 1.
-    pub running: Option<(u64, u32)>,
-    /// How many messages wait for the next turn.
-    pub queued: usize,
-    pub model: String,
-    /// Replies that are still on their way.
-    pub undelivered: usize,
-    /// Those of them that the platform did not take before somebody spoke again.
-    pub held: usize,
-    /// Replies that could not be delivered at all.
-    pub dead: usize,
-}
-
 impl Phrase {
     /// What can be answered to a question, in words that are understood.
     pub fn suggested_replies(kind: ApprovalKind, number: ApprovalNumber, language: Language) -> Vec<String> {
-        let words = match (kind, language) {
-            (ApprovalKind::Tool, Language::En) => ["approve", "deny"].as_slice(),
-            (ApprovalKind::Tool, Language::Zh) => &["同意", "拒绝"],
-            (ApprovalKind::UnknownOutcome, Language::En) => &["rerun", "skip", "done"],
-            (ApprovalKind::UnknownOutcome, Language::Zh) => &["重跑", "跳过", "已完成"],
-        };
-        words.iter().map(|word| format!("{word} {number}")).collect()
+        approvals::replies(kind, language).iter().map(|word| format!("{word} {number}")).collect()
     }
 
     /// What a command does, in a few words.
-    pub const fn of_command(command: Command, language: Language) -> &'static str {
-        match language {
-            Language::En => en::of_command(command),
-            Language::Zh => zh::of_command(command),
-        }
+    pub fn of_command(command: Command, language: Language) -> &'static str {
+        conversation::command(command, language)
     }
 
     /// The words, as CommonMark.
     pub fn say(&self, language: Language) -> String {
-        match language {
-            Language::En => en::say(self),
-            Language::Zh => zh::say(self),
+        match self {
+            Self::Error(kind) => conversation::error(*kind, language).into(),
+            Self::Retrying(kind) => conversation::retrying(conversation::trouble(*kind, language), language),
+            Self::Switching { kind, model } => {
+                conversation::switching(conversation::trouble(*kind, language), model, language)
+            }
+            Self::Busy => conversation::busy(language).into(),
+            Self::Stopping => conversation::stopping(language).into(),
+            Self::Stopped => conversation::stopped(language).into(),
+            Self::NothingToStop => conversation::nothing_to_stop(language).into(),
+            Self::NotTheirsToStop => conversation::not_theirs_to_stop(language).into(),
+            Self::NewConversation => conversation::new_conversation(language).into(),
+            Self::Compacting => conversation::compacting(language).into(),
+            Self::Compacted { messages, before, after, by_rules } => {
+                conversation::compacted(*by_rules, *messages, *before, *after, language)
+            }
+            Self::NothingToCompact => conversation::nothing_to_compact(language).into(),
+            Self::CompactLater => conversation::compact_later(language).into(),
+            Self::Help => help(language),
+            Self::Status(status) => status.say(language),
+            Self::StorageFailed => conversation::storage_failed(language).into(),
+            Self::StillThinking(seconds) => {
+                conversation::still_thinking(&duration(*seconds, language), language)
+            }
+            Self::InstructionsChanged => conversation::instructions_changed(language).into(),
+            Self::Truncated => conversation::truncated(language).into(),
+            Self::EmptyAnswer => conversation::empty_answer(language).into(),
+            Self::ModelIs(model) => conversation::model(model, language),
+            Self::Id { thread, author } => conversation::ids(thread, author, language),
+            Self::NoGrants => permissions::no_grants(language).into(),
+            Self::Pair { code, minutes } => conversation::pair(code, *minutes, language),
+            Self::NotServed => conversation::not_served(language).into(),
+            Self::FileTooBig { name, megabytes } => conversation::file_too_big(name, *megabytes, language),
+            Self::FileLost(name) => conversation::file_lost(name, language),
+            Self::Held(count) => conversation::held(*count, language),
+            Self::RestInFile => conversation::rest_in_file(language).into(),
+            Self::Resolved { approval, by } => resolved(approval, by.as_deref(), language),
+            Self::Counted { number, answer } => approvals::counted(answer, *number, language),
+            Self::NotTheirs(number) => approvals::not_theirs(*number, language),
+            Self::AnswerInWords(number) => approvals::answer_in_words(*number, language),
+            Self::TooLate(number) => approvals::too_late(*number, language),
+            Self::WhetherMeant(questions) => {
+                approvals::whether_meant(&choices(questions, language), language)
+            }
+            Self::Reminder(numbers) => approvals::reminder(&list(numbers, language), language),
+            Self::NotTheirsToWithdraw(numbers) => {
+                approvals::not_theirs_to_withdraw(&list(numbers, language), language)
+            }
+            Self::Withdrawn(0) => approvals::nothing_withdrawn(language).into(),
+            Self::Withdrawn(count) => approvals::withdrawn(*count, language),
+            Self::Pending(open) if open.is_empty() => approvals::nothing_pending(language).into(),
+            Self::Pending(open) => pending(open, language),
+            Self::WholeCall(number) => approvals::whole_call(*number, language),
+            Self::WholeAbove(Some(file)) => approvals::whole_in_file(file, language),
+            Self::WholeAbove(None) => approvals::whole_in_messages(language).into(),
+            Self::NotOpen => approvals::not_open(language).into(),
         }
     }
+}
+
+fn help(language: Language) -> String {
+    let mut text = conversation::help(language).to_owned();
+    for command in Command::ALL {
+        text.push_str(&format!("\n- /{} {}", command.name(), conversation::command(command, language)));
+    }
+    text
+}
+
+fn resolved(approval: &Approval, by: Option<&str>, language: Language) -> String {
+    let by = by.map(|by| approvals::by(by, language)).unwrap_or_default();
+    let cut_off = approval.kind == ApprovalKind::UnknownOutcome;
+    approvals::resolved(cut_off, &approval.state, approval.number, &by, language)
+}
+
+fn pending(open: &[Approval], language: Language) -> String {
+    let line = |one: &Approval| approvals::pending_line(one.number, &one.summary, language);
+    let lines: Vec<String> = open.iter().map(line).collect();
+    approvals::pending(&lines.join("\n"), language)
+}
+
+/// Each question with the words that answer it.
+fn choices(questions: &[Approval], language: Language) -> String {
+    let line = |one: &Approval| {
+        let replies = Phrase::suggested_replies(one.kind, one.number, language);
+        let replies: Vec<String> = replies.iter().map(|reply| format!("`{reply}`")).collect();
+        approvals::choice(one.number, &one.summary, &replies.join(" / "), language)
+    };
+    questions.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn list(numbers: &[ApprovalNumber], language: Language) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(approvals::between_numbers(language))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ThreadState;
 
     const KINDS: [ErrorKind; 13] = [
         ErrorKind::Auth,

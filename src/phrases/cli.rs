@@ -1,0 +1,295 @@
+//! The help of the command line. An item is a command (`approvals list`), behind a slash one of its arguments
+//! (`approvals list/state`), and behind a `=` one of its values. An argument without a command belongs to all.
+
+use super::table::phrases;
+
+phrases! {
+    named help(item: &str) {
+        "" => { en: "Turns a project directory into an agent people talk to", zh: "把项目目录变成可以与人对话的智能体" }
+        "/directory" => { en: "The project directory: where Agent.md is", zh: "项目目录：Agent.md 所在的目录" }
+        "/json" => { en: "Print JSON, for programs", zh: "输出 JSON，供程序使用" }
+
+        "run" => {
+            en: "Run the agent: the web console and every adapter that ship.json turns on",
+            zh: "运行智能体：网页控制台，以及 ship.json 中启用的所有接入",
+        }
+        "run/listen" => {
+            en: "Serve the console and the API here: an address with a port, or a port of 127.0.0.1",
+            zh: "控制台和 API 的监听地址：地址加端口，或 127.0.0.1 的端口",
+        }
+        "init" => { en: "Make a project: write Agent.md and ship.json", zh: "新建项目：写入 Agent.md 和 ship.json" }
+        "init/yes" => { en: "Ask nothing: take the defaults, keep files that exist", zh: "不提问：采用默认值，保留已有文件" }
+        "init/force" => { en: "Ask nothing and overwrite files that exist", zh: "不提问，并覆盖已有文件" }
+        "init/name" => { en: "The agent's name [default: the directory's name]", zh: "智能体的名称 [默认：目录名]" }
+        "init/base_url" => {
+            en: "The address of the model's server, such as http://127.0.0.1:11434/v1",
+            zh: "模型服务器的地址，例如 http://127.0.0.1:11434/v1",
+        }
+        "init/model" => { en: "The model's name", zh: "模型名称" }
+        "init/key_variable" => {
+            en: "The environment variable that holds the server's key",
+            zh: "保存服务器密钥的环境变量",
+        }
+        "init/adapters" => {
+            en: "An adapter to prepare, besides the web console; may be given several times",
+            zh: "网页控制台之外要准备的接入；可以给出多次",
+        }
+        "doctor" => { en: "Check everything the agent needs and say what to do", zh: "检查智能体需要的一切，并说明该怎么做" }
+        "chat" => { en: "Talk to the agent in this terminal", zh: "在此终端中与智能体对话" }
+        "chat/message" => {
+            en: "Say this, print the answer and end; what is piped into the standard input goes below it",
+            zh: "发送这条消息，打印回答后结束；通过管道传入标准输入的内容附在其后",
+        }
+        "chat/thread" => {
+            en: "Which conversation to go on with, by name or by id; a new name begins a new one",
+            zh: "继续哪个会话，可用名字或 id；新名字会开始新的会话",
+        }
+        "threads" => { en: "Look at conversations", zh: "查看会话" }
+        "threads list" => { en: "List them, newest first", zh: "列出会话，最新的在前" }
+        "threads show" => { en: "Show one", zh: "显示一个会话" }
+        "threads show/thread" | "threads export/thread" => {
+            en: "The thread's id, as `threads list` prints it",
+            zh: "会话的 id，即 `threads list` 打印的 id",
+        }
+        "threads show/limit" => { en: "Only so many of the newest messages", zh: "只显示最新的若干条消息" }
+        "threads export" => {
+            en: "Write one to standard output or a file, whole",
+            zh: "把整个会话写到标准输出或文件",
+        }
+        "threads export/format" => { en: "In which form", zh: "导出的格式" }
+        "threads export/format=jsonl" => {
+            en: "One UIMessage per line, the newest version of each",
+            zh: "每行一个 UIMessage，各取最新版本",
+        }
+        "threads export/format=markdown" => { en: "To read", zh: "供阅读" }
+        "threads export/output" => {
+            en: "Where to; a file that exists is not overwritten",
+            zh: "写到哪里；已有的文件不会被覆盖",
+        }
+        "approvals" => { en: "Decide what the agent asks for", zh: "决定智能体的请求" }
+        "approvals list" => { en: "List them, newest first", zh: "列出请求，最新的在前" }
+        "approvals list/state" => { en: "Which of them", zh: "列出哪些" }
+        "approvals list/state=pending" => { en: "Those that wait", zh: "等待决定的" }
+        "approvals list/state=all" => { en: "All there ever were", zh: "所有提出过的" }
+        "approvals show" => {
+            en: "Show one, with everything that is known about the call",
+            zh: "显示一个请求，以及该调用的所有已知信息",
+        }
+        "approvals show/approval" | "approvals approve/approval" | "approvals deny/approval" | "approvals done/approval" => {
+            en: "Its number (A1) or its id",
+            zh: "请求的编号（A1）或 id",
+        }
+        "approvals approve" => {
+            en: "Say yes; to a call that a restart cut off: run it again",
+            zh: "同意；若调用被重启打断：重新执行",
+        }
+        "approvals approve/scope" => {
+            en: "How far it reaches: once, thread, shape, project, or minutes=N",
+            zh: "同意的范围：once、thread、shape、project 或 minutes=N",
+        }
+        "approvals approve/reason" | "approvals deny/reason" | "approvals done/reason" => {
+            en: "Why, for the record and for the agent",
+            zh: "理由，供记录和智能体参考",
+        }
+        "approvals deny" => {
+            en: "Say no; to a call that a restart cut off: leave it",
+            zh: "拒绝；若调用被重启打断：不再执行",
+        }
+        "approvals done" => {
+            en: "Say that a call that a restart cut off was done",
+            zh: "说明被重启打断的调用已经完成",
+        }
+        "grants" => {
+            en: "Look at what was allowed for longer than once, and take it back",
+            zh: "查看和收回长期授权",
+        }
+        "grants list" => { en: "List them, oldest first", zh: "列出授权，最早的在前" }
+        "grants revoke" => {
+            en: "Take one back: from the next call on the agent asks again",
+            zh: "收回一个授权：从下一次调用起，智能体会再次询问",
+        }
+        "grants revoke/grant" => { en: "Its number, such as G1", zh: "授权的编号，例如 G1" }
+        "memory" => { en: "Look at what is remembered between conversations", zh: "查看跨会话的记忆" }
+        "memory show" => { en: "Show it", zh: "显示记忆" }
+        "memory path" => {
+            en: "Print the path of the file it is in, which you may write yourself",
+            zh: "打印记忆文件的路径，你可以自己修改它",
+        }
+        "memory show/user" | "memory path/user" => {
+            en: "About this person, such as telegram:user:123456, instead of the project",
+            zh: "关于此人（例如 telegram:user:123456），而不是项目",
+        }
+        "tasks" => { en: "Look at the project's tasks", zh: "查看项目的任务" }
+        "tasks list" => {
+            en: "List them; this version does not start them by itself yet",
+            zh: "列出任务；当前版本还不会自动执行",
+        }
+        "access" => { en: "Let people in, and out", zh: "放行用户，或收回访问权" }
+        "access list" => {
+            en: "List who was let in, which groups are open, and who asks",
+            zh: "列出已放行的人、开放的群组和申请者",
+        }
+        "access approve" => { en: "Let in whoever was given this code", zh: "放行持有此配对码的人" }
+        "access approve/code" => { en: "The code", zh: "配对码" }
+        "access approve/role" => {
+            en: "What they may do: owner (like those in ship.json), member (talk, and approve what they asked for), or guest \
+                 (talk; what needs approval needs somebody else's)",
+            zh: "对方的身份：owner（与 ship.json 中的所有者相同）、member（可以对话，并批准自己提出的操作）或 \
+                 guest（可以对话；需要批准的操作要由别人同意）",
+        }
+        "access invite" => {
+            en: "Make a code that lets in one person, whoever brings it first",
+            zh: "生成一个邀请码，放行最先出示它的人",
+        }
+        "access invite/role" => { en: "What they may do: owner, member or guest", zh: "对方的身份：owner、member 或 guest" }
+        "access role" => { en: "Change what somebody may do who was let in", zh: "更改已放行者的身份" }
+        "access role/who" => { en: "Such as telegram:user:123", zh: "例如 telegram:user:123" }
+        "access role/role" => { en: "owner, member or guest", zh: "owner、member 或 guest" }
+        "access revoke" => { en: "Take access back from a person or a group", zh: "收回用户或群组的访问权" }
+        "access revoke/who" => {
+            en: "Such as telegram:user:123 or telegram:chat:-100123",
+            zh: "例如 telegram:user:123 或 telegram:chat:-100123",
+        }
+        "audit" => { en: "Read who was allowed what, and what came of it", zh: "查看谁被允许做什么，结果如何" }
+        "audit/since" => {
+            en: "Only what happened since: 30m, 2h, 7d, or a date such as 2026-11-16",
+            zh: "只看此后的记录：30m、2h、7d，或日期，例如 2026-11-16",
+        }
+        "audit/thread" => { en: "Only what happened in this conversation", zh: "只看此会话中的记录" }
+        "audit/event" => {
+            en: "Only this kind of event, such as decision, execution, or grant (for all of grant-*)",
+            zh: "只看此类事件，例如 decision、execution，或 grant（即所有 grant-*）",
+        }
+        "audit/limit" => { en: "Only so many of the newest lines", zh: "只看最新的若干行" }
+        "audit/json" => {
+            en: "Print the lines as they are, one JSON object each",
+            zh: "按原样打印，每行一个 JSON 对象",
+        }
+        "config" => { en: "Look at the configuration", zh: "查看配置" }
+        "config check" => {
+            en: "Check ship.json and .env, and name every mistake at once",
+            zh: "检查 ship.json 和 .env，一次列出所有错误",
+        }
+        "config schema" => {
+            en: "Print the JSON Schema of ship.json, for editors",
+            zh: "打印 ship.json 的 JSON Schema，供编辑器使用",
+        }
+        "completions" => { en: "Print a completion script for a shell", zh: "打印 shell 的补全脚本" }
+        "completions/shell" => { en: "The shell", zh: "哪种 shell" }
+    }
+    /// What `--help` says beyond `-h`.
+    named long_help(item: &str) {
+        "run" => {
+            en: "Stops gracefully on the first SIGINT or SIGTERM and at once on the second.",
+            zh: "收到第一个 SIGINT 或 SIGTERM 时平稳停止，收到第二个时立即停止。",
+        }
+        "run/listen" => {
+            en: "Takes precedence over adapters.web.listen. Port 0 takes a free port.",
+            zh: "优先于 adapters.web.listen。端口 0 表示使用任意空闲端口。",
+        }
+        "init" => {
+            en: "Asks on a terminal; files that exist are never overwritten without a yes.",
+            zh: "在终端中提问；未经同意，不会覆盖已有文件。",
+        }
+        "doctor" => {
+            en: "Looks at Agent.md, the configuration, the model (with one real call of a single token), the state directory, \
+                 disk, port, lock, sandbox and clock. Ends with 1 when something must be mended.",
+            zh: "检查 Agent.md、配置、模型（真实调用一次，只生成一个 token）、状态目录、磁盘、端口、锁、沙箱和时钟。\
+                 有需要修复的问题时，退出码为 1。",
+        }
+        "chat" => {
+            en: "Uses the running daemon; without one, the agent runs inside this process. Ctrl-C stops the turn. With a \
+                 message, or with one piped in, prints the answer and ends; when the agent asks for approval first, it prints \
+                 the number of the request and how to answer, and ends with 1.",
+            zh: "使用正在运行的守护进程；没有守护进程时，智能体在本进程中运行。Ctrl-C 停止当前回答。给出消息或通过管道传入\
+                 消息时，打印回答后结束；若智能体先请求批准，则打印请求的编号和回答方法，退出码为 1。",
+        }
+        "chat/thread" => {
+            en: "Without it, one message gets a conversation of its own, and typed lines go on with `terminal`.",
+            zh: "不给出时，单条消息使用单独的会话，逐行输入则继续 `terminal` 会话。",
+        }
+        "completions" => {
+            en: "For example: shipagent completions bash > ~/.local/share/bash-completion/completions/shipagent",
+            zh: "例如：shipagent completions bash > ~/.local/share/bash-completion/completions/shipagent",
+        }
+    }
+    text exit_codes() {
+        en: "Exit codes:\n\
+             \x20 0  all is well\n\
+             \x20 1  it did not work\n\
+             \x20 2  the command line makes no sense\n\
+             \x20 3  Agent.md, ship.json or .env is not as it should be\n\
+             \x20 4  another daemon runs in this project\n\
+             \x20 5  the address is already in use\n\
+             \x20 6  .ship cannot be written (permissions, read-only or full disk)",
+        zh: "退出码：\n\
+             \x20 0  一切正常\n\
+             \x20 1  没有成功\n\
+             \x20 2  命令行写法有误\n\
+             \x20 3  Agent.md、ship.json 或 .env 有问题\n\
+             \x20 4  此项目已有守护进程在运行\n\
+             \x20 5  地址已被占用\n\
+             \x20 6  无法写入 .ship（权限、只读或磁盘已满）",
+    }
+    text chat_exit_codes() {
+        en: "Exit codes:\n\
+             \x20 0  answered, or the conversation was left\n\
+             \x20 1  not answered: the turn failed or was stopped, the daemon ended,\n\
+             \x20    or a request waits for a decision (its number and how to answer are printed)\n\
+             \x20 2  nothing to say, an unusable --thread, or an input that is too long or not text\n\
+             \x20 3  Agent.md, ship.json or .env is not as it should be\n\
+             \x20 4  another process has this project and cannot be talked to\n\
+             \x20 6  .ship cannot be written (permissions, read-only or full disk)",
+        zh: "退出码：\n\
+             \x20 0  已回答，或离开了对话\n\
+             \x20 1  没有回答：回答失败或被停止、守护进程结束，\n\
+             \x20    或有请求等待决定（会打印编号和回答方法）\n\
+             \x20 2  没有消息、--thread 不可用，或输入太长、不是文本\n\
+             \x20 3  Agent.md、ship.json 或 .env 有问题\n\
+             \x20 4  另一个无法对话的进程占用了此项目\n\
+             \x20 6  无法写入 .ship（权限、只读或磁盘已满）",
+    }
+
+    text usage() { en: "Usage:", zh: "用法：" }
+    text commands() { en: "Commands", zh: "命令" }
+    text arguments() { en: "Arguments", zh: "参数" }
+    text options() { en: "Options", zh: "选项" }
+    text print_help() { en: "Print help", zh: "显示帮助" }
+    text print_version() { en: "Print version", zh: "显示版本" }
+    text help_of_command() {
+        en: "Print this message or the help of the given subcommand(s)",
+        zh: "显示此信息，或指定命令的帮助",
+    }
+    format default_value(value: &str) { en: "[default: {value}]", zh: "[默认：{value}]" }
+    format possible_values(values: &str) { en: "[possible values: {values}]", zh: "[可选值：{values}]" }
+    text between_values() { en: ", ", zh: "、" }
+
+    format error(what: &str) { en: "error: {what}", zh: "错误：{what}" }
+    format unknown_command(given: &str) { en: "unrecognized subcommand '{given}'", zh: "没有命令“{given}”" }
+    format unknown_argument(given: &str) { en: "unexpected argument '{given}' found", zh: "没有参数“{given}”" }
+    format missing_argument(names: &str) {
+        en: "the following required arguments were not provided: {names}",
+        zh: "缺少必需的参数：{names}",
+    }
+    format bad_value(value: &str, argument: &str) {
+        en: "invalid value '{value}' for '{argument}'",
+        zh: "“{argument}”的值“{value}”无效",
+    }
+    format missing_value(argument: &str) {
+        en: "a value is required for '{argument}' but none was supplied",
+        zh: "“{argument}”缺少值",
+    }
+    format used_twice(argument: &str) {
+        en: "the argument '{argument}' cannot be used multiple times",
+        zh: "“{argument}”不能重复使用",
+    }
+    format tip_similar(similar: &str) { en: "a similar one exists: '{similar}'", zh: "相近的有：“{similar}”" }
+    text more_with_help() { en: "For more information, try '--help'.", zh: "更多信息请用“--help”查看。" }
+}
+
+/// The items that have help, for the test that each of them exists.
+#[cfg(test)]
+pub(crate) fn items() -> Vec<&'static str> {
+    let named = ROWS.iter().flat_map(|rows| *rows).filter(|row| row.kind == "named");
+    named.flat_map(|row| row.name.split('"').skip(1).step_by(2)).collect()
+}

@@ -1,0 +1,269 @@
+//! What the daemon says in a conversation: errors, the status, help, files and memory.
+
+use std::fmt::Display;
+
+use super::table::phrases;
+use crate::domain::{Command, ErrorKind, MemoryScope, ThreadState};
+
+phrases! {
+    /// What happened to a turn, and what to do.
+    text error(kind: ErrorKind) {
+        ErrorKind::Auth => {
+            en: "The model refused the API key. The operator should check `llm.apiKey` (`shipagent doctor` tells more).",
+            zh: "模型拒绝了 API 密钥。请运维者检查 `llm.apiKey`（可运行 `shipagent doctor`）。",
+        }
+        ErrorKind::Quota => {
+            en: "The model account is out of credit or quota. The operator should top it up or set another model in \
+                 `llm.fallbacks`.",
+            zh: "模型账户的余额或额度已用完。请运维者充值，或在 `llm.fallbacks` 中设置备用模型。",
+        }
+        ErrorKind::Rate => {
+            en: "The model is getting too many requests right now. Please try again in a minute.",
+            zh: "模型当前请求过多，请过一分钟再试。",
+        }
+        ErrorKind::ContextLength => {
+            en: "This conversation has become too long for the model. Send /new to start afresh, or ask about a smaller \
+                 part.",
+            zh: "对话太长，超出了模型的上下文。请发送 /new 重新开始，或把问题缩小一些。",
+        }
+        ErrorKind::Network => {
+            en: "The model could not be reached. Please try again; if it goes on, the operator should check the network \
+                 and `llm.baseUrl`.",
+            zh: "无法连接模型，请重试。如果一直这样，请运维者检查网络和 `llm.baseUrl`。",
+        }
+        ErrorKind::Timeout => {
+            en: "The model did not answer in time. Please try again, perhaps with a smaller question.",
+            zh: "模型没有及时回答，请重试，或把问题缩小一些。",
+        }
+        ErrorKind::Server => {
+            en: "The model's server failed. Please try again in a moment.",
+            zh: "模型服务器出错，请稍后重试。",
+        }
+        ErrorKind::BadRequest => {
+            en: "The model did not accept the request. The operator should check `llm.model` and `llm.baseUrl` (the log \
+                 has the server's answer).",
+            zh: "模型没有接受这次请求。请运维者检查 `llm.model` 和 `llm.baseUrl`（日志中有服务器的答复）。",
+        }
+        ErrorKind::BadResponse => {
+            en: "The model's answer could not be understood. Please try again; if it goes on, the operator should look \
+                 into the log.",
+            zh: "无法理解模型的答复，请重试。如果一直这样，请运维者查看日志。",
+        }
+        ErrorKind::TooManySteps => {
+            en: "This took more steps than one turn may have, so I stopped. Say \"go on\" to continue, or ask for a \
+                 smaller part.",
+            zh: "这一轮的步骤太多，我先停在这里。回复“继续”可以接着做，或把任务拆小一些。",
+        }
+        ErrorKind::Loop => {
+            en: "The model kept repeating the same call, so I stopped it. Please ask again in other words.",
+            zh: "模型一直在重复同一个调用，我把它停下了。请换个说法再问。",
+        }
+        ErrorKind::Storage => {
+            en: "The conversation could not be saved, so I stopped. The operator should check the disk (`shipagent \
+                 doctor` tells more); then try again.",
+            zh: "对话没能保存，我先停下了。请运维者检查磁盘（可运行 `shipagent doctor`），然后重试。",
+        }
+        ErrorKind::Internal => {
+            en: "Something went wrong inside me. Please try again; the operator will find the details in the log.",
+            zh: "我内部出了问题，请重试；运维者可以在日志中看到详情。",
+        }
+    }
+    /// What happened, in one short sentence. `retrying` and `switching` go on from it.
+    text trouble(kind: ErrorKind) {
+        ErrorKind::Auth => { en: "The model refused the API key.", zh: "模型拒绝了 API 密钥，" }
+        ErrorKind::Quota => { en: "The model account is out of quota.", zh: "模型账户的额度已用完，" }
+        ErrorKind::Rate => { en: "The model is getting too many requests.", zh: "模型当前请求过多，" }
+        ErrorKind::ContextLength => { en: "The conversation is too long for this model.", zh: "对话对这个模型来说太长，" }
+        ErrorKind::Network => { en: "The connection to the model broke.", zh: "与模型的连接中断，" }
+        ErrorKind::Timeout => { en: "The model is not answering in time.", zh: "模型没有及时回答，" }
+        ErrorKind::Server => { en: "The model's server has a problem.", zh: "模型服务器出错，" }
+        ErrorKind::BadRequest => { en: "The model did not accept the request.", zh: "模型没有接受这次请求，" }
+        ErrorKind::BadResponse => { en: "The model's answer could not be understood.", zh: "无法理解模型的答复，" }
+        ErrorKind::TooManySteps | ErrorKind::Loop => { en: "The model is going in circles.", zh: "模型在原地打转，" }
+        ErrorKind::Storage => { en: "The conversation could not be saved.", zh: "对话没能保存，" }
+        ErrorKind::Internal => { en: "Something went wrong.", zh: "出了点问题，" }
+    }
+    format retrying(trouble: &str) { en: "{trouble} Trying again.", zh: "{trouble}正在重试。" }
+    format switching(trouble: &str, model: &str) {
+        en: "{trouble} Switching to {model}.",
+        zh: "{trouble}改用模型 {model}。",
+    }
+
+    text busy() {
+        en: "Too many messages are waiting here, so this one was not taken. Please send it again when the current answer \
+             is done, or /stop it.",
+        zh: "这里等待处理的消息太多，这一条没有收下。请等当前回答结束后再发，或发送 /stop 停止它。",
+    }
+    text stopping() {
+        en: "I am being shut down and did not take this message. Please send it again later.",
+        zh: "我正在关闭，没有收下这条消息，请稍后再发。",
+    }
+    text stopped() { en: "Stopped.", zh: "已停止。" }
+    text nothing_to_stop() { en: "Nothing is running.", zh: "当前没有正在进行的任务。" }
+    text not_theirs_to_stop() {
+        en: "Somebody else's request is being worked on or waits here. Whoever made it may end it, and so may an owner, \
+             an administrator of this chat, or whoever may decide it.",
+        zh: "这里正在处理或等待的是别人的请求：只有发起人、所有者、本群管理员和有权决定的人可以结束它。",
+    }
+    text new_conversation() {
+        en: "A new conversation begins. What was said before is no longer considered.",
+        zh: "已开始新的对话，之前的内容不再参考。",
+    }
+    text compacting() { en: "Summing up the earlier conversation…", zh: "正在整理之前的对话……" }
+    format compacted(by_rules: bool, messages: u64, before: u64, after: u64) {
+        (false, ..) => {
+            en: "Summed up {messages} earlier messages. A prompt is now about {after} tokens instead of {before}. Nothing was \
+                 deleted: the whole conversation can still be read.",
+            zh: "已整理之前的 {messages} 条消息，提示词现在约 {after} 个 token（原来 {before} 个）。没有删除任何内容，完整对话仍可查看。",
+        }
+        (true, ..) => {
+            en: "Summed up {messages} earlier messages. A prompt is now about {after} tokens instead of {before}. The model gave \
+                 no usable summary, so the first lines were kept. Nothing was deleted: the whole conversation can still be \
+                 read.",
+            zh: "已整理之前的 {messages} 条消息，提示词现在约 {after} 个 token（原来 {before} 个）。模型没有给出可用的摘要，因此保留了每条的第一行。没有删除任何内容，完整对话仍可查看。",
+        }
+    }
+    text nothing_to_compact() {
+        en: "There is too little to sum up: the newest turns always stay as they are.",
+        zh: "可以整理的内容太少：最近几轮对话始终保持原样。",
+    }
+    text compact_later() {
+        en: "A turn is running. Send /compact again when it is done.",
+        zh: "正在处理一轮对话，结束后请再发一次 /compact。",
+    }
+    text storage_failed() {
+        en: "Your message could not be saved, so it was not taken. Please send it again; if this goes on, the operator \
+             should check the disk (`shipagent doctor` tells more).",
+        zh: "消息没能保存，因此没有收下，请再发一次。如果一直这样，请运维者检查磁盘（可运行 `shipagent doctor`）。",
+    }
+    format still_thinking(time: &str) {
+        en: "Waiting for the model, {time} so far.",
+        zh: "正在等待模型回答，已用 {time}。",
+    }
+    format seconds(seconds: u64) { en: "{seconds} s", zh: "{seconds} 秒" }
+    format minutes(minutes: u64, seconds: u64) { en: "{minutes} min {seconds} s", zh: "{minutes} 分 {seconds} 秒" }
+    text instructions_changed() { en: "Agent.md changed and was read again.", zh: "Agent.md 有改动，已重新读取。" }
+    text truncated() {
+        en: "(The answer reached the model's length limit and stops here. Say \"go on\" for the rest.)",
+        zh: "（回答达到了模型的长度上限，到此为止。回复“继续”可以看后面的内容。）",
+    }
+    text empty_answer() {
+        en: "(The model gave no answer. Please ask again, perhaps in other words.)",
+        zh: "（模型没有给出回答。请再问一次，或换个说法。）",
+    }
+
+    text help() {
+        en: "Just write what you need. Besides, there are these commands:",
+        zh: "直接写下你的需求即可。另外还有这些命令：",
+    }
+    /// What a command does, in a few words.
+    text command(command: Command) {
+        Command::Help => { en: "shows this list", zh: "显示这个列表" }
+        Command::Status => { en: "says what I am doing", zh: "查看我在做什么" }
+        Command::Stop => { en: "stops what I am doing", zh: "停止当前任务" }
+        Command::New => { en: "starts a new conversation", zh: "开始新的对话" }
+        Command::Compact => {
+            en: "sums up the conversation so far; words behind it say what to keep",
+            zh: "整理之前的对话；后面可以写要保留的重点",
+        }
+        Command::Cancel => { en: "withdraws requests that wait for a decision", zh: "撤回等待决定的请求" }
+        Command::Approvals => { en: "lists requests that wait for a decision", zh: "列出等待决定的请求" }
+        Command::Approve => { en: "says yes to a request, as in /approve A1", zh: "同意一个请求，例如 /approve A1" }
+        Command::Deny => { en: "says no to a request, as in /deny A1", zh: "拒绝一个请求，例如 /deny A1" }
+        Command::Grants => {
+            en: "lists what is allowed for longer; /grants revoke G1 takes it back",
+            zh: "列出长期授权；/grants revoke G1 可收回",
+        }
+        Command::Model => { en: "says which model answers", zh: "查看由哪个模型回答" }
+        Command::Memory => { en: "shows what I remember between conversations", zh: "查看跨会话的记忆" }
+        Command::Tasks => { en: "lists the tasks of this project", zh: "列出这个项目的任务" }
+        Command::Id => { en: "shows the ids of this conversation and of you", zh: "查看这个对话和你的 id" }
+    }
+
+    text status(state: ThreadState) {
+        ThreadState::Idle => { en: "Idle: ready for your next message.", zh: "空闲，可以直接发消息。" }
+        ThreadState::Running => { en: "Working.", zh: "正在处理。" }
+        ThreadState::AwaitingApproval => { en: "Waiting for a decision.", zh: "正在等待决定。" }
+    }
+    format status_working(time: &str, step: u32) {
+        en: "Working for {time}, step {step}.",
+        zh: "正在处理，已用 {time}，第 {step} 步。",
+    }
+    format status_queued(count: usize) { en: "Waiting messages: {count}", zh: "等待中的消息：{count}" }
+    format model(name: &str) { en: "Model: {name}", zh: "模型：{name}" }
+    format status_undelivered(count: usize) { en: "Replies on their way: {count}", zh: "正在发送的回复：{count}" }
+    format status_held(count: usize) {
+        en: "Held back until somebody wrote here, because the platform takes no more replies to the last message: {count}. \
+             They follow now, as far as it lets them.",
+        zh: "平台不再接受对上一条消息的回复，因此暂存：{count} 条。现在随本条消息尽量送出。",
+    }
+    format status_dead(count: usize) {
+        en: "Replies that could not be delivered: {count} (the operator can see them in the log)",
+        zh: "无法送达的回复：{count}（运维者可在日志中查看）",
+    }
+    format held(count: usize) {
+        en: "Replies waiting for the next message in this chat, as its platform lets no more be sent now: {count}.",
+        zh: "该平台目前不允许再发送，{count} 条回复将在收到下一条消息后送达。",
+    }
+    format ids(thread: impl Display, author: impl Display) {
+        en: "Conversation: `{thread}`\n\nYou: `{author}`",
+        zh: "对话：`{thread}`\n\n你：`{author}`",
+    }
+
+    format pair(code: &str, minutes: u64) {
+        en: "I do not know you yet. Ask my operator to confirm this code within {minutes} minutes: `{code}`\n\n\
+             (On the machine: `shipagent access approve {code}`)",
+        zh: "我还不认识你。请让我的管理者在 {minutes} 分钟内确认这个配对码：`{code}`\n\n\
+             （在机器上运行：`shipagent access approve {code}`）",
+    }
+    text not_served() {
+        en: "I am not set up for this group, so I am leaving. My operator can allow it in `allowedChats`.",
+        zh: "我没有被允许在这个群里服务，这就离开。管理者可以把它加入 `allowedChats`。",
+    }
+
+    format file_too_big(name: &str, megabytes: u64) {
+        en: "{name} is too big: I can take files of up to {megabytes} MB. Please send a smaller one.",
+        zh: "{name} 太大：我最多能接收 {megabytes} MB 的文件，请发小一点的。",
+    }
+    format file_lost(name: &str) {
+        en: "I could not fetch {name}. Please send it again.",
+        zh: "没能取到 {name}，请再发一次。",
+    }
+    text rest_in_file() { en: "(The answer is long: the file has all of it.)", zh: "（回答较长，完整内容见文件。）" }
+    format left_out(count: &str) { en: "[… {count} characters left out …]", zh: "[…… 省略 {count} 个字符 ……]" }
+
+    text memory_unreadable() {
+        en: "I cannot read that now; the operator finds the reason in the log.",
+        zh: "现在读不了，原因请运维者查看日志。",
+    }
+    text memory_of_person_is_private() {
+        en: "What I remember about you alone I use and show only where nobody else reads along.",
+        zh: "只与你有关的记忆，仅在私聊中使用和显示。",
+    }
+    format memory_empty(scope: &MemoryScope, file: &str) {
+        (MemoryScope::Project, _) => {
+            en: "I remember nothing about this project yet. It would be in {file}.",
+            zh: "关于这个项目还没有任何记忆。记忆会放在 {file}。",
+        }
+        (MemoryScope::Person(_), _) => {
+            en: "I remember nothing about you yet. It would be in {file}.",
+            zh: "关于你还没有任何记忆。记忆会放在 {file}。",
+        }
+    }
+    format memory_heading(scope: &MemoryScope, file: &str) {
+        (MemoryScope::Project, _) => { en: "**About this project** ({file}):", zh: "**关于这个项目**（{file}）：" }
+        (MemoryScope::Person(_), _) => { en: "**About you** ({file}):", zh: "**关于你**（{file}）：" }
+    }
+    text memory_cut() {
+        en: "*The file is longer; I read no more of it than this.*",
+        zh: "*文件更长，我只读到这里。*",
+    }
+    text no_tasks() {
+        en: "There are no tasks: no file in `.ship/tasks/`.",
+        zh: "没有任务：`.ship/tasks/` 里没有文件。",
+    }
+    text tasks_only_listed() {
+        en: "They are only listed: this version does not start tasks by itself yet.",
+        zh: "这里只是列出：当前版本还不会自动执行任务。",
+    }
+}

@@ -1,0 +1,24 @@
+//! Every word that the program says to people, in English and Chinese side by side, by topic; the words of one
+//! chat platform are in its own folder. A new phrase is one entry here; what is said when is decided by the modules that
+//! use it.
+
+pub(crate) mod table;
+
+pub(crate) mod adapters;
+pub(crate) mod approvals;
+pub(crate) mod chat;
+pub(crate) mod cli;
+pub(crate) mod commands;
+pub(crate) mod config;
+pub(crate) mod conversation;
+pub(crate) mod doctor;
+pub(crate) mod permissions;
+pub(crate) mod start;
+
+pub(crate) use table::phrases;
+
+#[cfg(test)]
+#[expect(dead_code, reason = "the page reads these words from phrases.js, which a test writes")]
+mod page;
+#[cfg(test)]
+mod tests;

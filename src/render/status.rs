@@ -1,0 +1,57 @@
+//! What a thread is doing, as `/status` tells it.
+
+use crate::domain::{Language, ThreadState};
+use crate::phrases::conversation;
+
+/// What a thread is doing, for `/status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// What it is doing.
+    pub state: ThreadState,
+    /// For how many seconds the turn has run, and at which step it is, counted from 1.
+    pub running: Option<(u64, u32)>,
+    /// How many messages wait for the next turn.
+    pub queued: usize,
+    pub model: String,
+    /// Replies that are still on their way.
+    pub undelivered: usize,
+    /// Those of them that the platform did not take before somebody spoke again.
+    pub held: usize,
+    /// Replies that could not be delivered at all.
+    pub dead: usize,
+}
+
+impl Status {
+    pub(super) fn say(&self, language: Language) -> String {
+        let mut lines = vec![match (self.state, self.running) {
+            (ThreadState::Running, Some((seconds, step))) => {
+                conversation::status_working(&duration(seconds, language), step, language)
+            }
+            (state, _) => conversation::status(state, language).to_owned(),
+        }];
+        if self.queued > 0 {
+            lines.push(conversation::status_queued(self.queued, language));
+        }
+        if !self.model.is_empty() {
+            lines.push(conversation::model(&self.model, language));
+        }
+        if self.undelivered > 0 {
+            lines.push(conversation::status_undelivered(self.undelivered, language));
+        }
+        if self.held > 0 {
+            lines.push(conversation::status_held(self.held, language));
+        }
+        if self.dead > 0 {
+            lines.push(conversation::status_dead(self.dead, language));
+        }
+        lines.join("\n")
+    }
+}
+
+/// A length of time in minutes and seconds.
+pub(super) fn duration(seconds: u64, language: Language) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => conversation::seconds(seconds, language),
+        (minutes, seconds) => conversation::minutes(minutes, seconds, language),
+    }
+}
