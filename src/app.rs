@@ -30,8 +30,11 @@ use crate::ports::{
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
-use crate::threads::{AgentFacts, Asking, FrozenMemory, Limits, RedactingModel, Router, Runtime};
+use crate::threads::{
+    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RedactingModel, Router, Runtime, TokenBook,
+};
 use crate::tools::{Scratch, all_tools, sweep};
+use crate::turn::CompactionRules;
 
 /// Deadline of one tool call.
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
@@ -48,6 +51,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct Environment {
     pub model: Arc<dyn Model>,
+    /// The model for the agent's own chores.
+    pub helper: Arc<dyn Model>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
     pub shell: ShellWorld,
@@ -69,7 +74,12 @@ impl Environment {
         let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(RandomIds));
         let http = Http::new();
         let model = model_with(settings, &http, &clock, &ids);
-        Self { model, clock, ids, shell, http }
+        let helper = settings.helper.as_ref().map(|provider| {
+            let shared = Shared { http: http.clone(), ids: ids.clone(), clock: clock.clone() };
+            build(&model_kind(provider), &[], &shared)
+        });
+        let helper = helper.unwrap_or_else(|| model.clone());
+        Self { model, helper, clock, ids, shell, http }
     }
 }
 
@@ -333,6 +343,17 @@ fn runtime(
         grants: state.grants,
         memory: state.memory,
         frozen: FrozenMemory::new(settings.memory.refresh),
+        compaction: CompactionRules {
+            keep_runs: settings.memory.keep_runs,
+            idle_percent: settings.memory.compact_idle_percent,
+            call_percent: settings.memory.compact_percent,
+        },
+        helper: HelperModel {
+            model: Arc::new(RedactingModel::new(world.helper, &world.shell.redactor)),
+            context_tokens: helper_window(&settings.model),
+        },
+        note_sink: None,
+        tokens: TokenBook::new(state.notes.shelf("tokens")),
         audit: state.audit,
         asking: Asking {
             rights: rights(settings),
@@ -367,4 +388,13 @@ fn runtime(
         metrics,
         redactor: world.shell.redactor,
     }
+}
+
+/// How much the model for the agent's own chores can read.
+fn helper_window(settings: &ModelSettings) -> usize {
+    let tokens = match &settings.helper {
+        Some(Provider::OpenAi(endpoint)) => endpoint.context_tokens,
+        Some(Provider::Offline) | None => settings.context_tokens,
+    };
+    usize::try_from(tokens).unwrap_or(usize::MAX)
 }

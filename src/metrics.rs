@@ -38,6 +38,17 @@ pub struct Metrics {
     /// Turns that ended with an error.
     pub turns_failed: Counter,
     pub model_calls: Counter,
+    /// Calls of a model for a checkpoint.
+    pub checkpoint_calls: Counter,
+    /// Tokens of all model calls, where the server said.
+    pub tokens_in: Counter,
+    pub tokens_out: Counter,
+    /// The part of the input that came from the provider's cache.
+    pub tokens_cached: Counter,
+    /// Checkpoints that a model wrote.
+    pub checkpoints_by_model: Counter,
+    /// Checkpoints that rules wrote.
+    pub checkpoints_by_rules: Counter,
     pub tool_calls: Counter,
     /// Deliveries with a receipt.
     pub deliveries: Counter,
@@ -81,6 +92,28 @@ impl Metrics {
             ],
         );
         family("model_calls_total", "Calls of the model.", &[("", &self.model_calls)]);
+        family(
+            "memory_calls_total",
+            "Calls of a model for the agent's own notes.",
+            &[(r#"{kind="checkpoint"}"#, &self.checkpoint_calls)],
+        );
+        family(
+            "llm_tokens_total",
+            "Tokens of model calls, as the servers counted them.",
+            &[
+                (r#"{kind="in"}"#, &self.tokens_in),
+                (r#"{kind="out"}"#, &self.tokens_out),
+                (r#"{kind="cached"}"#, &self.tokens_cached),
+            ],
+        );
+        family(
+            "checkpoints_total",
+            "Summaries of long conversations, by what wrote them.",
+            &[
+                (r#"{by="model"}"#, &self.checkpoints_by_model),
+                (r#"{by="rules"}"#, &self.checkpoints_by_rules),
+            ],
+        );
         family("tool_calls_total", "Calls of tools.", &[("", &self.tool_calls)]);
         family("deliveries_total", "Deliveries with a receipt.", &[("", &self.deliveries)]);
         family(

@@ -266,6 +266,9 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
         },
         memory: MemorySettings {
             refresh: Duration::from_secs(file.memory.refresh_minutes.saturating_mul(60)),
+            keep_runs: file.memory.keep_runs,
+            compact_idle_percent: file.memory.compact_idle_percent,
+            compact_percent: file.memory.compact_percent,
         },
         secrets,
         has_file: config.has_file,

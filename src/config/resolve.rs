@@ -44,11 +44,16 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
         provider(choice, further(fallback, &main), &format!("llm.fallbacks[{i}].apiKey"), faults)
     });
     let fallbacks: Vec<Provider> = further.collect();
+    let helper = llm.helper.map(|helper| {
+        let choice = helper.provider;
+        provider(choice, self::further(helper, &main), "llm.helper.apiKey", faults)
+    });
     let context_tokens = main.context_tokens;
     let provider = provider(llm.provider, main, "llm.apiKey", faults);
     // The built-in model cannot fail, so nothing ever comes behind it.
     let fallbacks = if matches!(provider, Provider::Offline) { Vec::new() } else { fallbacks };
-    ModelSettings { provider, context_tokens, max_steps: llm.max_steps, fallbacks }
+    let helper = helper.filter(|_| !matches!(provider, Provider::Offline));
+    ModelSettings { provider, context_tokens, max_steps: llm.max_steps, fallbacks, helper }
 }
 
 /// A further model. A key is never sent to a server it was not meant for.

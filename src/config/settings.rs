@@ -67,6 +67,8 @@ pub struct ModelSettings {
     pub max_steps: u32,
     /// Those that are asked when it fails, in order.
     pub fallbacks: Vec<Provider>,
+    /// The one that does the agent's own chores, where it is another.
+    pub helper: Option<Provider>,
 }
 
 /// A kind of model.
@@ -216,4 +218,10 @@ pub struct Limits {
 pub struct MemorySettings {
     /// After how long a silence core memory is read anew.
     pub refresh: Duration,
+    /// How many of the newest turns are never summed up.
+    pub keep_runs: usize,
+    /// At how many percent of the window a conversation is summed up once nothing else is to be done.
+    pub compact_idle_percent: usize,
+    /// At how many percent it is summed up before the model is asked.
+    pub compact_percent: usize,
 }

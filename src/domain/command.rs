@@ -11,6 +11,8 @@ pub enum Command {
     Stop,
     /// Begin a new conversation.
     New,
+    /// Sum up the conversation so far, so that it takes less room.
+    Compact,
     /// Withdraw the pending approvals.
     Cancel,
     /// List the pending approvals.
@@ -32,12 +34,13 @@ pub enum Command {
 }
 
 impl Command {
-    /// All commands, in the order of `/help`.
-    pub const ALL: [Self; 13] = [
+    /// Every command there is, in the order `/help` lists them.
+    pub const ALL: [Self; 14] = [
         Self::Help,
         Self::Status,
         Self::Stop,
         Self::New,
+        Self::Compact,
         Self::Cancel,
         Self::Approvals,
         Self::Approve,
@@ -56,6 +59,7 @@ impl Command {
             Self::Status => "status",
             Self::Stop => "stop",
             Self::New => "new",
+            Self::Compact => "compact",
             Self::Cancel => "cancel",
             Self::Approvals => "approvals",
             Self::Approve => "approve",

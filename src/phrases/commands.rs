@@ -43,6 +43,10 @@ phrases! {
         zh: "{path} 已存在，不会被覆盖：请换个名字，或先删除它",
     }
     /// Who speaks, where no name is known.
+    format checkpoint(messages: u64) {
+        en: "earlier conversation summarised, {messages} messages",
+        zh: "之前的对话已整理，共 {messages} 条消息",
+    }
     text speaker(role: Speaker) {
         Speaker::System => { en: "system", zh: "系统" }
         Speaker::User => { en: "user", zh: "用户" }

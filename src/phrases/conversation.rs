@@ -109,6 +109,28 @@ phrases! {
         en: "A new conversation begins. What was said before is no longer considered.",
         zh: "已开始新的对话，之前的内容不再参考。",
     }
+    text compacting() { en: "Summing up the earlier conversation…", zh: "正在整理之前的对话……" }
+    format compacted(by_rules: bool, messages: u64, before: u64, after: u64) {
+        (false, ..) => {
+            en: "Summed up {messages} earlier messages. A prompt is now about {after} tokens instead of {before}. Nothing was \
+                 deleted: the whole conversation can still be read.",
+            zh: "已整理之前的 {messages} 条消息，提示词现在约 {after} 个 token（原来 {before} 个）。没有删除任何内容，完整对话仍可查看。",
+        }
+        (true, ..) => {
+            en: "Summed up {messages} earlier messages. A prompt is now about {after} tokens instead of {before}. The model gave \
+                 no usable summary, so the first lines were kept. Nothing was deleted: the whole conversation can still be \
+                 read.",
+            zh: "已整理之前的 {messages} 条消息，提示词现在约 {after} 个 token（原来 {before} 个）。模型没有给出可用的摘要，因此保留了每条的第一行。没有删除任何内容，完整对话仍可查看。",
+        }
+    }
+    text nothing_to_compact() {
+        en: "There is too little to sum up: the newest turns always stay as they are.",
+        zh: "可以整理的内容太少：最近几轮对话始终保持原样。",
+    }
+    text compact_later() {
+        en: "A turn is running. Send /compact again when it is done.",
+        zh: "正在处理一轮对话，结束后请再发一次 /compact。",
+    }
     text storage_failed() {
         en: "Your message could not be saved, so it was not taken. Please send it again; if this goes on, the operator \
              should check the disk (`shipagent doctor` tells more).",
@@ -140,6 +162,10 @@ phrases! {
         Command::Status => { en: "says what I am doing", zh: "查看我在做什么" }
         Command::Stop => { en: "stops what I am doing", zh: "停止当前任务" }
         Command::New => { en: "starts a new conversation", zh: "开始新的对话" }
+        Command::Compact => {
+            en: "sums up the conversation so far; words behind it say what to keep",
+            zh: "整理之前的对话；后面可以写要保留的重点",
+        }
         Command::Cancel => { en: "withdraws requests that wait for a decision", zh: "撤回等待决定的请求" }
         Command::Approvals => { en: "lists requests that wait for a decision", zh: "列出等待决定的请求" }
         Command::Approve => { en: "says yes to a request, as in /approve A1", zh: "同意一个请求，例如 /approve A1" }

@@ -65,6 +65,11 @@ phrases! {
     text failed() { en: "Failed", zh: "失败" }
     text interrupted() { en: "Interrupted", zh: "已中断" }
     text new_conversation() { en: "New conversation", zh: "新的对话" }
+    format checkpoint(count: &str) {
+        en: "Earlier conversation summarised, {count} messages",
+        zh: "之前的对话已整理，共 {count} 条消息",
+    }
+    text checkpoint_open() { en: "Open:", zh: "未答复：" }
     text copy() { en: "Copy", zh: "复制" }
     text copied() { en: "Copied", zh: "已复制" }
     text thinking() { en: "Thinking…", zh: "思考中…" }

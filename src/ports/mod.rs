@@ -19,6 +19,7 @@ mod judge;
 mod key_value_store;
 mod memory;
 mod model;
+mod note_sink;
 mod search;
 mod store;
 mod store_error;
@@ -56,6 +57,7 @@ pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
 pub use memory::{Memory, Note, NotesAdded};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use note_sink::{NewNote, NoteBatch, NoteSink};
 pub use search::{
     FoundText, IndexStatus, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
 };

@@ -74,6 +74,8 @@ pub struct Commit {
 /// What an actor needs to resume a thread.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadRecord {
+    /// The checkpoints that hold, oldest first.
+    pub checkpoints: Vec<UiMessage>,
     /// The newest messages, folded, oldest first, up to a size limit.
     pub tail: Vec<UiMessage>,
     /// Whether there are older messages.

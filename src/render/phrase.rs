@@ -31,6 +31,20 @@ pub enum Phrase {
     NothingToStop,
     /// The conversation so far is forgotten.
     NewConversation,
+    /// The conversation is being summed up.
+    Compacting,
+    /// It was: so many messages, and the tokens of a prompt before and after.
+    Compacted {
+        messages: u64,
+        before: u64,
+        after: u64,
+        /// Whether no model gave anything usable.
+        by_rules: bool,
+    },
+    /// There is too little to sum up.
+    NothingToCompact,
+    /// A turn runs, or the conversation is being summed up already.
+    CompactLater,
     /// What can be said to the daemon.
     Help,
     /// What the thread is doing.
@@ -140,6 +154,12 @@ impl Phrase {
             Self::NothingToStop => conversation::nothing_to_stop(language).into(),
             Self::NotTheirsToStop => conversation::not_theirs_to_stop(language).into(),
             Self::NewConversation => conversation::new_conversation(language).into(),
+            Self::Compacting => conversation::compacting(language).into(),
+            Self::Compacted { messages, before, after, by_rules } => {
+                conversation::compacted(*by_rules, *messages, *before, *after, language)
+            }
+            Self::NothingToCompact => conversation::nothing_to_compact(language).into(),
+            Self::CompactLater => conversation::compact_later(language).into(),
             Self::Help => help(language),
             Self::Status(status) => status.say(language),
             Self::StorageFailed => conversation::storage_failed(language).into(),
@@ -302,6 +322,11 @@ mod tests {
             Phrase::Stopped,
             Phrase::NothingToStop,
             Phrase::NewConversation,
+            Phrase::Compacting,
+            Phrase::Compacted { messages: 12, before: 9000, after: 3000, by_rules: false },
+            Phrase::Compacted { messages: 12, before: 9000, after: 3000, by_rules: true },
+            Phrase::NothingToCompact,
+            Phrase::CompactLater,
             Phrase::Help,
             Phrase::Status(Status::default()),
             Phrase::Status(Status { state: ThreadState::AwaitingApproval, ..Status::default() }),

@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::compaction::CompactionState;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
 use super::mailbox::{ActorMsg, Envelope, RouterMsg};
@@ -38,6 +39,7 @@ pub(super) struct Actor {
     pub(super) deliveries: Deliveries,
     pub(super) stage: Publisher,
     pub(super) jobs: Jobs,
+    pub(super) compaction: CompactionState,
     /// The deltas of the running model call.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
     /// Progress of the running tool calls.
@@ -100,6 +102,7 @@ enum Wake {
     Expiry,
     Typing,
     SlowModel,
+    SlowCompaction,
     Parted,
     Idle,
 }
@@ -128,6 +131,7 @@ impl Actor {
             deliveries: Deliveries::default(),
             stage,
             jobs: Jobs::default(),
+            compaction: CompactionState::default(),
             deltas: None,
             progress: ProgressChannel::default(),
             slot: None,
@@ -171,7 +175,9 @@ impl Actor {
             if (stopping || !open) && self.may_end(stopping) && parts.is_none() {
                 break;
             }
-            let rests = open && !stopping && self.conversation.is_idle() && self.deliveries.to_do() == 0;
+            let at_rest =
+                self.conversation.is_idle() && self.deliveries.to_do() == 0 && !self.compaction.is_busy();
+            let rests = open && !stopping && at_rest;
             if !rests || self.stage.is_watched() {
                 told_resting = false;
             } else if !std::mem::replace(&mut told_resting, true) {
@@ -183,6 +189,7 @@ impl Actor {
             let expiry = self.until_expiry();
             let typing = self.typing_due();
             let slow = self.model_wait.map(|wait| wait.tell_at);
+            let compacting = self.compaction.tell_at();
             let wake = tokio::select! {
                 biased;
                 letter = mailbox.recv(), if open => Wake::ActorMsg(letter.map(Envelope::open)),
@@ -193,6 +200,7 @@ impl Actor {
                 () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
                 () = until(typing), if typing.is_some() => Wake::Typing,
                 () = until(slow), if slow.is_some() => Wake::SlowModel,
+                () = until(compacting), if compacting.is_some() => Wake::SlowCompaction,
                 () = until(parts), if parts.is_some() => Wake::Parted,
                 () = tokio::time::sleep(idle), if rests => Wake::Idle,
             };
@@ -218,6 +226,7 @@ impl Actor {
                     self.show(Intent::Typing);
                 }
                 Wake::SlowModel => self.tell_model_wait(),
+                Wake::SlowCompaction => self.tell_compacting(),
                 Wake::Parted => {}
                 Wake::Idle if self.stage.is_watched() => {}
                 // The router answers by closing the mailbox. If its queue is full, the next idle timeout asks again.
@@ -254,6 +263,7 @@ impl Actor {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
         }
+        self.compact_when_idle().await;
         self.conversation.trim();
         self.tell_settled().await;
         self.start_delivery();
@@ -350,6 +360,11 @@ impl Actor {
             }
             Done::ReplyRead { message, words, hint } => {
                 self.upcoming.push_back(Event::ReplyRead { message, words, hint });
+            }
+            Done::Compacted(id, done) => {
+                if self.compaction.ended(id) {
+                    self.upcoming.push_back(Event::Compacted(done));
+                }
             }
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,

@@ -1,8 +1,8 @@
 //! Maps acceptances and delivery results to metrics.
 
 use crate::metrics::Metrics;
-use crate::ports::{Acceptance, DeliveryError, Receipt};
-use crate::uimessage::RunStatus;
+use crate::ports::{Acceptance, DeliveryError, Receipt, Usage};
+use crate::uimessage::{RunStatus, WrittenBy};
 
 pub(super) fn acceptance(metrics: &Metrics, acceptance: &Acceptance) {
     match acceptance {
@@ -30,5 +30,21 @@ pub(super) fn delivery(metrics: &Metrics, result: &Result<Receipt, DeliveryError
         // Held deliveries were not attempted.
         Err(DeliveryError::Hold { .. }) => {}
         Err(DeliveryError::Permanent { .. }) => metrics.dead_letters.count(),
+    }
+}
+
+/// Counts what a model call cost, where the server said.
+pub(super) fn usage(metrics: &Metrics, usage: Option<Usage>) {
+    let Some(usage) = usage else { return };
+    metrics.tokens_in.add(usage.input);
+    metrics.tokens_out.add(usage.output);
+    metrics.tokens_cached.add(usage.cached);
+}
+
+/// Counts a checkpoint that was written.
+pub(super) fn checkpoint(metrics: &Metrics, by: WrittenBy) {
+    match by {
+        WrittenBy::Model => metrics.checkpoints_by_model.count(),
+        WrittenBy::Rules => metrics.checkpoints_by_rules.count(),
     }
 }

@@ -20,7 +20,7 @@ use crate::ports::{
 };
 use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
-use crate::turn::{Effect, Event, Facts, Spoken, build_prompt};
+use crate::turn::{BuiltPrompt, Effect, Event, Facts, Spoken, build_prompt, stated_limit};
 use crate::uimessage::UiMessage;
 
 /// An answer of more messages than this is sent as a file.
@@ -74,6 +74,7 @@ impl Actor {
             Effect::AcquireSlot => self.acquire_slot(),
             Effect::ReleaseSlot => self.slot = None,
             Effect::CallModel => self.call_model().await,
+            Effect::Compact { reason, focus } => self.compact(reason, focus).await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::KeepFile { file, text } => self.runtime.shelf.keep(&file, text.into_bytes()).await?,
             Effect::SaveApproval(approval) => self.runtime.approvals.save(*approval).await?,
@@ -85,6 +86,7 @@ impl Actor {
             Effect::RunTool { call, name, arguments, class } => self.run_tool(call, &name, arguments, class),
             Effect::CancelJobs => {
                 self.jobs.cancel_work();
+                self.compaction.work_cancelled();
                 self.model_wait = None;
                 self.deltas = None;
             }
@@ -112,6 +114,9 @@ impl Actor {
             work: if busy { Work::Open } else { Work::Settled },
         };
         self.runtime.store.commit(commit).await?;
+        for record in messages.iter().filter_map(UiMessage::checkpoint) {
+            count::checkpoint(&self.runtime.metrics, record.by);
+        }
         self.deliveries.push(entries);
         self.note_deliveries();
         self.stage.tell(messages);
@@ -185,7 +190,8 @@ impl Actor {
         self.jobs.start_work(&self.span, wait, Done::Entry(None));
     }
 
-    async fn call_model(&mut self) {
+    /// The prompt that a model would be sent now.
+    pub(super) async fn prepare(&mut self) -> BuiltPrompt {
         let runtime = self.runtime.clone();
         let memory = self.remembered().await;
         let instructions = runtime.agent.instructions.current().await;
@@ -195,6 +201,8 @@ impl Actor {
             self.notice(Intent::Progress { text, call_id: None });
         }
         let project = runtime.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
+        let model = runtime.model.name();
+        self.conversation.note_token_ratio(runtime.tokens.ratio(model).await);
         let facts = Facts {
             agent_md: &instructions.text,
             name: &runtime.agent.name,
@@ -203,10 +211,20 @@ impl Actor {
             now: runtime.clock.now(),
             project_memory: memory.project.as_deref(),
             person_memory: memory.person.as_deref(),
-            context_tokens: runtime.agent.context_tokens,
+            context_tokens: runtime.tokens.window(model, runtime.agent.context_tokens),
         };
-        let (prompt, estimate) = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
-        self.conversation.note_estimate(estimate);
+        let built = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
+        self.compaction.last_percent = built.percent();
+        built
+    }
+
+    async fn call_model(&mut self) {
+        let built = self.prepare().await;
+        if self.compact_before_call(&built) {
+            return;
+        }
+        let BuiltPrompt { prompt, tokens: estimate, .. } = built;
+        let runtime = self.runtime.clone();
         let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
         self.deltas = Some(deltas);
         self.model_wait = Some(ModelWait::from_now());
@@ -221,9 +239,20 @@ impl Actor {
             });
             match &result {
                 Ok(completion) => {
+                    count::usage(&runtime.metrics, completion.usage);
+                    if let Some(usage) = completion.usage {
+                        runtime.tokens.learn(runtime.model.name(), estimate, usage.input).await;
+                    }
                     tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered")
                 }
-                Err(error) => tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed"),
+                Err(error) => {
+                    if let Some(limit) =
+                        stated_limit(&error.detail).filter(|_| error.kind == ErrorKind::ContextLength)
+                    {
+                        runtime.tokens.believe(runtime.model.name(), limit);
+                    }
+                    tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed");
+                }
             }
             Done::Model(result)
         };
@@ -311,6 +340,7 @@ impl Actor {
         count::turn_end(&self.runtime.metrics, outcome.status);
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         self.waiters.tell(correlation, &outcome);
+        self.compaction.due = true;
         // A delivery of this run replaces the draft. Without one (the run was stopped, or its answer is empty) the
         // adapter must be told to remove the draft.
         if !self.deliveries.are_of(correlation)

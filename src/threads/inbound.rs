@@ -6,6 +6,7 @@ use super::actor::{Actor, outcome_of};
 use crate::domain::{Author, AuthorRole, Command, IngressEvent, IngressKind, MessageId, Role};
 use crate::ports::{Acceptance, RunOutcome, Saying, StoreError};
 use crate::turn::{Conversation, Event, Lookups, ReplyToken};
+use crate::uimessage::UiMessage;
 
 impl Actor {
     /// Accepts an event from an adapter or a client.
@@ -28,6 +29,7 @@ impl Actor {
             self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
             return;
         }
+        self.interrupt_compaction(&event);
         event.author.role = self.standing_of(&event.author).await;
         let lookups = match self.look_up(&event).await {
             Ok(lookups) => lookups,
@@ -73,6 +75,14 @@ impl Actor {
                 }
                 _ => {}
             },
+            IngressKind::Edited(_) if !self.conversation.remembers(&event.message) => {
+                let run = self.runtime.store.run_of(&self.id, &event.message).await?;
+                let theirs = |message: &UiMessage| {
+                    message.id == event.message
+                        && message.metadata.author_id.as_ref() == Some(&event.author.id)
+                };
+                lookups.earlier = run.into_iter().find(theirs);
+            }
             IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
         }
         Ok(lookups)

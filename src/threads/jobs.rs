@@ -13,6 +13,7 @@ use crate::policy::reply::ModelHint;
 use crate::ports::{
     Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
+use crate::turn::Compacted;
 
 /// The result of a job.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(super) enum Done {
     Tool(ToolCallId, ToolOutcome),
     /// A delivery was attempted.
     Delivery(Result<Receipt, DeliveryError>),
+    /// An attempt to compact the conversation is at its end.
+    Compacted(u64, Box<Compacted>),
     /// The retry delay of a delivery is over.
     DeliveryDue,
     /// The delay before the store is tried again is over.
@@ -65,6 +68,15 @@ impl Jobs {
     /// Starts a job that outlives the run.
     pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
         self.set.spawn(guarded(u64::MAX, job, on_panic));
+    }
+
+    /// Starts a job that belongs to no run; the handle ends it.
+    pub(super) fn start_apart(
+        &mut self,
+        job: impl Future<Output = Done> + Send + 'static,
+        on_panic: Done,
+    ) -> AbortHandle {
+        self.set.spawn(guarded(u64::MAX, job, on_panic))
     }
 
     /// Aborts the run's work.

@@ -5,6 +5,7 @@
 
 mod actor;
 mod asking;
+mod compaction;
 mod count;
 mod deliver;
 mod effects;
@@ -24,9 +25,11 @@ mod resting;
 mod router;
 mod runtime;
 mod storage_failure;
+mod token_book;
 mod waiters;
 
 pub use frozen_memory::FrozenMemory;
 pub use redacting_model::RedactingModel;
 pub use router::Router;
-pub use runtime::{AgentFacts, Asking, Limits, Runtime};
+pub use runtime::{AgentFacts, Asking, HelperModel, Limits, Runtime};
+pub use token_book::TokenBook;

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::FrozenMemory;
+use super::{FrozenMemory, TokenBook};
 use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, WhileRunning, WhileWaiting};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
     AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, FileStore, Grants, Ids, Instructions, Judge,
-    Memory, Model, ThreadStore, ToolBox,
+    Memory, Model, NoteSink, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
-use crate::turn::{CheckArguments, EffectsOf, Rules};
+use crate::turn::{CheckArguments, CompactionRules, EffectsOf, Rules};
 
 /// The agent's name, instructions and project.
 #[derive(Clone, Debug)]
@@ -27,6 +27,14 @@ pub struct AgentFacts {
     /// The project directory, absolute.
     pub project: PathBuf,
     /// The model's context window.
+    pub context_tokens: usize,
+}
+
+/// The model that does the agent's own chores.
+#[derive(Clone, Debug)]
+pub struct HelperModel {
+    pub model: Arc<dyn Model>,
+    /// How much it can read.
     pub context_tokens: usize,
 }
 
@@ -85,6 +93,14 @@ pub struct Runtime {
     pub memory: Arc<dyn Memory>,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
+    /// When a conversation is compacted.
+    pub compaction: CompactionRules,
+    /// What sums conversations up.
+    pub helper: HelperModel,
+    /// Where a checkpoint's notes go, where any are kept.
+    pub note_sink: Option<Arc<dyn NoteSink>>,
+    /// How the servers count tokens.
+    pub tokens: TokenBook,
     pub audit: Arc<dyn Audit>,
     pub asking: Asking,
     pub clock: Arc<dyn Clock>,
@@ -111,6 +127,7 @@ impl Runtime {
             mailbox: self.limits.mailbox,
             max_steps: self.limits.max_steps,
             language: self.language,
+            compaction: self.compaction,
             model: self.model.name().to_owned(),
             capabilities: self.capabilities(thread.platform()),
             rights: self.asking.rights.clone(),

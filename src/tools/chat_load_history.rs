@@ -184,6 +184,7 @@ mod tests {
             status: None,
             command: false,
             context: false,
+            checkpoint: false,
             extra: Map::new(),
         };
         project.said(UiMessage { id: id.parse().unwrap(), role, metadata, parts: vec![Part::text(text)] });

@@ -14,6 +14,8 @@ const OMITTED: &str = "[older tool output left out to fit the context window]";
 
 /// Marks the place where a text was cut.
 const CUT: &str = "\n[… left out here: the message is too long for this model …]\n";
+/// The smallest window that a model can have.
+const SMALLEST_WINDOW: usize = 512;
 /// Fewest tokens of a message that are kept, however small the window.
 const MIN_KEPT: usize = 200;
 
@@ -146,6 +148,21 @@ fn shorten_longest(messages: &mut [ModelMessage], excess: usize) {
     *text = format!("{beginning}{CUT}{end}");
 }
 
+/// The size of the window that a provider names when it finds a prompt too long: the smallest count of tokens in its
+/// words, since the other one is that of the prompt.
+pub fn stated_limit(words: &str) -> Option<usize> {
+    let mut smallest: Option<usize> = None;
+    let mut before = "";
+    for word in words.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).replace([',', '_'], "");
+        let number =
+            bare.parse::<usize>().ok().filter(|number| *number >= SMALLEST_WINDOW && before != "status");
+        smallest = smallest.into_iter().chain(number).min();
+        before = word;
+    }
+    smallest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +194,22 @@ mod tests {
         ] {
             let estimate = estimate_tokens(text);
             assert!(estimate >= real * 9 / 10 && estimate <= real * 9 / 5, "{text}: {estimate} for {real}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_read_from_what_providers_say() {
+        for (words, limit) in [
+            (
+                "m: status 400: This model's maximum context length is 8192 tokens. However, you requested 9001 tokens",
+                Some(8192),
+            ),
+            ("gpt-4-0613: status 413: prompt is too long: 210,000 tokens > 200,000 maximum", Some(200_000)),
+            ("the request (5000 tokens) exceeds the available context size (4096 tokens)", Some(4096)),
+            ("Range of input length should be [1, 30720]", Some(30_720)),
+            ("m: status 400: context_length_exceeded", None),
+        ] {
+            assert_eq!(stated_limit(words), limit, "{words}");
         }
     }
 

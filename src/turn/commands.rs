@@ -6,6 +6,7 @@ use super::replies::Exchange;
 use super::run::Phase;
 use super::{Conversation, Effect};
 use crate::domain::{AuthorId, Command, CommandInvocation, CorrelationId, Timestamp};
+use crate::ports::Acceptance;
 use crate::render::{Phrase, Status};
 use crate::uimessage::{Part, RunStatus, UiMessage};
 
@@ -27,7 +28,17 @@ impl Conversation {
             Command::New => !self.may_begin_anew(event),
             _ => false,
         };
+        if order.command == Command::Compact && self.run.is_none() && self.manual.is_none() {
+            let working = Phrase::Compacting.say(language);
+            let exchange = Exchange::new(&order.to_string(), event, working, correlation.clone(), now);
+            let message = exchange.record.id.clone();
+            self.ask_to_compact(order, exchange, correlation.clone(), out);
+            out.push(Effect::Answer(ticket, Acceptance::Accepted { message, correlation }));
+            out.push(Effect::Publish);
+            return;
+        }
         let reply = match order.command {
+            Command::Compact => Phrase::CompactLater.say(language),
             Command::Help => Phrase::Help.say(language),
             Command::Status => Phrase::Status(self.status_facts(now)).say(language),
             Command::Stop | Command::New if refused => Phrase::NotTheirsToStop.say(language),

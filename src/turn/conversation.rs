@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::compaction::{CompactionRules, ManualCompaction};
 use super::history::TRIM_EVERY;
 use super::intake::Arrival;
 use super::run::{Phase, Run};
@@ -42,6 +43,8 @@ pub struct Rules {
     pub while_waiting: WhileWaiting,
     /// Whether a model classifies replies that the rules cannot.
     pub read_replies: ReadReplies,
+    /// When a conversation is compacted.
+    pub compaction: CompactionRules,
     /// The model's name, for `/status`.
     pub model: String,
     pub capabilities: Capabilities,
@@ -69,6 +72,9 @@ pub(super) struct Outgoing {
     pub(super) held: usize,
 }
 
+/// How often a conversation is compacted in one turn at most.
+const MOST_COMPACTIONS: u32 = 2;
+
 /// The state machine of one thread.
 pub struct Conversation {
     pub(super) thread: ThreadId,
@@ -77,6 +83,12 @@ pub struct Conversation {
     pub(super) check_arguments: CheckArguments,
     /// The newest messages, in the order of the file.
     pub(super) history: Vec<UiMessage>,
+    /// The checkpoints that hold, oldest first. What they cover is not in `history`.
+    pub(super) checkpoints: Vec<UiMessage>,
+    /// The number of the next checkpoint.
+    pub(super) next_checkpoint: u32,
+    /// A `/compact` that is not answered yet.
+    pub(super) manual: Option<ManualCompaction>,
     pub(super) run: Option<Run>,
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) stopping: bool,
@@ -118,6 +130,9 @@ impl Conversation {
             effects_of,
             check_arguments,
             sight,
+            next_checkpoint: next_number(&record.checkpoints),
+            checkpoints: record.checkpoints,
+            manual: None,
             history: record.tail,
             has_older: record.has_more,
             run: None,
@@ -157,6 +172,7 @@ impl Conversation {
             Event::ModelEnded(Ok(completion)) => self.model_answered(completion, now, &mut out),
             Event::ModelEnded(Err(error)) => self.model_failed(&error, now, &mut out),
             Event::ToolEnded { call, outcome } => self.tool_ended(&call, outcome, now, &mut out),
+            Event::Compacted(done) => self.compacted(*done, now, fresh, &mut out),
             Event::Stopping => self.stopping = true,
         }
         out
@@ -214,6 +230,7 @@ impl Conversation {
     /// Whether this run is in flight or waiting.
     pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation)
+            || self.manual.as_ref().is_some_and(|manual| manual.correlation == *correlation)
             || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
     }
 
@@ -263,21 +280,32 @@ impl Conversation {
         self.run.as_ref().is_some_and(|run| run.ledger.find_asked(question).is_some())
     }
 
-    /// The ratio of real to estimated tokens, from the last reported usage.
+    /// The ratio of real to estimated tokens of the model.
     pub const fn token_ratio(&self) -> f64 {
         self.token_ratio
+    }
+
+    /// Tells how many tokens the server counts for one that is estimated.
+    pub const fn note_token_ratio(&mut self, ratio: f64) {
+        self.token_ratio = ratio;
+    }
+
+    /// Whether a run may still wait for the conversation to be compacted before its next call.
+    pub fn may_compact(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.compactions < MOST_COMPACTIONS)
+    }
+
+    /// Tells that the run waits for the conversation to be compacted.
+    pub fn note_compacting(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.compacting = true;
+            run.compactions += 1;
+        }
     }
 
     /// The divisor of the run's context window, after the server found the prompt too long.
     pub fn window_divisor(&self) -> usize {
         self.run.as_ref().map_or(1, |run| 1 << run.shrunk)
-    }
-
-    /// Stores the token estimate of the prompt that is being sent.
-    pub fn note_estimate(&mut self, tokens: usize) {
-        if let Some(run) = &mut self.run {
-            run.estimate = tokens;
-        }
     }
 
     /// The language the person writes in, unless the operator has chosen.
@@ -320,4 +348,10 @@ fn written_in(message: &UiMessage) -> Language {
 /// Whether a message is a command for the daemon, or the reply to one.
 pub(super) const fn is_command(message: &UiMessage) -> bool {
     message.metadata.command
+}
+
+fn next_number(checkpoints: &[UiMessage]) -> u32 {
+    let newest =
+        checkpoints.iter().filter_map(|message| message.checkpoint()).map(|record| record.number).max();
+    newest.unwrap_or(0).saturating_add(1)
 }

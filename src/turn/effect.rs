@@ -7,7 +7,7 @@ use super::ReplyToken;
 use crate::domain::Class;
 use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, StoredFile, ToolCallId};
 use crate::ports::{Acceptance, AuditLine, Durability};
-use crate::uimessage::UiMessage;
+use crate::uimessage::{CheckpointReason, UiMessage};
 
 #[derive(Debug, PartialEq)]
 pub enum Effect {
@@ -23,6 +23,14 @@ pub enum Effect {
     ReleaseSlot,
     /// Call the model with the current prompt.
     CallModel,
+    /// Compact the conversation; [`Event::Compacted`] tells what came of it.
+    ///
+    /// [`Event::Compacted`]: super::Event::Compacted
+    Compact {
+        reason: CheckpointReason,
+        /// What a person wants to be kept above all.
+        focus: Option<String>,
+    },
     /// Judge whether a call may run.
     Judge {
         call: ToolCallId,

@@ -1,8 +1,10 @@
 //! The events of a conversation.
 
+use super::compaction::Compacted;
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, MessageId, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOutcome};
+use crate::uimessage::UiMessage;
 
 /// Identifies the caller that waits for an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,8 @@ pub struct Lookups {
     /// Stored approvals: the one that a decision names, or the settled ones that a message decides again by number or
     /// id.
     pub approvals: Vec<Approval>,
+    /// The message to correct, where it is no longer in memory.
+    pub earlier: Option<UiMessage>,
     /// The reply to a command whose facts are not in the conversation.
     pub words: Option<String>,
 }
@@ -70,11 +74,13 @@ pub enum Event {
     },
     /// Time has passed: approvals may have expired.
     Tick,
-    /// A tool call has ended.
+    /// A call is at its end.
     ToolEnded {
         call: ToolCallId,
         outcome: ToolOutcome,
     },
-    /// Begin no new turns; the running one may end.
+    /// An attempt to compact the conversation is at its end.
+    Compacted(Box<Compacted>),
+    /// No new turns from now on; the running one may end.
     Stopping,
 }

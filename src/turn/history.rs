@@ -4,12 +4,17 @@ use super::run::Phase;
 use super::{Conversation, Effect};
 use crate::domain::{CorrelationId, MessageId};
 use crate::ports::Durability;
-use crate::uimessage::{Part, UiMessage};
+use crate::uimessage::{CheckpointRecord, Part, UiMessage};
 
 /// Size of the tail in memory at which its oldest messages are dropped.
 const TAIL_BYTES: usize = 1 << 20;
 /// Estimated size of a message beside its parts.
 const MESSAGE_OVERHEAD: usize = 512;
+
+/// A tail of so many bytes or messages is compacted, so that its start moves only with a checkpoint. Below what a store
+/// takes a thread up with.
+const LONG_TAIL_BYTES: usize = TAIL_BYTES * 5 / 8;
+const LONG_TAIL_MESSAGES: usize = 640;
 
 /// How many messages arrive before the tail is measured again.
 pub(super) const TRIM_EVERY: usize = 32;
@@ -45,15 +50,35 @@ impl Conversation {
 
     /// The message after which the visible conversation begins, where that is not the thread's first.
     pub fn start(&self) -> Option<&MessageId> {
-        self.history.iter().rfind(|message| is_new_conversation(message)).map(|message| &message.id)
+        let begun = self.history.iter().rfind(|message| is_new_conversation(message));
+        begun.or(self.checkpoints.last()).map(|message| &message.id)
+    }
+
+    /// What the model is shown of the conversation before the messages in memory, oldest first.
+    pub fn checkpoints(&self) -> Vec<&CheckpointRecord> {
+        // A new conversation begins without what was summed up before.
+        let anew = self.history.iter().any(is_new_conversation);
+        self.checkpoints.iter().filter(|_| !anew).filter_map(UiMessage::checkpoint).collect()
+    }
+
+    /// Where the messages of the conversation begin in `history`.
+    pub(super) fn boundary(&self) -> usize {
+        self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1)
+    }
+
+    /// Whether so much is in memory that its beginning will be let go soon, however large the window is.
+    pub fn is_tail_long(&self) -> bool {
+        let size = || self.history.iter().map(UiMessage::size).sum::<usize>();
+        self.history.len() >= LONG_TAIL_MESSAGES || size() >= LONG_TAIL_BYTES
     }
 
     /// The messages for the model: the history up to and including the run's own message. Messages for a later run are
     /// not included.
     pub fn context(&self) -> Vec<&UiMessage> {
-        let boundary = self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
         let mut out: Vec<&UiMessage> = Vec::new();
-        for message in self.history.iter().skip(boundary) {
+        for message in
+            self.history.iter().skip(self.boundary()).filter(|message| !message.metadata.checkpoint)
+        {
             match &self.run {
                 Some(run) if run.message.id == message.id => {
                     out.push(&run.message);

@@ -74,7 +74,7 @@ impl Conversation {
                 }
                 None => self.obey(order, &arrival, now, fresh(), out),
             },
-            IngressKind::Edited(said) => self.edit(event, said, ticket, out),
+            IngressKind::Edited(said) => self.edit(&arrival, said, fresh, out),
             IngressKind::Revised(said) => self.revise(event, said, ticket, now, out),
             IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now, out),
         }
@@ -231,15 +231,20 @@ impl Conversation {
         ));
     }
 
-    /// Applies an edit. A waiting message is replaced. An edit of the message that is being answered restarts the run,
-    /// as long as the run has shown and done nothing. An answered message is corrected in the record only.
-    fn edit(&mut self, event: &IngressEvent, said: &Said, ticket: ReplyToken, out: &mut Vec<Effect>) {
+    /// A queued message is replaced. One that is being answered starts its run over, as long as the run has shown and
+    /// done nothing. One that was answered is corrected in the record only.
+    fn edit(
+        &mut self,
+        arrival: &Arrival,
+        said: &Said,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let (event, ticket) = (&arrival.event, arrival.ticket);
         let Some(known) =
             self.history.iter().find(|message| message.id == event.message && message.role == Role::User)
         else {
-            let why = "the message to correct is not in the recent part of this conversation".to_owned();
-            out.push(Effect::Answer(ticket, Acceptance::Refused(why)));
-            return;
+            return self.edit_earlier(arrival, said, fresh, out);
         };
         let correlation = known.metadata.correlation_id.clone();
         let mut message = self.message_of(event, said, &correlation);
@@ -260,6 +265,45 @@ impl Conversation {
             out.push(Effect::CancelJobs);
             out.push(Effect::CallModel);
         }
+        out.push(Effect::Publish);
+    }
+
+    /// Corrects a message that is no longer in memory, because a checkpoint covers it. What was made of it cannot be
+    /// changed, so the model is told of the correction where the conversation is now.
+    fn edit_earlier(
+        &mut self,
+        arrival: &Arrival,
+        said: &Said,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+        out: &mut Vec<Effect>,
+    ) {
+        let (event, ticket) = (&arrival.event, arrival.ticket);
+        let Some(known) = &arrival.lookups.earlier else {
+            let why = "there is no such message of yours in this conversation".to_owned();
+            out.push(Effect::Answer(ticket, Acceptance::Refused(why)));
+            return;
+        };
+        let mut corrected = self.message_of(event, said, &known.metadata.correlation_id);
+        if corrected.parts == known.parts {
+            out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));
+            return;
+        }
+        let Metadata { timestamp, context, command, .. } = known.metadata;
+        corrected.metadata = Metadata { timestamp, context, command, ..corrected.metadata };
+        corrected.metadata.extra.insert("edited".to_owned(), true.into());
+        let correlation = fresh();
+        let mut note = self.message_of(event, said, &correlation);
+        note.id = MessageId::made(correlation.as_str(), ".edit");
+        note.metadata.context = true;
+        note.metadata.extra.insert("corrects".to_owned(), event.message.as_str().into());
+        self.remember(&note);
+        let mut messages: Vec<UiMessage> = self.place_held().into_iter().collect();
+        messages.extend([corrected, note]);
+        out.push(Effect::Commit { messages, say: Vec::new(), durability: Durability::Synced });
+        out.push(Effect::Answer(
+            ticket,
+            Acceptance::Accepted { message: event.message.clone(), correlation },
+        ));
         out.push(Effect::Publish);
     }
 
@@ -391,6 +435,7 @@ fn user_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId) 
             status: None,
             command: false,
             context: false,
+            checkpoint: false,
             extra,
         },
         parts,

@@ -10,6 +10,7 @@ mod budget;
 mod calls;
 mod closed_calls;
 mod commands;
+mod compaction;
 mod conversation;
 mod effect;
 mod event;
@@ -29,11 +30,15 @@ mod tool_messages;
 mod visibility;
 mod withdrawal;
 
-pub use budget::{estimate_tokens, fit};
+pub use budget::{estimate_tokens, fit, stated_limit};
+pub use compaction::{
+    Compacted, CompactionRules, Draft, NoteCandidate, Span, by_rules, correction, read_summary,
+    summary_prompt,
+};
 pub use conversation::{CheckArguments, Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
-pub use prompt::{FACTS_NAME, Facts, build_prompt, system_prompt};
+pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 
 #[cfg(test)]
 mod tests;

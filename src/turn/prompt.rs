@@ -1,13 +1,14 @@
 //! The model's prompt, in an order that providers can cache: the stable parts come first.
 //!
-//! Instructions, tools, core memory, conversation. Of two successive prompts of a conversation, the first is a
+//! Instructions, tools, core memory, checkpoints, conversation. Of two successive prompts of a conversation, the first is a
 //! byte-for-byte prefix of the second. So nothing here depends on the time of the call: dates come from the messages,
 //! and core memory is passed in as it was when the conversation began.
 
 use std::sync::Arc;
 
 use super::Conversation;
-use super::budget::{estimate_tokens, fit};
+use super::budget::{estimate_messages, estimate_tokens, fit};
+use super::compaction::shown;
 use crate::domain::{ThreadId, Timestamp, ToolSpec};
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, Role, UiMessage, to_model};
@@ -82,12 +83,26 @@ fn within(text: &str, tokens: usize) -> String {
     if kept.len() == text.len() { kept } else { format!("{kept}(The rest does not fit here.)") }
 }
 
-/// The whole prompt for the next model call, within the model's window, and its token estimate.
-pub fn build_prompt(
-    conversation: &Conversation,
-    facts: &Facts<'_>,
-    tools: Arc<[ToolSpec]>,
-) -> (Prompt, usize) {
+/// A prompt and how it stands to the window, in estimated tokens.
+#[derive(Clone, Debug)]
+pub struct BuiltPrompt {
+    pub prompt: Prompt,
+    pub tokens: usize,
+    /// How many it would be if everything were shown.
+    pub whole: usize,
+    /// How many there is room for, apart from the answer.
+    pub usable: usize,
+}
+
+impl BuiltPrompt {
+    /// How much of the usable window all of the conversation would fill.
+    pub fn percent(&self) -> usize {
+        self.whole.saturating_mul(100) / self.usable.max(1)
+    }
+}
+
+/// The whole prompt for the next model call, inside the model's window.
+pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Arc<[ToolSpec]>) -> BuiltPrompt {
     let context = conversation.context_by_run();
     let first_day = context.iter().find_map(|run| day_of(run)).unwrap_or_else(|| facts.now.day());
     let system = system_prompt(facts, &first_day);
@@ -95,13 +110,17 @@ pub fn build_prompt(
         .iter()
         .map(|tool| estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string()))
         .sum();
-    let fixed = estimate_tokens(&system) + tool_tokens;
+    let mut messages: Vec<ModelMessage> = conversation.checkpoints().into_iter().map(shown).collect();
+    let fixed = estimate_tokens(&system) + tool_tokens + estimate_messages(&messages);
     let window = facts.context_tokens / conversation.window_divisor();
     let room = window.saturating_sub((window / 4).min(MAX_RESERVE));
+    let usable = scaled(room, conversation.token_ratio());
     let runs = dated(context, first_day, facts.now);
-    let messages = fit(runs, scaled(room, conversation.token_ratio()).saturating_sub(fixed));
-    let estimate = fixed + super::budget::estimate_messages(&messages);
-    (Prompt { system, messages, tools }, estimate)
+    let whole = fixed + runs.iter().map(|run| estimate_messages(run)).sum::<usize>();
+    let tail = fit(runs, usable.saturating_sub(fixed));
+    let tokens = fixed + estimate_messages(&tail);
+    messages.extend(tail);
+    BuiltPrompt { prompt: Prompt { system, messages, tools }, tokens, whole, usable }
 }
 
 /// The runs as the model reads them, with a dated fact before the first run of each further day. A run that continues

@@ -67,6 +67,7 @@ impl Exchange {
             status: Some(RunStatus::Done),
             command: true,
             context: false,
+            checkpoint: false,
             extra: Map::new(),
         };
         let said = CommandRecord {

@@ -55,11 +55,13 @@ pub(super) struct Run {
     pub(super) guard: LoopGuard,
     /// How often the window was halved because the server found the prompt too long.
     pub(super) shrunk: u32,
-    /// How often the model returned neither text nor calls.
+    /// Whether it waits for the conversation to be compacted.
+    pub(super) compacting: bool,
+    /// How often it did.
+    pub(super) compactions: u32,
+    /// How often the model gave neither words nor calls.
     pub(super) empty_answers: u32,
-    /// The token estimate of the last prompt.
-    pub(super) estimate: usize,
-    /// The platform's id of the message it replies to.
+    /// The platform's id of the message it answers.
     pub(super) reply_to: Option<String>,
 }
 
@@ -88,8 +90,9 @@ impl Run {
             joined: 0,
             guard: LoopGuard::default(),
             shrunk: 0,
+            compacting: false,
+            compactions: 0,
             empty_answers: 0,
-            estimate: 0,
             reply_to,
         }
     }
@@ -307,6 +310,7 @@ fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, no
             status: Some(RunStatus::Running),
             command: false,
             context: false,
+            checkpoint: false,
             extra: Map::new(),
         },
         parts: Vec::new(),

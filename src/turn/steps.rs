@@ -6,7 +6,7 @@ use super::{Conversation, Effect};
 use crate::domain::{Delivery, ErrorKind, Intent, Language, Timestamp, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError};
 use crate::render::Phrase;
-use crate::uimessage::{ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
+use crate::uimessage::{CheckpointReason, ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
 
 /// How often a prompt that the server finds too long is retried with half the window.
 const MAX_SHRINKS: u32 = 2;
@@ -84,9 +84,6 @@ impl Conversation {
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         if let Some(usage) = completion.usage {
             run.note_usage(usage);
-            if run.estimate > 0 {
-                self.token_ratio = ratio(usage.input, run.estimate);
-            }
         }
         if completion.tool_calls.is_empty() && completion.text.trim().is_empty() {
             return self.empty_answer(now, out);
@@ -110,11 +107,17 @@ impl Conversation {
     }
 
     pub(super) fn model_failed(&mut self, error: &ModelError, now: Timestamp, out: &mut Vec<Effect>) {
+        let may_compact = self.may_compact();
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         if error.kind == ErrorKind::ContextLength && run.shrunk < MAX_SHRINKS {
-            run.shrunk += 1;
             run.forget_step();
-            out.push(Effect::CallModel);
+            if may_compact {
+                self.note_compacting();
+                out.push(Effect::Compact { reason: CheckpointReason::Overflow, focus: None });
+            } else {
+                run.shrunk += 1;
+                out.push(Effect::CallModel);
+            }
             return;
         }
         // A partial answer is never stored as the answer.
@@ -268,10 +271,4 @@ fn grow_tool_input(run: &mut Run, id: &ToolCallId, name: &str, more: &str) {
     {
         raw.push_str(more);
     }
-}
-
-/// Real tokens per estimated token, clamped.
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below the limit of exactness")]
-fn ratio(real: u64, estimate: usize) -> f64 {
-    (real as f64 / estimate as f64).clamp(0.5, 2.0)
 }

@@ -108,6 +108,7 @@ impl Conversation {
                 status: Some(RunStatus::Done),
                 command: false,
                 context: false,
+                checkpoint: false,
                 extra,
             },
             parts: words.into_iter().chain(file_part(&saying.intent)).collect(),

@@ -63,6 +63,9 @@ pub struct Metadata {
     pub command: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub context: bool,
+    /// A checkpoint: what earlier messages came to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checkpoint: bool,
     /// Unknown keys; preserved when the message is rewritten.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

@@ -2,6 +2,7 @@
 //!
 //! The format is the AI SDK's UIMessage, version 6. Pure: no files, no sockets, no clock.
 
+mod checkpoint;
 mod chunk;
 mod fold;
 mod message;
@@ -11,6 +12,10 @@ mod stream;
 mod to_model;
 mod tool_part;
 
+pub use checkpoint::{
+    CHECKPOINT_BYTES, CHECKPOINT_VERSION, CheckpointReason, CheckpointRecord, Observation, OpenAsk,
+    WrittenBy, behind_checkpoints, checkpoint_chain,
+};
 pub use chunk::{Chunk, FinishReason};
 pub use fold::fold;
 pub use message::{Metadata, Role, RunStatus, UiMessage};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::ToolPart;
+use super::checkpoint::{CHECKPOINT_VERSION, CheckpointRecord};
 use crate::domain::{ApprovalChoice, AuthorId, ErrorKind};
 
 /// Whether a text is still streamed.
@@ -101,6 +102,8 @@ pub enum Part {
     Command(CommandRecord),
     /// The error that ended the turn.
     Error(ErrorRecord),
+    /// What earlier messages came to. The only part of its message.
+    Checkpoint(Box<CheckpointRecord>),
     /// An unknown part, preserved as it is.
     Other(Value),
 }
@@ -115,6 +118,7 @@ impl Part {
             Self::Command(record) => record.reply.len(),
             Self::Error(record) => record.text.len() + record.detail.as_ref().map_or(0, String::len),
             Self::StepStart => 0,
+            Self::Checkpoint(record) => serde_json::to_string(record).map_or(0, |text| text.len()),
             Self::Other(raw) => raw.to_string().len(),
         }
     }
@@ -146,6 +150,7 @@ impl Serialize for Part {
             Self::Tool(body) => body.serialize(serializer),
             Self::Command(data) => Data { r#type: "data-command", data }.serialize(serializer),
             Self::Error(data) => Data { r#type: "data-error", data }.serialize(serializer),
+            Self::Checkpoint(data) => Data { r#type: "data-checkpoint", data }.serialize(serializer),
             Self::Other(raw) => raw.serialize(serializer),
         }
     }
@@ -174,6 +179,10 @@ fn read(raw: &Value) -> Option<Part> {
         "step-start" => Part::StepStart,
         "data-command" => Part::Command(serde_json::from_value(data()).ok()?),
         "data-error" => Part::Error(serde_json::from_value(data()).ok()?),
+        "data-checkpoint" => {
+            let record: CheckpointRecord = serde_json::from_value(data()).ok()?;
+            Part::Checkpoint(Box::new(Some(record).filter(|record| record.version == CHECKPOINT_VERSION)?))
+        }
         kind if kind == "dynamic-tool" || kind.starts_with("tool-") => {
             Part::Tool(Box::new(serde_json::from_value(raw.clone()).ok()?))
         }

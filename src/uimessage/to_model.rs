@@ -95,7 +95,8 @@ fn circumstances(extra: &Map<String, Value>) -> impl Iterator<Item = String> + u
         Some(format!("[In reply to {author}: {text}]"))
     });
     let forwarded = extra.get("forwardedFrom").and_then(Value::as_str);
-    quoted.into_iter().chain(forwarded.map(|from| format!("[Forwarded from {from}]")))
+    let corrects = extra.contains_key("corrects").then(|| "[Corrects an earlier message]".to_owned());
+    quoted.into_iter().chain(forwarded.map(|from| format!("[Forwarded from {from}]"))).chain(corrects)
 }
 
 fn user_content(part: &Part) -> Option<Content> {
@@ -114,6 +115,7 @@ fn user_content(part: &Part) -> Option<Content> {
         | Part::Tool(_)
         | Part::Command(_)
         | Part::Error(_)
+        | Part::Checkpoint(_)
         | Part::Other(_) => None,
     }
 }

@@ -261,6 +261,12 @@ impl Stage {
             grants: Arc::new(InMemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
+            compaction: shipagent::turn::CompactionRules::default(),
+            helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
+            note_sink: None,
+            tokens: shipagent::threads::TokenBook::new(
+                shipagent::store::State::files_beside_daemon(dir).notes,
+            ),
             audit,
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },

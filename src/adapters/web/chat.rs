@@ -204,6 +204,7 @@ fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
             | Part::Tool(_)
             | Part::Command(_)
             | Part::Error(_)
+            | Part::Checkpoint(_)
             | Part::Other(_) => {}
         }
     }
@@ -252,6 +253,7 @@ fn says(stored: &UiMessage, said: &Said) -> bool {
             | Part::Tool(_)
             | Part::Command(_)
             | Part::Error(_)
+            | Part::Checkpoint(_)
             | Part::Other(_) => {}
         }
     }

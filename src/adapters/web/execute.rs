@@ -170,7 +170,12 @@ fn output(outcome: &RunOutcome) -> String {
             Part::Text(text) => words.push_str(&text.text),
             Part::Tool(_) => words.clear(),
             Part::Command(record) => words.push_str(&record.reply),
-            Part::Reasoning(_) | Part::File(_) | Part::StepStart | Part::Error(_) | Part::Other(_) => {}
+            Part::Reasoning(_)
+            | Part::File(_)
+            | Part::StepStart
+            | Part::Error(_)
+            | Part::Checkpoint(_)
+            | Part::Other(_) => {}
         }
     }
     if words.trim().is_empty() {

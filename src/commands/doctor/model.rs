@@ -185,6 +185,7 @@ mod tests {
             context_tokens: 1000,
             max_steps: 1,
             fallbacks: ["silent", "refuses", "thinks", "broken"].map(endpoint).into(),
+            helper: None,
         };
         let facts = ask_all(&settings, &build, &|_| Box::pin(async { Ok(Vec::new()) }), &SystemClock).await;
         let [
@@ -212,6 +213,7 @@ mod tests {
                 context_tokens: 1000,
                 max_steps: 1,
                 fallbacks: Vec::new(),
+                helper: None,
             };
             let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
                 let shutdown = in_days(days);
@@ -235,6 +237,7 @@ mod tests {
             context_tokens: 1000,
             max_steps: 1,
             fallbacks: Vec::new(),
+            helper: None,
         };
         let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
             Box::pin(async { Ok(vec![ListedModel { id: "other".to_owned(), shutdown: None }]) })

@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use super::outcome::{Records, ending};
-use super::show::{named, speaker};
+use super::show::{named, observation_line, speaker};
 use crate::cli::{Exit, ExportFormat};
 use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, moment, one_line};
@@ -154,6 +154,11 @@ fn block(look: &CliContext, records: &Records, part: &Part) -> Option<(Block, St
             (Block::Item, format!("- {} {}", file.media_type, code(&one_line(name, COLUMNS))))
         }
         Part::Error(record) => (Block::Words, format!("> {}", record.text.replace('\n', "\n> "))),
+        Part::Checkpoint(record) => {
+            let notes = record.observations.iter().map(|one| format!("\n  - {}", observation_line(one)));
+            let heading = words::checkpoint(record.messages, look.language);
+            (Block::Item, format!("- {heading}{}", notes.collect::<String>()))
+        }
         Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {
             return None;
         }

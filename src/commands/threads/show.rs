@@ -10,7 +10,7 @@ use crate::commands::cli_context::CliContext;
 use crate::commands::terminal::{call_line, harmless, moment, one_line};
 use crate::domain::ThreadId;
 use crate::phrases::commands as words;
-use crate::uimessage::{Part, Role, UiMessage};
+use crate::uimessage::{Observation, Part, Role, UiMessage};
 
 /// The widest a name of a person or a file is shown.
 const COLUMNS: usize = 100;
@@ -116,8 +116,18 @@ fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<Strin
                     lines.push(surface.alarm(&harmless(text)));
                 }
             }
+            Part::Checkpoint(record) => {
+                lines.push(surface.dim(&words::checkpoint(record.messages, look.language)));
+                let notes = record.observations.iter().map(observation_line);
+                lines.extend(notes.map(|line| surface.dim(&format!("  · {line}"))));
+            }
             Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {}
         }
     }
     lines
+}
+
+/// One thing that a checkpoint tells, on one line.
+pub(super) fn observation_line(one: &Observation) -> String {
+    format!("{} {}: {}", one.at.day(), harmless(&one.who), harmless(&one.text))
 }

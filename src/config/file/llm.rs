@@ -54,6 +54,8 @@ pub struct LlmFile {
     pub max_output_tokens: Option<u32>,
     /// Models that are asked, in this order, when the one above fails.
     pub fallbacks: Vec<FallbackFile>,
+    /// A cheaper model for the agent's own chores, such as summing up long conversations. Left out: the one above.
+    pub helper: Option<FallbackFile>,
 }
 
 impl Default for LlmFile {
@@ -70,6 +72,7 @@ impl Default for LlmFile {
             temperature: None,
             max_output_tokens: None,
             fallbacks: Vec::new(),
+            helper: None,
         }
     }
 }

@@ -10,10 +10,19 @@ pub struct MemoryFile {
     /// A conversation is shown core memory as it was when it began. After this many minutes of silence it is read anew.
     #[schemars(range(min = 0, max = 100_000))]
     pub refresh_minutes: u64,
+    /// How many of the newest turns are never summed up.
+    #[schemars(range(min = 1, max = 100))]
+    pub keep_runs: usize,
+    /// A conversation that fills this many percent of the window is summed up once nothing else is to be done.
+    #[schemars(range(min = 10, max = 100))]
+    pub compact_idle_percent: usize,
+    /// One that would fill this many percent is summed up before the model is asked.
+    #[schemars(range(min = 10, max = 100))]
+    pub compact_percent: usize,
 }
 
 impl Default for MemoryFile {
     fn default() -> Self {
-        Self { refresh_minutes: 60 }
+        Self { refresh_minutes: 60, keep_runs: 4, compact_idle_percent: 70, compact_percent: 90 }
     }
 }

@@ -184,6 +184,7 @@ fn what_is_left_out_has_these_values() {
             context_tokens: 128000,
             max_steps: 40,
             fallbacks: [],
+            helper: None,
         },
         web: Some(
             WebSettings {
@@ -230,6 +231,9 @@ fn what_is_left_out_has_these_values() {
         },
         memory: MemorySettings {
             refresh: 3600s,
+            keep_runs: 4,
+            compact_idle_percent: 70,
+            compact_percent: 90,
         },
         secrets: [],
         has_file: false,

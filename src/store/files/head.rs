@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
-use crate::uimessage::{Role, RunStatus, UiMessage};
+use crate::uimessage::{Metadata, Role, RunStatus, UiMessage};
 
 /// How thoroughly lines are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Head {
     pub(super) role: Role,
     pub(super) run: CorrelationId,
     pub(super) at: Timestamp,
+    /// Whether it is a checkpoint.
+    pub(super) checkpoint: bool,
 }
 
 /// A message without its parts: parts of any shape are readable.
@@ -58,6 +60,8 @@ struct MetadataShape<'a> {
     _status: Option<RunStatus>,
     #[serde(default, rename = "context")]
     _context: bool,
+    #[serde(default)]
+    checkpoint: bool,
 }
 
 /// Parses lines of one file. The same few ids are in every line; each is validated once.
@@ -79,7 +83,8 @@ impl Looker {
             Care::Glance => self.glance(line),
             Care::Whole => {
                 let UiMessage { id, role, metadata, .. } = serde_json::from_slice(line).ok()?;
-                Some(Head { id, role, run: metadata.correlation_id, at: metadata.timestamp })
+                let Metadata { correlation_id: run, timestamp: at, checkpoint, .. } = metadata;
+                Some(Head { id, role, run, at, checkpoint })
             }
         }
     }
@@ -97,7 +102,8 @@ impl Looker {
             self.author = author;
         }
         let run = metadata.correlation_id.parse().ok()?;
-        Some(Head { id: id.parse().ok()?, role, run, at: metadata.timestamp })
+        let (at, checkpoint) = (metadata.timestamp, metadata.checkpoint);
+        Some(Head { id: id.parse().ok()?, role, run, at, checkpoint })
     }
 }
 
@@ -124,6 +130,8 @@ mod tests {
             (r#""correlationId":"r""#, r#""correlationId":"""#),
             ("done", "undone"),
             ("true", "1"),
+            (r#""context":true"#, r#""checkpoint":true"#),
+            (r#""context":true"#, r#""checkpoint":1"#),
             (r#""platform":"web","#, ""),
             (r#""messageId":"9""#, r#""messageId":9"#),
             (r#""parts":["#, r#""prats":["#),

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::index::{Fault, View};
 use super::index_record::{ByHash, Hashes, Kind, LineRecord, id_hash, run_hash};
 use crate::domain::MessageId;
-use crate::uimessage::{UiMessage, holds_all_unfinished, unfinished_runs};
+use crate::uimessage::{UiMessage, checkpoint_chain, holds_all_unfinished, unfinished_runs};
 
 /// How much of a thread is loaded with it, in bytes.
 pub const TAIL_BYTES: u64 = 1024 * 1024;
@@ -15,12 +15,96 @@ pub const TAIL_MESSAGES: usize = 1000;
 /// Unfinished work may be further back, but not beyond this.
 const MAX_TAIL_BYTES: u64 = 64 * 1024 * 1024;
 
+/// How many lines are searched for a checkpoint. One is made long before a tail has so many.
+const SEARCHED_LINES: u64 = 1 << 17;
+/// How many checkpoints a chain may have before its oldest are passed over.
+const MOST_CHECKPOINTS: usize = 64;
+
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 const STOP: ControlFlow<()> = ControlFlow::Break(());
 
-/// The newest messages, oldest first, back to the beginning of unfinished work; and whether there are older ones.
-/// `is_open` tells whether the thread is recorded as having work left.
-pub(super) fn newest(
+/// What an actor takes a thread up with.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    /// The checkpoints that hold, oldest first.
+    pub(super) checkpoints: Vec<UiMessage>,
+    /// The messages behind them, oldest first.
+    pub(super) messages: Vec<UiMessage>,
+    /// Whether there are older ones.
+    pub(super) more: bool,
+}
+
+/// The checkpoints and the messages behind them; where there are none, the newest messages, back to the beginning of
+/// whatever is unfinished. A checkpoint whose last message is not to be found is passed over. `is_open` tells whether
+/// the thread has work left, as far as anybody wrote that down.
+pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<Newest, Fault> {
+    view.resolve()?;
+    let mut checkpoints = checkpoints(view)?;
+    while let Some(through) = checkpoints.last().and_then(|last| Some(&last.checkpoint()?.through)) {
+        if let Some(messages) = behind(view, through)? {
+            return Ok(Newest { checkpoints, messages, more: true });
+        }
+        checkpoints.pop();
+    }
+    let (messages, more) = without_checkpoint(view, is_open)?;
+    Ok(Newest { checkpoints, messages, more })
+}
+
+/// The checkpoints that hold, oldest first. They are marked in the index, so that only they are read.
+fn checkpoints(view: &View) -> Result<Vec<UiMessage>, Fault> {
+    let mut found: Vec<UiMessage> = Vec::new();
+    let mut fault = None;
+    let mut left = SEARCHED_LINES;
+    view.visit_back(view.count(), |_, record| {
+        left = left.saturating_sub(1);
+        if record.checkpoint && record.kind == Kind::First {
+            match view.message(&record) {
+                Ok(message) => found.push(message),
+                Err(error) => fault = Some(error),
+            }
+        }
+        let begins = |message: &UiMessage| {
+            message.checkpoint().is_some_and(|held| held.prev.is_none() || !held.supersedes.is_empty())
+        };
+        let whole = record.checkpoint && found.last().is_some_and(begins);
+        if whole || fault.is_some() || left == 0 || found.len() >= MOST_CHECKPOINTS { STOP } else { GO_ON }
+    })?;
+    found.reverse();
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(checkpoint_chain(found)),
+    }
+}
+
+/// The messages behind this one, oldest first; nothing where it is not found within reach.
+fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, Fault> {
+    let hash = id_hash(through);
+    let mut contents: ByHash<LineRecord> = ByHash::default();
+    let mut taken: Vec<LineRecord> = Vec::new();
+    let (mut size, mut found) = (0u64, Ok(false));
+    view.visit_back(view.count(), |_, record| {
+        if record.kind == Kind::Void {
+            return GO_ON;
+        }
+        let content = *contents.entry(record.id).or_insert(record);
+        if record.kind != Kind::First {
+            return GO_ON;
+        }
+        if record.id == hash {
+            found = view.head(&record).map(|head| head.id == *through);
+            return STOP;
+        }
+        size = size.saturating_add(u64::from(content.length));
+        taken.push(content);
+        if size > MAX_TAIL_BYTES { STOP } else { GO_ON }
+    })?;
+    if !found? {
+        return Ok(None);
+    }
+    taken.iter().rev().map(|record| view.message(record)).collect::<Result<_, _>>().map(Some)
+}
+
+fn without_checkpoint(
     view: &mut View,
     is_open: impl FnOnce() -> bool,
 ) -> Result<(Vec<UiMessage>, bool), Fault> {

@@ -324,8 +324,17 @@ fn describe(looker: &mut Looker, offset: u64, line: &[u8]) -> LineRecord {
     match looker.look(line) {
         Some(head) => {
             let (id, run) = (id_hash(&head.id), run_hash(&head.run));
-            LineRecord { id, offset, length, run, role: head.role, kind: Kind::Later }
+            let checkpoint = head.checkpoint && head.role == Role::Assistant;
+            LineRecord { id, offset, length, run, role: head.role, kind: Kind::Later, checkpoint }
         }
-        None => LineRecord { id: fnv(line), offset, length, run: 0, role: Role::System, kind: Kind::Void },
+        None => LineRecord {
+            id: fnv(line),
+            offset,
+            length,
+            run: 0,
+            role: Role::System,
+            kind: Kind::Void,
+            checkpoint: false,
+        },
     }
 }

@@ -13,6 +13,9 @@ pub(super) const RECORD_BYTES: usize = 24;
 /// Offsets have 40 bits: a thread file may have one tebibyte.
 const OFFSET_BITS: u32 = 40;
 
+/// What stands for the speaker of a checkpoint: only the agent's own messages are any.
+const CHECKPOINT_ROLE: u64 = 3;
+
 /// What a line is to its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -37,6 +40,8 @@ pub(super) struct LineRecord {
     pub(super) run: u16,
     pub(super) role: Role,
     pub(super) kind: Kind,
+    /// Whether it is a checkpoint.
+    pub(super) checkpoint: bool,
 }
 
 impl LineRecord {
@@ -55,6 +60,7 @@ impl LineRecord {
         let role: u64 = match self.role {
             Role::System => 0,
             Role::User => 1,
+            Role::Assistant if self.checkpoint => CHECKPOINT_ROLE,
             Role::Assistant => 2,
         };
         let place =
@@ -86,14 +92,23 @@ impl LineRecord {
             2 => Kind::Void,
             _ => return None,
         };
-        let role = match (place >> (OFFSET_BITS + 2)) & 3 {
+        let speaker = (place >> (OFFSET_BITS + 2)) & 3;
+        let role = match speaker {
             0 => Role::System,
             1 => Role::User,
-            2 => Role::Assistant,
+            2 | CHECKPOINT_ROLE => Role::Assistant,
             _ => return None,
         };
         let run = u16::try_from(place >> 48).ok()?;
-        Some(Self { id, offset: place & ((1 << OFFSET_BITS) - 1), length, run, role, kind })
+        Some(Self {
+            id,
+            offset: place & ((1 << OFFSET_BITS) - 1),
+            length,
+            run,
+            role,
+            kind,
+            checkpoint: speaker == CHECKPOINT_ROLE,
+        })
     }
 }
 
@@ -153,10 +168,12 @@ mod tests {
             length: u32,
             run: u16,
             role in prop::sample::select(vec![Role::System, Role::User, Role::Assistant]),
+            checkpoint: bool,
             kind in prop::sample::select(vec![Kind::First, Kind::Later, Kind::Void]),
             bit in 0usize..RECORD_BYTES * 8,
         ) {
-            let record = LineRecord { id, offset, length, run, role, kind };
+            let checkpoint = checkpoint && role == Role::Assistant;
+            let record = LineRecord { id, offset, length, run, role, kind, checkpoint };
             let mut bytes = record.to_bytes();
             prop_assert_eq!(LineRecord::from_bytes(&bytes), Some(record));
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -72,10 +72,12 @@ impl Reader {
         is_open: impl Fn() -> bool,
     ) -> Result<ThreadRecord, StoreError> {
         let newest = |view: &mut View| history::newest(view, &is_open);
-        let (tail, has_more) = self.ask(thread, newest)?.unwrap_or_default();
+        let history::Newest { checkpoints, messages: tail, more: has_more } =
+            self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
         let outbox = Outbox::read(&self.layout.data(&outbox))?;
-        Ok(ThreadRecord { tail, has_more, undelivered: outbox.undelivered, dead: outbox.dead.len() })
+        let (undelivered, dead) = (outbox.undelivered, outbox.dead.len());
+        Ok(ThreadRecord { checkpoints, tail, has_more, undelivered, dead })
     }
 
     /// Whether the thread has a message of this id, of any age.

@@ -11,7 +11,7 @@ use crate::ports::{
     ThreadStore, ThreadSummary, Work,
 };
 use crate::store::files::title_of;
-use crate::uimessage::{Role, UiMessage, fold};
+use crate::uimessage::{Role, UiMessage, behind_checkpoints, fold};
 
 /// The content of one thread.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +114,9 @@ impl ThreadStore for InMemoryThreads {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         let known = self.threads().get(thread).cloned().unwrap_or_default();
         let (undelivered, dead) = known.deliveries();
-        let record = ThreadRecord { tail: fold(known.lines), has_more: false, undelivered, dead };
+        let (checkpoints, tail) = behind_checkpoints(fold(known.lines));
+        let has_more = !checkpoints.is_empty();
+        let record = ThreadRecord { checkpoints, tail, has_more, undelivered, dead };
         Box::pin(ready(Ok(record)))
     }
 

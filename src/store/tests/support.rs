@@ -65,6 +65,7 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, text: &str) -> UiM
             status: None,
             command: false,
             context: false,
+            checkpoint: false,
             extra: serde_json::Map::new(),
         },
         parts: vec![Part::Text(TextPart::plain(text))],

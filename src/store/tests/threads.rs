@@ -1,8 +1,10 @@
 //! Threads: messages, deliveries and receipts.
 
+use serde_json::json;
+
 use super::for_every_store;
 use super::support::{TestStore, at, commit, dead, entry, message, receipt, thread};
-use crate::domain::ThreadState;
+use crate::domain::{ThreadId, ThreadState};
 use crate::ports::{Among, Commit, StoreErrorKind, ThreadQuery, Work};
 use crate::uimessage::UiMessage;
 
@@ -17,6 +19,7 @@ for_every_store!(
     the_list_is_given_in_pages,
     a_closed_store_refuses_commits,
     commits_of_one_caller_keep_their_order,
+    a_thread_is_taken_up_with_its_checkpoints_and_what_stands_behind_them,
 );
 
 fn ids(messages: &[UiMessage]) -> Vec<&str> {
@@ -183,5 +186,50 @@ async fn commits_of_one_caller_keep_their_order(store: TestStore) {
     }
     let expected: Vec<String> = (0..20).map(|number| format!("u{number}")).collect();
     assert_eq!(ids(&state.threads.load(&a).await.unwrap().tail), expected);
+    state.threads.close().await;
+}
+
+/// A line that sums up everything through a message.
+fn checkpoint(a: &ThreadId, id: &str, number: u32, through: &str, prev: Option<&str>) -> UiMessage {
+    let mut line = serde_json::to_value(message(a, id, id, "")).unwrap();
+    line["role"] = json!("assistant");
+    line["metadata"]["checkpoint"] = json!(true);
+    let mut data = json!({
+        "version": 1, "number": number, "from": "u1", "through": through, "reason": "idle", "messages": 2,
+        "observations": [], "open": [], "flushed": [], "tokensBefore": 9, "tokensAfter": 3, "by": "rules",
+    });
+    if let Some(prev) = prev {
+        data["prev"] = json!(prev);
+    }
+    line["parts"] = json!([{ "type": "data-checkpoint", "data": data }]);
+    serde_json::from_value(line).unwrap()
+}
+
+async fn a_thread_is_taken_up_with_its_checkpoints_and_what_stands_behind_them(store: TestStore) {
+    let (a, state) = (thread("a"), store.open());
+    let said = |id: &str| message(&a, id, id, id);
+    let lines = vec![said("u1"), said("u2"), said("u3"), checkpoint(&a, "k1", 1, "u1", None), said("u4")];
+    state.threads.commit(commit(&a, lines)).await.unwrap();
+    let later = vec![
+        checkpoint(&a, "k2", 2, "u3", Some("k1")),
+        checkpoint(&a, "again", 2, "u4", Some("k1")),
+        said("u5"),
+    ];
+    state.threads.commit(commit(&a, later)).await.unwrap();
+    let state = store.reopen(state).await;
+    let record = state.threads.load(&a).await.unwrap();
+    assert_eq!(ids(&record.checkpoints), ["k1", "k2"]);
+    assert_eq!(
+        record.checkpoints[1].checkpoint().unwrap().through.as_str(),
+        "u3",
+        "the first of a number counts"
+    );
+    assert_eq!(ids(&record.tail), ["k1", "u4", "k2", "again", "u5"]);
+    assert!(record.has_more);
+    let lost = vec![checkpoint(&a, "k3", 3, "gone", Some("k2"))];
+    state.threads.commit(commit(&a, lost)).await.unwrap();
+    let record = state.threads.load(&a).await.unwrap();
+    assert_eq!(ids(&record.checkpoints), ["k1", "k2"], "one that covers an unknown message is passed over");
+    assert_eq!(ids(&record.tail), ["k1", "u4", "k2", "again", "u5", "k3"]);
     state.threads.close().await;
 }

@@ -17,7 +17,8 @@ use crate::ports::{
     Acceptance, Completion, Judgement, ModelDelta, ModelError, Ruling, ThreadRecord, ToolCall, WholeText,
 };
 use crate::turn::{
-    ApprovalSlot, CheckArguments, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken, Rules,
+    ApprovalSlot, CheckArguments, Compacted, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken,
+    Rules, by_rules,
 };
 use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
 
@@ -32,6 +33,7 @@ pub(super) fn rules() -> Rules {
         mailbox: 3,
         max_steps: 5,
         language: None,
+        compaction: crate::turn::CompactionRules::default(),
         model: "scripted".to_owned(),
         capabilities: Capabilities::pull(),
         rights: Rights {
@@ -145,6 +147,8 @@ pub(super) struct Driver {
     tickets: u64,
     runs: u64,
     pub(super) seats: u32,
+    /// The window, in estimated tokens.
+    pub(super) usable: usize,
 }
 
 impl Driver {
@@ -174,8 +178,18 @@ impl Driver {
             Conversation::new(thread(), Arc::new(rules), effects_of(), check_arguments(), record);
         let approvals = book.values().cloned().collect();
         let world = String::new();
-        let mut driver =
-            Self { conversation, lines, effects: Vec::new(), now, book, world, tickets: 0, runs, seats: 0 };
+        let mut driver = Self {
+            conversation,
+            lines,
+            effects: Vec::new(),
+            now,
+            book,
+            world,
+            tickets: 0,
+            runs,
+            seats: 0,
+            usable: 8000,
+        };
         driver.feed(Event::Resumed(approvals));
         driver
     }
@@ -194,6 +208,13 @@ impl Driver {
                 match &effect {
                     Effect::Commit { messages, .. } => self.lines.extend(messages.iter().cloned()),
                     Effect::AcquireSlot => events.push(Event::SlotGranted),
+                    Effect::Compact { reason, focus } => {
+                        let span = self.conversation.plan_compaction(*reason, focus.clone(), self.usable);
+                        let result = span.and_then(|span| by_rules(&span).map(|draft| (span, draft)));
+                        let flushed = Vec::new();
+                        let done = Compacted { reason: *reason, result, flushed, tokens_before: 5000 };
+                        events.push(Event::Compacted(Box::new(done)));
+                    }
                     Effect::SaveApproval(approval) => {
                         drop(self.book.insert(approval.id.to_string(), *approval.clone()))
                     }
@@ -239,7 +260,7 @@ impl Driver {
         let is_named = |one: &&Approval| {
             named.contains(&Named::Number(one.number)) || named.contains(&Named::Id(one.id.clone()))
         };
-        Lookups { approvals: self.book.values().filter(is_named).cloned().collect(), words: None }
+        Lookups { approvals: self.book.values().filter(is_named).cloned().collect(), ..Lookups::default() }
     }
 
     pub(super) fn say(&mut self, message: &str) -> Acceptance {

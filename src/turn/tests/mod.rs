@@ -4,6 +4,7 @@ mod again;
 mod approvals;
 mod chat;
 mod clocks;
+mod compaction;
 mod driver;
 mod flow;
 mod long_questions;

@@ -50,7 +50,7 @@ fn press(driver: &mut Driver, number: u32, answer: Answer, by: &str) -> Acceptan
     let mut arrived = event(&format!("press{press}"), IngressKind::Decision(decision));
     arrived.author.id = by.parse().unwrap();
     let ticket = ReplyToken(7000 + u64::try_from(press).unwrap());
-    let lookups = Lookups { approvals: vec![approval], words: None };
+    let lookups = Lookups { approvals: vec![approval], ..Lookups::default() };
     driver.feed(Event::Arrived { event: arrived, ticket, known: false, lookups });
     let answer = driver.effects.iter().find_map(|effect| match effect {
         Effect::Answer(answered, acceptance) if *answered == ticket => Some(acceptance.clone()),

@@ -145,7 +145,7 @@ impl Cursor {
                 out.extend(serde_json::to_value(record).map(|data| Chunk::DataError { data }));
                 self.parts.push(Told::Whole);
             }
-            Part::Other(_) => self.parts.push(Told::Whole),
+            Part::Checkpoint(_) | Part::Other(_) => self.parts.push(Told::Whole),
         }
     }
 

@@ -1,3 +1,7 @@
 //! Fitting a conversation into the model's window, and the effect on the provider's cache.
 
+mod kills;
 mod prefix;
+mod scene;
+mod triggers;
+mod troubles;

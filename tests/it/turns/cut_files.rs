@@ -109,6 +109,7 @@ fn rules() -> Rules {
         mailbox: 8,
         max_steps: 8,
         language: None,
+        compaction: shipagent::turn::CompactionRules::default(),
         model: "m".to_owned(),
         capabilities: Capabilities::pull(),
         rights: shipagent::policy::Rights::default(),

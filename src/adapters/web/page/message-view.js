@@ -41,6 +41,25 @@ class ReasoningView {
   }
 }
 
+/** What earlier messages came to: a line that opens to the observations. */
+class CheckpointView {
+  constructor() {
+    this.label = h('span');
+    this.list = h('ul', { class: 'reasoning-text' });
+    this.el = h('details', { class: 'part reasoning', 'data-testid': 'checkpoint' },
+      h('summary', null, icon('chevron'), this.label), this.list);
+  }
+
+  update(part) {
+    const { messages, observations, open } = part.data ?? {};
+    setText(this.label, t('checkpoint', { count: Number(messages ?? 0) }));
+    const day = (at) => (Number.isFinite(Number(at)) ? new Date(Number(at)).toISOString().slice(0, 10) : '');
+    const told = (observations ?? []).map(({ at, who, text }) => h('li', { text: `${day(at)} ${who ?? ''}: ${text ?? ''}` }));
+    const asked = (open ?? []).map(({ text }) => h('li', { text: `${t('checkpointOpen')} ${text ?? ''}` }));
+    this.list.replaceChildren(...told, ...asked);
+  }
+}
+
 class ErrorView {
   constructor() {
     this.el = h('div', { class: 'part error-box', 'data-testid': 'error', role: 'alert' });
@@ -63,7 +82,7 @@ class ErrorView {
   }
 }
 
-const VIEWS = { text: TextView, reasoning: ReasoningView, file: FileView, 'data-error': ErrorView };
+const VIEWS = { text: TextView, reasoning: ReasoningView, file: FileView, 'data-error': ErrorView, 'data-checkpoint': CheckpointView };
 
 function viewClass(part) {
   if (ToolView.fits(part)) return ToolView;

@@ -402,6 +402,7 @@ pub(super) fn message(
         status,
         command: false,
         context: false,
+        checkpoint: false,
         extra: serde_json::Map::new(),
     };
     UiMessage { id: id.parse().unwrap(), role, metadata, parts }

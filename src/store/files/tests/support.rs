@@ -34,6 +34,7 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &st
             status: None,
             command: false,
             context: false,
+            checkpoint: false,
             extra: serde_json::Map::new(),
         },
         parts: vec![Part::Text(TextPart::plain(text))],

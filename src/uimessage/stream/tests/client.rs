@@ -97,6 +97,7 @@ pub(super) fn message(id: &str, parts: Vec<Part>) -> UiMessage {
         status: Some(RunStatus::Running),
         command: false,
         context: false,
+        checkpoint: false,
         extra: serde_json::Map::new(),
     };
     UiMessage { id: id.parse().unwrap(), role: Role::Assistant, metadata, parts }

@@ -1,0 +1,21 @@
+//! Compaction: the older part of a conversation gives way to a checkpoint in the prompt. Nothing is rewritten.
+//!
+//! `span` decides what is covered, `summary` asks a model for observations and reads its answer, `check` decides
+//! whether they hold, `rules` writes them where no model can, `shown` puts a checkpoint into a prompt, and `commit`
+//! adds it to the thread. All of it is pure; an actor calls the model in between.
+
+mod check;
+mod commit;
+mod identifiers;
+mod rules;
+mod shown;
+mod span;
+mod summary;
+
+pub use commit::Compacted;
+pub use rules::by_rules;
+pub use span::{CompactionRules, Span};
+pub use summary::{Draft, NoteCandidate, correction, read_summary, summary_prompt};
+
+pub(super) use commit::ManualCompaction;
+pub(super) use shown::shown;
