@@ -1,6 +1,6 @@
 //! Orders the passages that a query found. A passage counts by the rare terms it has. A term that it lacks counts in part
 //! when a passage shortly before or after it in the same conversation has it: an answer often leaves out what the
-//! question named. The numbers were chosen on `tests/fixtures/memory`; see `docs/memory.md` for what each of them gives.
+//! question named. The numbers were chosen on the questions of `tests/fixtures/memory`.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct Lookups {
     /// id.
     pub approvals: Vec<Approval>,
     /// The message to correct, where it is no longer in memory.
-    pub earlier: Option<UiMessage>,
+    pub earlier: Option<Box<UiMessage>>,
     /// The reply to a command whose facts are not in the conversation.
     pub words: Option<String>,
 }

@@ -170,8 +170,8 @@ pub(super) fn is_conversation(message: &UiMessage) -> bool {
 /// What people asked for and did not get: their turn failed, and they did not say the same again.
 fn unanswered(messages: &[&UiMessage]) -> Vec<OpenAsk> {
     let failed = |run: &CorrelationId| {
-        let of_run = messages.iter().filter(|message| message.metadata.correlation_id == *run);
-        let last = of_run.filter(|message| message.role == Role::Assistant).next_back();
+        let mut of_run = messages.iter().filter(|message| message.metadata.correlation_id == *run);
+        let last = of_run.rfind(|message| message.role == Role::Assistant);
         last.is_none_or(|message| message.metadata.status == Some(RunStatus::Failed))
     };
     let asks = |message: &&&UiMessage| {

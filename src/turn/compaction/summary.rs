@@ -61,7 +61,7 @@ pub fn summary_prompt(span: &Span, room: usize) -> Prompt {
         words = span.most_tokens / 2,
     );
     if let Some(focus) = span.focus.as_deref().map(inert).filter(|focus| !focus.is_empty()) {
-        let _ = write!(system, "\n- A person asked to keep above all: {focus}");
+        system.push_str(&format!("\n- A person asked to keep above all: {focus}"));
     }
     if !span.asks.is_empty() {
         system.push_str("\n- These are open and must be in `open`, with their numbers and what they name:");
@@ -69,7 +69,7 @@ pub fn summary_prompt(span: &Span, room: usize) -> Prompt {
     for ask in &span.asks {
         let numbers: Vec<String> =
             ask.ids.iter().filter_map(|id| Some(label_of(span, id)?.to_string())).collect();
-        let _ = write!(system, "\n  [{}] {}", numbers.join(", "), inert(&ask.text));
+        system.push_str(&format!("\n  [{}] {}", numbers.join(", "), inert(&ask.text)));
     }
     let content = vec![Content::Text(transcript(span, room.saturating_sub(estimate_tokens(&system))))];
     let messages = vec![ModelMessage::User { content, name: None }];
@@ -154,7 +154,7 @@ fn observation(span: &Span, text: String, ids: Vec<MessageId>, who: Option<&Valu
     let told = who.and_then(Value::as_str).map(inert).filter(|name| !name.is_empty());
     let told = told.map(|name| name.chars().take(NAME_CHARS).collect());
     let who = told
-        .or_else(|| source.map(|message| speaker(message)))
+        .or_else(|| source.map(speaker))
         .or_else(|| retold().map(|one| one.who.clone()));
     Observation {
         at: at.unwrap_or(Timestamp::from_millis(0)),

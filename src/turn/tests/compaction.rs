@@ -207,7 +207,7 @@ fn a_correction_of_a_covered_message_is_told_where_the_conversation_is_now() {
     let first = driver.lines[0].clone();
     let mut event = super::driver::event(first.id.as_str(), IngressKind::Edited(said("the host is green-9")));
     event.at = Timestamp::from_millis(2000);
-    let lookups = Lookups { earlier: Some(first.clone()), ..Lookups::default() };
+    let lookups = Lookups { earlier: Some(Box::new(first)), ..Lookups::default() };
     driver.feed(Event::Arrived { event, ticket: ReplyToken(99), known: true, lookups });
     let folded = fold(driver.lines.clone());
     assert_eq!(folded[0].text(), "the host is green-9", "the record is corrected");
@@ -295,8 +295,8 @@ fn a_summary_is_used_only_if_it_can_take_the_place_of_what_was_said() {
         (answer(json!([{ "ids": [1], "text": " " }]), ask.clone()), "has no text"),
         (answer(json!("none"), ask.clone()), "no observations"),
         (answer(good.clone(), json!([])), "lacks this"),
-        (answer(good.clone(), json!([{ "ids": [5], "text": "fix it" }])), "lost the names"),
-        (answer(json!([{ "ids": [1], "text": long }]), ask.clone()), "too long"),
+        (answer(good, json!([{ "ids": [5], "text": "fix it" }])), "lost the names"),
+        (answer(json!([{ "ids": [1], "text": long }]), ask), "too long"),
     ] {
         let faults = read_summary(&span, &bad).unwrap_err();
         assert!(faults.iter().any(|found| found.contains(fault)), "{fault}: {faults:?}");
