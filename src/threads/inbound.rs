@@ -81,7 +81,7 @@ impl Actor {
                     message.id == event.message
                         && message.metadata.author_id.as_ref() == Some(&event.author.id)
                 };
-                lookups.earlier = run.into_iter().find(theirs);
+                lookups.earlier = run.into_iter().find(theirs).map(Box::new);
             }
             IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
         }

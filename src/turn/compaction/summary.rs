@@ -1,7 +1,5 @@
 //! What a model is asked for a checkpoint, and what its answer says.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use super::check::faults_of;
@@ -153,9 +151,7 @@ fn observation(span: &Span, text: String, ids: Vec<MessageId>, who: Option<&Valu
     let at = source.map(|message| message.metadata.timestamp).or_else(|| retold().map(|one| one.at));
     let told = who.and_then(Value::as_str).map(inert).filter(|name| !name.is_empty());
     let told = told.map(|name| name.chars().take(NAME_CHARS).collect());
-    let who = told
-        .or_else(|| source.map(speaker))
-        .or_else(|| retold().map(|one| one.who.clone()));
+    let who = told.or_else(|| source.map(speaker)).or_else(|| retold().map(|one| one.who.clone()));
     Observation {
         at: at.unwrap_or(Timestamp::from_millis(0)),
         who: who.unwrap_or_else(|| AGENT.to_owned()),

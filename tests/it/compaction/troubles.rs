@@ -16,7 +16,8 @@ use crate::fakes::prompt::check_prompts;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rubbish_nothing_an_error_or_too_much_still_leaves_a_working_thread() {
-    let cases: [(&str, fn() -> Reply); 5] = [
+    type Case = (&'static str, fn() -> Reply);
+    let cases: [Case; 5] = [
         ("rubbish", || Reply::text("I am sorry, I cannot do that.")),
         ("nothing", || Reply::text("")),
         ("an error", || Reply::status(500, "oops")),
