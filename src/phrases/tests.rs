@@ -174,6 +174,7 @@ const READ_CHINESE: &[&str] = &[
     "model/offline/answers.rs",
     "model/offline/command.rs",
     "policy/reply/",
+    "search/",
     "threads/grant_commands.rs",
 ];
 

@@ -217,10 +217,7 @@ fn transcript(span: &Span, room: usize) -> String {
     let skipped = lines.len() - fitting.count();
     let note = if skipped > 0 { format!("({skipped} older lines are left out.)\n") } else { String::new() };
     let shown: String = lines.into_iter().skip(skipped).collect();
-    let closing = match span.language {
-        Language::En => "",
-        Language::Zh => "\n用中文写。",
-    };
+    let closing = if span.language == Language::Zh { "\nWrite in Chinese." } else { "" };
     format!("<conversation>\n{note}{shown}</conversation>{closing}")
 }
 
