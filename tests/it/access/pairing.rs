@@ -207,7 +207,9 @@ async fn a_guest_allows_nothing_an_owner_everything_and_a_change_holds_at_once()
     assert_eq!(scene.project.run(&["access", "role", "api:user:ada", "king"]).code, Some(2));
     let (status, text) =
         post(&scene.daemon, "/api/access/api%3Auser%3Aeve", json!({ "role": "guest" })).await;
-    assert_eq!((status, text.starts_with("api:user:eve was not let in")), (404, true), "{text}");
+    let refused: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let message = refused["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!((status, message.starts_with("api:user:eve was not let in")), (404, true), "{text}");
     let changes: Vec<String> = trail(scene.project.path())
         .iter()
         .filter(|line| line["event"] == "access-changed")
