@@ -108,11 +108,12 @@ async fn escape_takes_no_question_back_and_the_outcome_stays_with_it() {
     // It is stored in the thread, not only in the page, and is between the question and the result.
     console.browser.reload().await;
     console.until_connected().await;
-    assert_eq!(console.text_of(&part("approval-outcome")).await, "Approved");
+    let stored = console.text_of(&part("approval-outcome")).await;
+    assert!(stored.starts_with("approved by operator (Web)"), "{stored}");
     let text = console.text_of("[data-testid=message][data-role=assistant] .body").await;
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} in {text}"));
-    assert!(place("touch one.txt") < place("Approved"), "{text}");
-    assert!(place("Approved") < place("exec_shell") && place("exec_shell") < place("Made."), "{text}");
+    assert!(place("touch one.txt") < place("approved by"), "{text}");
+    assert!(place("approved by") < place("exec_shell") && place("exec_shell") < place("Made."), "{text}");
     console.assert_no_complaints().await;
 }
 
