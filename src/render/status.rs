@@ -15,7 +15,7 @@ pub struct Status {
     pub model: String,
     /// Replies that are still on their way.
     pub undelivered: usize,
-    /// Those of them that the platform did not take before somebody spoke again.
+    /// Entries that the platform refused until the next inbound message.
     pub held: usize,
     /// Replies that could not be delivered at all.
     pub dead: usize,

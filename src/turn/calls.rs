@@ -130,7 +130,7 @@ impl Conversation {
             let Some(part) = run.tool_mut(&call) else { continue };
             let (name, arguments) =
                 (part.tool.name().to_owned(), part.state.input().cloned().unwrap_or_default());
-            // A call of the read-only class has no side effects, whatever its tool may do: it can be repeated.
+            // A call of the read-only class has no side effects, so it can be repeated.
             let looks = matches!(effects_of(&name), Some(Effects::ReadOnly | Effects::Speaks));
             if !looks && class != Class::ReadOnly {
                 durability = Durability::Synced;

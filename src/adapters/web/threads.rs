@@ -168,7 +168,7 @@ pub(super) async fn say(
     Ok((StatusCode::ACCEPTED, Json(body)))
 }
 
-/// Ends the running turn of a thread, of whatever platform: the operator may stop any.
+/// Stops the running turn of a thread on any platform; the operator may stop every thread.
 pub(super) async fn stop(
     State(web): State<Arc<Web>>,
     Path(thread): Path<String>,

@@ -80,7 +80,7 @@ pub fn run(
     }
 }
 
-/// What is said to whoever let somebody in.
+/// The confirmation for the operator who approved a pairing code.
 fn let_in(member: &Member, language: Language) -> String {
     let who = match &member.name {
         Some(name) => {

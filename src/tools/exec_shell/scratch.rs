@@ -98,7 +98,7 @@ fn make_writable(folder: &Path) -> io::Result<()> {
     let itself = name_of(&opened, folder);
     fs::set_permissions(&itself, Permissions::from_mode(0o700))?;
     for entry in fs::read_dir(&itself)?.flatten() {
-        // A link is no folder, whatever its target.
+        // A link is not a folder, even if its target is one.
         if entry.file_type()?.is_dir() {
             make_writable(&entry.path())?;
         }

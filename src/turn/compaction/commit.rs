@@ -1,4 +1,4 @@
-//! Adding a checkpoint to the thread, and telling whoever waited for it.
+//! Adds a checkpoint to the thread and answers the pending `/compact`.
 
 use serde_json::Map;
 
