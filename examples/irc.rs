@@ -263,7 +263,7 @@ impl IrcAdapter {
 
     async fn take_in(&self, io: &AdapterIo, mut inbox: mpsc::Receiver<TextMessage>) {
         while let Some(message) = inbox.recv().await {
-            let taken = self.intake.take_surely(&io.door, &message).await;
+            let taken = self.intake.take_surely(&io.threads, &message).await;
             let (Some(words), Some(link)) = (taken, self.link.borrow().clone()) else { continue };
             for line in lines(&message.chat, &words) {
                 // A notice may be lost; a wait here could be one for the connection that fills the inbox.

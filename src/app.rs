@@ -142,7 +142,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct App {
     /// The handle for requests to its threads.
-    pub door: ThreadsHandle,
+    pub threads: ThreadsHandle,
     /// The health of its adapters.
     pub healths: AdapterHealths,
     pub metrics: Arc<Metrics>,
@@ -154,7 +154,7 @@ pub struct App {
     /// The sandbox of its commands, as soon as it was probed.
     pub sandbox: sandbox::SandboxUpdates,
     ingress: Phase,
-    threads: Phase,
+    actors: Phase,
     /// Aborts the router, and with it every actor and every waiter.
     cut: AbortHandle,
 }
@@ -194,11 +194,11 @@ impl App {
         let (recovered_sender, recovered) = watch::channel(false);
         let redactor = world.shell.redactor.clone();
         state.audit.redact_with(Box::new(move |text: &str| redactor.apply(text).into_owned()));
-        let (ingress, threads) = (Phase::default(), Phase::default());
-        let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &threads.tasks);
+        let (ingress, actors) = (Phase::default(), Phase::default());
+        let (found, sandbox) = sandbox::find_out(sandbox_mode(settings), recovered.clone(), &actors.tasks);
         // This process holds the lock, so scratch folders of earlier daemons are unused.
         let left_behind = Scratch::of(&settings.state).left_behind();
-        threads.tasks.spawn_blocking(move || sweep(left_behind));
+        actors.tasks.spawn_blocking(move || sweep(left_behind));
         let tools = all_tools(exec_settings(settings, &state, world.shell.clone(), found.clone()));
         let redact = redact(&world.shell.redactor);
         let judge = project_judge(settings, &tools, world.clock.clone(), &state, redact, found)?;
@@ -232,13 +232,13 @@ impl App {
             changes,
             ..runtime(settings, state, world, (tools, judge), &adapters, metrics.clone())
         };
-        let (router, door) = Router::new(Arc::new(runtime), threads.stop.clone());
-        let cut = threads.tasks.spawn(router.run(recovered_sender)).abort_handle();
-        let (keeper_threads, keeper_healths, stop) = (door.clone(), healths.clone(), ingress.stop.clone());
+        let (router, threads) = Router::new(Arc::new(runtime), actors.stop.clone());
+        let cut = actors.tasks.spawn(router.run(recovered_sender)).abort_handle();
+        let (keeper_threads, keeper_healths, stop) = (threads.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
             .spawn(async move { supervise(&adapters, keeper_threads, clock, keeper_healths, stop).await });
-        Ok(Self { door, healths, metrics, recovered, access, audit, sandbox, ingress, threads, cut })
+        Ok(Self { threads, healths, metrics, recovered, access, audit, sandbox, ingress, actors, cut })
     }
 
     /// Waits until every unfinished thread has an actor and every adapter has finished its first check; for the
@@ -260,11 +260,11 @@ impl App {
         // Set before the threads refuse messages, so that adapters report the stop as the reason.
         self.ingress.stop.cancel();
         // Requests that wait for a running turn are answered by it, so both phases end side by side.
-        let threads = async {
-            self.threads.end("threads", deadline - FAREWELL.min(grace / 2)).await;
+        let actors = async {
+            self.actors.end("threads", deadline - FAREWELL.min(grace / 2)).await;
             self.cut.abort();
         };
-        tokio::join!(threads, self.ingress.end("ingress", deadline));
+        tokio::join!(actors, self.ingress.end("ingress", deadline));
         // Aborted calls have their audit lines by now. A disk that hangs must not block the exit.
         if tokio::time::timeout(FAREWELL, self.audit.flush()).await.is_err() {
             tracing::warn!("audit flush timed out");

@@ -17,7 +17,7 @@ use crate::ports::{Adapter, AdapterError, AdapterIo, Clock, HealthReporter, Thre
 /// where every adapter is registered before the first one runs. Dropping the future ends them all at once.
 pub async fn supervise(
     set: &AdapterSet,
-    door: ThreadsHandle,
+    threads: ThreadsHandle,
     clock: Arc<dyn Clock>,
     healths: AdapterHealths,
     stop: CancellationToken,
@@ -29,7 +29,7 @@ pub async fn supervise(
     for adapter in set.to_run() {
         let keeper = Keeper {
             adapter: Arc::clone(adapter),
-            door: door.clone(),
+            threads: threads.clone(),
             clock: Arc::clone(&clock),
             healths: healths.clone(),
             stop: stop.clone(),
@@ -46,7 +46,7 @@ pub async fn supervise(
 /// Runs and restarts one adapter.
 struct Keeper {
     adapter: Arc<dyn Adapter>,
-    door: ThreadsHandle,
+    threads: ThreadsHandle,
     clock: Arc<dyn Clock>,
     healths: AdapterHealths,
     stop: CancellationToken,
@@ -87,7 +87,7 @@ impl Keeper {
 
     async fn run_once(&self) -> End {
         let (health, mut signs) = HealthReporter::new();
-        let io = AdapterIo { door: self.door.clone(), health, clock: Arc::clone(&self.clock) };
+        let io = AdapterIo { threads: self.threads.clone(), health, clock: Arc::clone(&self.clock) };
         let run = Arc::clone(&self.adapter).run(io, self.stop.clone());
         // The future is dropped after a panic, and it shares no state that a panic could leave inconsistent.
         let mut run = std::pin::pin!(AssertUnwindSafe(run).catch_unwind());
@@ -216,8 +216,8 @@ mod tests {
         let set = AdapterSet::default().with_adapter(Arc::clone(&fake) as Arc<dyn Adapter>);
         let (healths, stop) = (AdapterHealths::default(), CancellationToken::new());
         let mut running = JoinSet::new();
-        let (door, board, token) = (ThreadsHandle::new(mpsc::channel(1).0), healths.clone(), stop.clone());
-        running.spawn(async move { supervise(&set, door, Arc::new(Epoch), board, token).await });
+        let (threads, board, token) = (ThreadsHandle::new(mpsc::channel(1).0), healths.clone(), stop.clone());
+        running.spawn(async move { supervise(&set, threads, Arc::new(Epoch), board, token).await });
         Fixture { fake, healths, stop, running }
     }
 

@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::http_client::install_tls;
 use crate::store::{Layout, Lock, address};
 
-/// A daemon on this machine answers the door at once, or it is not there.
+/// A daemon on this machine answers at once, or it is not there.
 pub(super) const CONNECT: Duration = Duration::from_secs(3);
 /// Longer than the daemon itself allows a write to take.
 pub(super) const ANSWER: Duration = Duration::from_secs(40);
@@ -29,7 +29,7 @@ pub(super) enum AskError {
     Broken(String),
 }
 
-/// Where the daemon listens, and what opens its door; nothing where that is not known.
+/// Where the daemon listens, and its token; nothing where that is not known.
 pub(super) fn whereabouts(settings: &Settings) -> Option<(SocketAddr, SecretString)> {
     let web = settings.web.as_ref();
     let listen = web.map(|web| web.listen).filter(|listen| listen.port() != 0);

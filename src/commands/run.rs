@@ -137,7 +137,7 @@ async fn serve(
     // From here on every way out leads through the stop below.
     let served = tokio::select! {
         _signal = signals.next() => Ok(()),
-        () = notify::watchdog(async || works(&app.door, &*state.threads, &pool).await) => Ok(()),
+        () = notify::watchdog(async || works(&app.threads, &*state.threads, &pool).await) => Ok(()),
         told = announce(&app, &summary, out) => told,
     };
     notify::stopping();
@@ -166,8 +166,8 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
 
 /// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
 /// there can be written, and files can be looked at.
-async fn works(door: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
-    let (threads, disk, blocking) = tokio::join!(door.answers(), store.answers(), pool.answers());
+async fn works(threads: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
+    let (threads, disk, blocking) = tokio::join!(threads.answers(), store.answers(), pool.answers());
     threads && disk && blocking
 }
 

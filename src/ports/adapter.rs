@@ -51,7 +51,7 @@ pub enum DeliveryError {
 #[derive(Clone, Debug)]
 pub struct AdapterIo {
     /// The handle for requests to the threads.
-    pub door: ThreadsHandle,
+    pub threads: ThreadsHandle,
     pub health: HealthReporter,
     pub clock: Arc<dyn Clock>,
 }

@@ -36,7 +36,7 @@ pub struct ToolContext {
     /// The stored messages of all threads.
     pub history: Arc<dyn ThreadStore>,
     /// For posting messages to threads.
-    pub door: ThreadsHandle,
+    pub threads: ThreadsHandle,
     /// Receives the progress of a long call. A tool never waits for it: progress is dropped when the queue is full.
     pub progress: Option<mpsc::Sender<Progress>>,
     pub clock: Arc<dyn Clock>,

@@ -34,7 +34,7 @@ const DELTAS_AT_ONCE: usize = 256;
 pub(super) struct Actor {
     pub(super) id: ThreadId,
     pub(super) runtime: Arc<Runtime>,
-    pub(super) door: WeakThreadsHandle,
+    pub(super) threads: WeakThreadsHandle,
     pub(super) conversation: Conversation,
     pub(super) deliveries: Deliveries,
     pub(super) stage: Publisher,
@@ -112,7 +112,7 @@ impl Actor {
     pub(super) fn new(
         id: ThreadId,
         runtime: Arc<Runtime>,
-        door: WeakThreadsHandle,
+        threads: WeakThreadsHandle,
         woken: Woken,
     ) -> (Box<Self>, watch::Receiver<ThreadView>) {
         let conversation = Conversation::new(
@@ -126,7 +126,7 @@ impl Actor {
         let actor = Self {
             id,
             runtime,
-            door,
+            threads,
             conversation,
             deliveries: Deliveries::default(),
             stage,

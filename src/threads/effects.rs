@@ -278,7 +278,7 @@ impl Actor {
             memory: self.runtime.memory.clone(),
             files: self.runtime.shelf.clone(),
             person: self.conversation.private_with(),
-            door: self.door.open(),
+            threads: self.threads.open(),
             progress: Some(progress),
             clock: self.runtime.clock.clone(),
             cancel: cancel.clone(),

@@ -53,7 +53,7 @@ pub struct Router {
     note_sender: mpsc::Sender<RouterMsg>,
     notes: mpsc::Receiver<RouterMsg>,
     stop: CancellationToken,
-    door: WeakThreadsHandle,
+    threads: WeakThreadsHandle,
 }
 
 impl std::fmt::Debug for Router {
@@ -67,7 +67,7 @@ impl Router {
     pub fn new(runtime: Arc<Runtime>, stop: CancellationToken) -> (Self, ThreadsHandle) {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
         let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
-        let door = ThreadsHandle::new(sender);
+        let threads = ThreadsHandle::new(sender);
         let resting = RestingThreads::new(runtime.limits.history_cache);
         let router = Self {
             runtime,
@@ -82,9 +82,9 @@ impl Router {
             note_sender,
             notes,
             stop,
-            door: door.downgrade(),
+            threads: threads.downgrade(),
         };
-        (router, door)
+        (router, threads)
     }
 
     /// Starts the actors of unfinished threads, then routes until the daemon stops and every actor has ended. Sets
@@ -204,7 +204,7 @@ impl Router {
         }
         let events = self.runtime.limits.mailbox.max(1);
         let (mail, mailbox) = mpsc::channel(events.saturating_add(QUESTIONS));
-        let (actor, view) = Actor::new(thread.clone(), self.runtime.clone(), self.door.clone(), woken);
+        let (actor, view) = Actor::new(thread.clone(), self.runtime.clone(), self.threads.clone(), woken);
         let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
         self.slots.insert(

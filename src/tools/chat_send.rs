@@ -78,7 +78,7 @@ pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent)
         call: context.call.clone(),
         intent,
     };
-    match context.door.say(thread, saying).await {
+    match context.threads.say(thread, saying).await {
         Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => Ok(()),
         Acceptance::Busy => Err(ToolFailure::Failed("that conversation has too much waiting".into())),
         Acceptance::Refused(why) | Acceptance::StorageFailed(why) => Err(ToolFailure::Failed(why)),

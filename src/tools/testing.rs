@@ -89,7 +89,7 @@ impl Project {
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.history.clone(),
-            door: ThreadsHandle::new(self.requests.clone()),
+            threads: ThreadsHandle::new(self.requests.clone()),
             progress: None,
             clock: Arc::new(FixedClock),
             cancel: self.cancel.clone(),

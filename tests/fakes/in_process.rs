@@ -93,14 +93,14 @@ impl InProcess {
             chat: ChatKind::Direct,
             kind,
         };
-        let accepted = self.app.door.deliver(event).await;
+        let accepted = self.app.threads.deliver(event).await;
         assert!(matches!(accepted, Acceptance::Accepted { .. }), "{accepted:?}");
         message
     }
 
     /// How the run of a message ended.
     pub(crate) async fn outcome(&self, chat: &str, message: MessageId) -> RunOutcome {
-        let ended = self.app.door.outcome(Self::thread(chat), message);
+        let ended = self.app.threads.outcome(Self::thread(chat), message);
         tokio::time::timeout(PATIENCE, ended).await.expect("the turn does not end").unwrap()
     }
 

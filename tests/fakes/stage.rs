@@ -232,7 +232,7 @@ impl ThreadStore for FailingStore {
 /// Running threads on a directory.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    pub(crate) door: ThreadsHandle,
+    pub(crate) threads: ThreadsHandle,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) store: Arc<FailingStore>,
     pub(crate) metrics: Arc<Metrics>,
@@ -300,15 +300,15 @@ impl Stage {
             changes: Changes::default(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };
-        let (router, door) = Router::new(Arc::new(runtime), stop.clone());
+        let (router, threads) = Router::new(Arc::new(runtime), stop.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(router.run(watch::Sender::new(false)));
-        Self { door, recorder, store, metrics, stop, router: tasks }
+        Self { threads, recorder, store, metrics, stop, router: tasks }
     }
 
     /// Sends a message to the thread `task:chat:<chat>`.
     pub(crate) async fn say(&self, chat: &str, id: &str, text: &str) -> Acceptance {
-        self.door.deliver(said(chat, id, text)).await
+        self.threads.deliver(said(chat, id, text)).await
     }
 
     /// Ends as in a crash: at once, at any point.

@@ -21,10 +21,10 @@ pub enum Submitted {
 }
 
 /// Submits an event and waits until it is stored or refused.
-pub async fn submit(door: &ThreadsHandle, event: IngressEvent, language: Language) -> Submitted {
+pub async fn submit(threads: &ThreadsHandle, event: IngressEvent, language: Language) -> Submitted {
     let decision = matches!(event.kind, IngressKind::Decision(_));
     let edited = matches!(event.kind, IngressKind::Edited(_));
-    match tokio::time::timeout(DEADLINE, door.deliver(event)).await {
+    match tokio::time::timeout(DEADLINE, threads.deliver(event)).await {
         Ok(Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) => Submitted::Kept,
         Ok(Acceptance::Busy) => Submitted::Tell(Phrase::Busy.say(language)),
         Ok(Acceptance::Refused(words)) if decision => Submitted::Tell(words),

@@ -73,7 +73,7 @@ impl TextIntake {
     }
 
     /// Handles a message and waits until it is stored or not.
-    pub async fn take(&self, door: &ThreadsHandle, message: TextMessage) -> TextTaken {
+    pub async fn take(&self, threads: &ThreadsHandle, message: TextMessage) -> TextTaken {
         let now = self.chat.clock.now();
         let language = self.chat.language_for(&message.text);
         let (author, thread) = match self.ids(&message) {
@@ -94,7 +94,7 @@ impl TextIntake {
         }
         let addressed = self.hear(&thread, &author.id, &message, now);
         match self.event(message, thread, author, addressed, now) {
-            Ok(event) => match submit(door, event, language).await {
+            Ok(event) => match submit(threads, event, language).await {
                 Submitted::Kept => TextTaken::Done,
                 Submitted::Tell(words) => TextTaken::Tell(words),
                 Submitted::Later(why) => TextTaken::Again(why),
@@ -108,9 +108,9 @@ impl TextIntake {
 
     /// The same for a platform that never redelivers a message: retries until it is stored or refused. Returns the
     /// notice for its chat, if any.
-    pub async fn take_surely(&self, door: &ThreadsHandle, message: &TextMessage) -> Option<String> {
+    pub async fn take_surely(&self, threads: &ThreadsHandle, message: &TextMessage) -> Option<String> {
         loop {
-            match self.take(door, message.clone()).await {
+            match self.take(threads, message.clone()).await {
                 TextTaken::Done => return None,
                 TextTaken::Tell(words) => return Some(words),
                 TextTaken::Again(why) => {

@@ -115,7 +115,7 @@ impl FeishuAdapter {
             parts: self.parts.clone(),
             attention: self.attention.clone(),
             notes: self.notes.clone(),
-            door: io.door.clone(),
+            threads: io.threads.clone(),
             admins: Admins::new(self.api.clone(), self.options.admins_decide),
             backlog: self.backlog.clone(),
             downloads: Downloads::new(AT_ONCE, FETCH_WITHIN),

@@ -60,7 +60,7 @@ pub(super) struct Intake {
     pub(super) admins: Admins,
     pub(super) attention: Arc<Mutex<AddressingPolicy>>,
     pub(super) notes: Notes,
-    pub(super) door: ThreadsHandle,
+    pub(super) threads: ThreadsHandle,
     pub(super) backlog: Backlog,
     pub(super) downloads: Downloads,
     pub(super) seen: Seen,

@@ -51,7 +51,7 @@ impl Intake {
                     at: self.parts.clock.now(),
                     kind: IngressKind::Decision(decision),
                 };
-                return Ok(match submit(&self.door, event, language).await {
+                return Ok(match submit(&self.threads, event, language).await {
                     Submitted::Kept => toast("success", words::press_counted(language)),
                     Submitted::Tell(words) => toast("warning", &words),
                     Submitted::Later(why) => {

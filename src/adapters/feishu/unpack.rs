@@ -126,7 +126,7 @@ impl Intake {
         self.remember(&event);
         let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
         let language = self.parts.language_for(&inbound.content.text);
-        Ok(match submit(&self.door, event, language).await {
+        Ok(match submit(&self.threads, event, language).await {
             Submitted::Kept => {
                 if asks {
                     self.seen.tell(&inbound.message);
@@ -195,7 +195,7 @@ impl Intake {
         let language = self.parts.language_for(&said.text);
         let text = words::message_recalled(language).to_owned();
         event.kind = IngressKind::Edited(Said { text, context_only: said.context_only, ..Said::default() });
-        match submit(&self.door, event, language).await {
+        match submit(&self.threads, event, language).await {
             Submitted::Kept | Submitted::Tell(_) => Finished::Done,
             Submitted::Later(why) => Finished::Again(why),
         }

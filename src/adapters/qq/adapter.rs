@@ -54,7 +54,7 @@ pub struct QqAdapter {
     backlog_task: TaskSlot<BacklogTask>,
     key: Option<WebhookKey>,
     /// The handle of the threads, while the adapter runs.
-    door: watch::Sender<Option<ThreadsHandle>>,
+    threads: watch::Sender<Option<ThreadsHandle>>,
     /// Runs the reply budget actor for as long as the adapter lives.
     _budget_task: JoinSet<()>,
 }
@@ -97,7 +97,7 @@ impl QqAdapter {
             screen,
             screen_task: TaskSlot::new(screen_task),
             backlog_task: TaskSlot::new(backlog_task),
-            door: watch::Sender::new(None),
+            threads: watch::Sender::new(None),
             _budget_task: budget_task,
         }
     }
@@ -115,9 +115,9 @@ impl QqAdapter {
         match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
             Call::Validation(body) | Call::Beat(body) => answer(200, &body),
             Call::Event(dispatch) => {
-                let door = self.door.borrow().clone();
-                let Some(door) = door else { return answer(503, &event_answer(false)) };
-                let taken = self.intake.take(&door, &Event::new(dispatch, None)).await;
+                let threads = self.threads.borrow().clone();
+                let Some(threads) = threads else { return answer(503, &event_answer(false)) };
+                let taken = self.intake.take(&threads, &Event::new(dispatch, None)).await;
                 answer(200, &event_answer(taken == Taken::Safe))
             }
             Call::Refused(why) => {
@@ -128,7 +128,7 @@ impl QqAdapter {
     }
 
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        let finisher = Finisher { intake: Arc::clone(&self.intake), door: io.door.clone() };
+        let finisher = Finisher { intake: Arc::clone(&self.intake), threads: io.threads.clone() };
         self.backlog_task.run_beside(Arc::new(finisher), Box::pin(self.hear(io, stop))).await
     }
 
@@ -154,7 +154,7 @@ impl QqAdapter {
 
     /// Webhook mode: events arrive by HTTP; the API is checked at an interval.
     async fn be_called(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        let _open = Open::new(&self.door, io.door.clone());
+        let _open = Open::new(&self.threads, io.threads.clone());
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
@@ -177,8 +177,8 @@ impl QqAdapter {
 struct Open<'a>(&'a watch::Sender<Option<ThreadsHandle>>);
 
 impl<'a> Open<'a> {
-    fn new(place: &'a watch::Sender<Option<ThreadsHandle>>, door: ThreadsHandle) -> Self {
-        place.send_replace(Some(door));
+    fn new(place: &'a watch::Sender<Option<ThreadsHandle>>, threads: ThreadsHandle) -> Self {
+        place.send_replace(Some(threads));
         Self(place)
     }
 }

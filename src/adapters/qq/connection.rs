@@ -237,10 +237,10 @@ impl Connection {
             InboundEvent::Relation { .. } | InboundEvent::Nothing => format!("event {seq}"),
         };
         let label = Label { session: mark.session.id.clone(), seq };
-        let (intake, door) = (Arc::clone(&self.intake), self.io.door.clone());
+        let (intake, threads) = (Arc::clone(&self.intake), self.io.threads.clone());
         let work = async move {
             let mut waits = RETRIES.into_iter();
-            while let Taken::Again(why) = intake.take(&door, &event).await {
+            while let Taken::Again(why) = intake.take(&threads, &event).await {
                 tracing::warn!(why, "event not accepted, retrying");
                 let wait = waits.next().unwrap_or(LONGEST_RETRY);
                 tokio::time::sleep(Duration::from_secs(wait)).await;

@@ -89,10 +89,10 @@ impl Intake {
     }
 
     /// Handles one event. Idempotent.
-    pub(super) async fn take(&self, door: &ThreadsHandle, event: &Event) -> Taken {
+    pub(super) async fn take(&self, threads: &ThreadsHandle, event: &Event) -> Taken {
         match &event.happening {
-            InboundEvent::Said(inbound) => self.said(door, event, inbound).await,
-            InboundEvent::Pressed(press) => self.pressed(door, press).await,
+            InboundEvent::Said(inbound) => self.said(threads, event, inbound).await,
+            InboundEvent::Pressed(press) => self.pressed(threads, press).await,
             InboundEvent::Relation { name, chat } => {
                 tracing::info!(event = name, chat, "bot relation changed");
                 Taken::Safe
@@ -101,7 +101,7 @@ impl Intake {
         }
     }
 
-    async fn said(&self, door: &ThreadsHandle, event: &Event, inbound: &InboundMessage) -> Taken {
+    async fn said(&self, threads: &ThreadsHandle, event: &Event, inbound: &InboundMessage) -> Taken {
         if inbound.from_bot {
             return Taken::Safe;
         }
@@ -139,14 +139,14 @@ impl Intake {
         };
         match order_of(inbound).filter(|_| !context_only) {
             // `/new` separates two conversations, so it keeps its position; other commands wait for no message.
-            Some(order) if order.command != Command::New => self.now(door, queued, inbound, None).await,
+            Some(order) if order.command != Command::New => self.now(threads, queued, inbound, None).await,
             _ => {
                 let slow = !inbound.attachments.is_empty() && !context_only;
                 let speed = if slow { Speed::Slow } else { Speed::Quick };
                 // By thread: where each person has a thread of their own, a person does not wait for the files of
                 // another.
                 let place = self.backlog.enter(thread.as_str(), speed);
-                self.pass_on(door, queued, inbound, place).await
+                self.pass_on(threads, queued, inbound, place).await
             }
         }
     }
@@ -154,13 +154,13 @@ impl Intake {
     /// Submits a quick message, and accepts a slow one into the backlog.
     async fn pass_on(
         &self,
-        door: &ThreadsHandle,
+        threads: &ThreadsHandle,
         queued: QueuedEvent,
         inbound: &InboundMessage,
         mut place: Position,
     ) -> Taken {
         match place.speed() {
-            Speed::Quick => self.now(door, queued, inbound, Some(&mut place)).await,
+            Speed::Quick => self.now(threads, queued, inbound, Some(&mut place)).await,
             Speed::Slow => match self.backlog.accept(&inbound.id, queued.into_value(), place).await {
                 Ok(()) => Taken::Safe,
                 Err(error) => Taken::Again(error.to_string()),
@@ -170,19 +170,19 @@ impl Intake {
 
     async fn now(
         &self,
-        door: &ThreadsHandle,
+        threads: &ThreadsHandle,
         queued: QueuedEvent,
         inbound: &InboundMessage,
         place: Option<&mut Position>,
     ) -> Taken {
-        match self.deliver(door, queued, inbound, place).await {
+        match self.deliver(threads, queued, inbound, place).await {
             Finished::Done => Taken::Safe,
             Finished::Again(why) => Taken::Again(why),
         }
     }
 
-    async fn pressed(&self, door: &ThreadsHandle, press: &Press) -> Taken {
-        let (code, taken) = self.decided(door, press).await;
+    async fn pressed(&self, threads: &ThreadsHandle, press: &Press) -> Taken {
+        let (code, taken) = self.decided(threads, press).await;
         if taken == Taken::Safe {
             self.acknowledge(press, code).await;
         }
@@ -190,7 +190,7 @@ impl Intake {
     }
 
     /// The acknowledgement code of a pressed button, and the outcome.
-    async fn decided(&self, door: &ThreadsHandle, press: &Press) -> (u8, Taken) {
+    async fn decided(&self, threads: &ThreadsHandle, press: &Press) -> (u8, Taken) {
         let Some((Button::Answer(answer), id)) = decode(&press.data) else { return (FAILED, Taken::Safe) };
         let approval = match self.parts.approvals.get(&id).await {
             Ok(Some(approval)) => approval,
@@ -227,7 +227,7 @@ impl Intake {
             chat: scene.kind(),
             kind: IngressKind::Decision(decision),
         };
-        match submit(door, event, language).await {
+        match submit(threads, event, language).await {
             Submitted::Kept => (DONE, Taken::Safe),
             Submitted::Tell(words) => {
                 self.sender.tell(&approval.thread, &reply_to, &words, Weight::Needed).await;

@@ -39,7 +39,7 @@ impl QueuedEvent {
 #[derive(Debug)]
 pub(super) struct Finisher {
     pub(super) intake: Arc<Intake>,
-    pub(super) door: ThreadsHandle,
+    pub(super) threads: ThreadsHandle,
 }
 
 impl Finish for Finisher {
@@ -51,7 +51,7 @@ impl Finish for Finisher {
             };
             match read(&queued.dispatch, queued.me.as_deref()) {
                 InboundEvent::Said(inbound) => {
-                    self.intake.deliver(&self.door, queued, &inbound, Some(place)).await
+                    self.intake.deliver(&self.threads, queued, &inbound, Some(place)).await
                 }
                 InboundEvent::Pressed(_) | InboundEvent::Relation { .. } | InboundEvent::Nothing => {
                     Finished::Done
@@ -65,7 +65,7 @@ impl Intake {
     /// Resolves a message and submits it, in order where it has a position.
     pub(super) async fn deliver(
         &self,
-        door: &ThreadsHandle,
+        threads: &ThreadsHandle,
         queued: QueuedEvent,
         inbound: &InboundMessage,
         place: Option<&mut Position>,
@@ -121,7 +121,7 @@ impl Intake {
         if let Some(place) = place {
             place.reach().await;
         }
-        match submit(door, event, language).await {
+        match submit(threads, event, language).await {
             Submitted::Kept => Finished::Done,
             Submitted::Tell(words) => {
                 self.sender.tell(&thread, &inbound.id, &words, Weight::Needed).await;

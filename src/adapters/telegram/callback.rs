@@ -112,7 +112,7 @@ impl UpdateHandler {
             chat: shown.chat,
             kind: IngressKind::Decision(decision),
         };
-        let words = match submit(&self.door, event, language).await {
+        let words = match submit(&self.threads, event, language).await {
             Submitted::Kept => None,
             Submitted::Tell(words) => Some(words),
             Submitted::Later(why) => return Done::again(&why),

@@ -66,7 +66,7 @@ pub(super) async fn receive(
         aliases: aliases.clone(),
         threading: options.threading,
     };
-    let handler = UpdateHandler::new(adapter, io.door.clone());
+    let handler = UpdateHandler::new(adapter, io.threads.clone());
     let attention = AddressingPolicy::new(options.respond, options.followup);
     let mut desk = UpdateQueue::new(reader, attention, Arc::new(handler));
     let kept = parts.notes.shelf(SPOOL).all().await;

@@ -92,7 +92,7 @@ pub(super) struct UpdateHandler {
     pub(super) sender: Arc<Sender>,
     pub(super) parts: ChatParts,
     pub(super) gate: AccessPolicy,
-    pub(super) door: ThreadsHandle,
+    pub(super) threads: ThreadsHandle,
     pub(super) admins: Admins,
     pub(super) aliases: Aliases,
     pub(super) metrics: Arc<Metrics>,
@@ -102,14 +102,14 @@ pub(super) struct UpdateHandler {
 }
 
 impl UpdateHandler {
-    pub(super) fn new(adapter: &TelegramAdapter, door: ThreadsHandle) -> Self {
+    pub(super) fn new(adapter: &TelegramAdapter, threads: ThreadsHandle) -> Self {
         let TelegramAdapter { platform, options, parts, api, aliases, sender, metrics, .. } = adapter;
         Self {
             platform: platform.clone(),
             fetcher: Fetcher::new(api.clone()),
             admins: Admins::new(api.clone(), options.admins_decide),
             gate: AccessPolicy::new(platform.clone(), options.guests.clone(), parts.access.clone()),
-            door,
+            threads,
             metrics: metrics.clone(),
             sender: sender.clone(),
             parts: parts.clone(),
@@ -247,7 +247,7 @@ impl UpdateHandler {
         let fresh = matches!(kind, IngressKind::Said(_)) && !context_only;
         let platform_message = message_id.to_string();
         let event = IngressEvent { thread, author, message, platform_message, at, chat, kind };
-        match submit(&self.door, event, language).await {
+        match submit(&self.threads, event, language).await {
             Submitted::Kept => {
                 if fresh && self.acknowledge == Acknowledge::Eyes {
                     asides.push(Followup::Eyes(place, message_id));

@@ -93,7 +93,7 @@ impl AllEvents {
     /// The content of a page beside the open thread: the newest threads, the daemon, and the number of pending
     /// approvals and requests.
     async fn snapshot(&mut self) -> Result<String, Problem> {
-        let live: HashMap<ThreadId, ThreadView> = self.web.door.views().await.into_iter().collect();
+        let live: HashMap<ThreadId, ThreadView> = self.web.threads.views().await.into_iter().collect();
         let mut body = self.web.thread_page(ThreadQuery::newest(DEFAULT_PAGE), &live).await?;
         let told = self.look().await;
         if let Some(body) = body.as_object_mut() {

@@ -75,7 +75,7 @@ pub(super) async fn chat(
     }
     let (message, kind) = wish(&web, &thread, &request).await?;
     // Subscribes first, so that no change after the acceptance is missed.
-    let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
+    let watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let taken = web.submit(&thread, web.operator(&platform)?, message, kind).await?;
     let correlation = match taken.correlation {
         Some(correlation) => Some(correlation),
@@ -106,7 +106,7 @@ async fn go_on(
     place: tokio::sync::OwnedSemaphorePermit,
 ) -> Result<Response, Problem> {
     let known = stored(&web, &thread, &answered.id).await?.ok_or_else(|| Problem::not_found("message"))?;
-    let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
+    let watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     if web.hand_in_answers(answered.parts).await? == 0 {
         return Err(Problem::new(StatusCode::CONFLICT, "nothing that waits for an answer was answered"));
     }
@@ -122,7 +122,7 @@ pub(super) async fn resume(
 ) -> Result<Response, Problem> {
     let place = sse::place(&web.streams)?;
     let thread = thread_of(&"web".parse()?, &chat)?;
-    let mut watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
+    let mut watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let Some((message, correlation)) = running(&mut watching).await else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };

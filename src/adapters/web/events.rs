@@ -47,7 +47,7 @@ pub(super) struct ThreadEvents {
 
 impl ThreadEvents {
     pub(super) async fn open(web: &Arc<Web>, thread: ThreadId) -> Result<Self, Problem> {
-        let watching = web.door.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
+        let watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
         let mut events = Self { web: Arc::clone(web), thread, watching: None, state: None, told: None };
         events.watch(watching);
         Ok(events)
@@ -62,7 +62,7 @@ impl ThreadEvents {
     /// The thread was unloaded and its subscriptions ended; watching loads it again.
     async fn watch_again(&mut self) -> Option<String> {
         tokio::time::sleep(WATCH_AGAIN).await;
-        let watching = self.web.door.watch(self.thread.clone()).await?;
+        let watching = self.web.threads.watch(self.thread.clone()).await?;
         self.watch(watching);
         Some(event("reload", &json!({})))
     }

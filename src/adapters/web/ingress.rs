@@ -79,7 +79,7 @@ impl Web {
             chat: ChatKind::Direct,
             kind,
         };
-        let accepted = tokio::time::timeout(DEADLINE, self.door.deliver(event)).await.map_err(|_| {
+        let accepted = tokio::time::timeout(DEADLINE, self.threads.deliver(event)).await.map_err(|_| {
             let text = "the message could not be stored in time: send it again with the same id";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, text).after(5)
         })?;

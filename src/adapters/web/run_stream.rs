@@ -158,7 +158,7 @@ impl Source for RunStream {
 
 /// The outcome of a message's run. Where the threads no longer know it, it is read from the store.
 pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
-    let mut outcome = web.door.outcome(thread.clone(), message.clone()).await?;
+    let mut outcome = web.threads.outcome(thread.clone(), message.clone()).await?;
     if outcome.status.is_none() && outcome.messages.is_empty() {
         let run = web.parts.store.run_of(&thread, &message).await.unwrap_or_default();
         let answers = run.into_iter().filter(|message| message.role == Role::Assistant);

@@ -35,7 +35,7 @@ use crate::ports::{AdapterIo, Clock, ThreadsHandle};
 pub(super) struct Web {
     pub(super) options: WebOptions,
     pub(super) parts: WebParts,
-    pub(super) door: ThreadsHandle,
+    pub(super) threads: ThreadsHandle,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) credentials: Credentials,
     pub(super) hosts: Hosts,
@@ -65,7 +65,7 @@ impl Web {
             project: project_id(&options.project),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
-            door: io.door.clone(),
+            threads: io.threads.clone(),
             clock: Arc::clone(&io.clock),
             options,
             parts,

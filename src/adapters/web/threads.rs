@@ -58,7 +58,7 @@ pub(super) async fn list(
         platform.parse::<Platform>().map_err(|bad| Problem::of_id("platform", &platform, &bad))
     });
     let (before, platform) = (before.transpose()?, platform.transpose()?);
-    let live: HashMap<ThreadId, ThreadView> = web.door.views().await.into_iter().collect();
+    let live: HashMap<ThreadId, ThreadView> = web.threads.views().await.into_iter().collect();
     let among = match wanted {
         None => Among::All,
         // Threads that are not in memory are idle.

@@ -91,7 +91,7 @@ impl Local {
             chat: ChatKind::Direct,
             kind,
         };
-        let phrase = match self.app.door.deliver(event).await {
+        let phrase = match self.app.threads.deliver(event).await {
             Acceptance::Accepted { message, correlation } => return Ok(Taken { message, correlation }),
             Acceptance::Duplicate { message } => return Err(refused(format!("{message} was said before"))),
             Acceptance::Refused(why) => return Err(LineError::Refused(why)),
@@ -158,7 +158,7 @@ impl Local {
 
 /// Watches the thread, beginning with the live answer as it stands.
 async fn watch(app: &App, thread: &ThreadId) -> Option<Subscription> {
-    let mut watching = app.door.watch(thread.clone()).await?;
+    let mut watching = app.threads.watch(thread.clone()).await?;
     watching.view.mark_changed();
     Some(watching)
 }

@@ -69,7 +69,7 @@ async fn local(
     Ok(Line::Local(Box::new(line)))
 }
 
-/// A line to the daemon, if it is known where it listens and what opens its door.
+/// A line to the daemon, if it is known where it listens and its token.
 async fn remote(settings: &Settings, thread: &ThreadId) -> Option<Result<Line, ConnectError>> {
     let (address, token) = whereabouts(settings)?;
     let line = Remote::connect(address, token, thread).await;

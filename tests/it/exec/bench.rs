@@ -110,7 +110,7 @@ impl Bench {
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.store.clone(),
-            door: ThreadsHandle::new(mpsc::channel(1).0),
+            threads: ThreadsHandle::new(mpsc::channel(1).0),
             progress: None,
             clock: Arc::new(SystemClock),
             cancel: self.cancel.clone(),

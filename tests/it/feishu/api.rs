@@ -87,7 +87,7 @@ impl Hooked {
             }
         });
         let (health, mut signs) = HealthReporter::new();
-        let io = AdapterIo { door: ThreadsHandle::new(requests), health, clock: Arc::new(SystemClock) };
+        let io = AdapterIo { threads: ThreadsHandle::new(requests), health, clock: Arc::new(SystemClock) };
         let running = adapter.clone();
         tasks.spawn(async move { running.run(io, CancellationToken::new()).await.unwrap() });
         signs.wait_for(Option::is_some).await.unwrap();

@@ -60,12 +60,12 @@ async fn what_a_call_says_in_another_thread_is_said_once_also_after_a_restart() 
     };
     let thread: ThreadId = "task:chat:a".parse().unwrap();
     let stage = Stage::open(dir.path(), recorder.clone());
-    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Accepted { .. }));
-    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
+    assert!(matches!(stage.threads.say(thread.clone(), saying()).await, Acceptance::Accepted { .. }));
+    assert!(matches!(stage.threads.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
     until("the words", || recorder.texts().len() == 1).await;
     stage.stop().await;
     let stage = Stage::open(dir.path(), recorder.clone());
-    assert!(matches!(stage.door.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
+    assert!(matches!(stage.threads.say(thread.clone(), saying()).await, Acceptance::Duplicate { .. }));
     let page = stage.store.page(&thread, None, 10).await.unwrap();
     assert_eq!(page.len(), 1);
     assert_eq!((page[0].role, page[0].text().as_str()), (Role::Assistant, "the build is red"));
@@ -105,7 +105,7 @@ async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
     until("the next", || stage.recorder.texts() == ["second"]).await;
     let mut status = said("a", "s1", "");
     status.kind = shipagent::domain::IngressKind::Command(shipagent::domain::Command::Status.into());
-    stage.door.deliver(status).await;
+    stage.threads.deliver(status).await;
     until("the status", || stage.recorder.texts().join(" ").contains("could not")).await;
     stage.stop().await;
     let outbox = std::fs::read_to_string(dir.path().join("state/outbox/task%3Achat%3Aa.jsonl")).unwrap();
@@ -143,7 +143,7 @@ async fn idle_actors_leave_and_come_back_without_loss() {
         let id = format!("m{round}");
         assert!(matches!(stage.say("a", &id, &id).await, Acceptance::Accepted { .. }));
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        while !stage.door.views().await.is_empty() {
+        while !stage.threads.views().await.is_empty() {
             assert!(tokio::time::Instant::now() < deadline, "the actor stays");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -159,7 +159,7 @@ async fn a_panicking_model_ends_the_turn_and_nothing_else() {
     let stage = Stage::open(dir.path(), Arc::default());
     stage.say("a", "m1", "panic").await;
     let thread = said("a", "m1", "").thread;
-    let outcome = stage.door.outcome(thread, "m1".parse().unwrap()).await.unwrap();
+    let outcome = stage.threads.outcome(thread, "m1".parse().unwrap()).await.unwrap();
     assert_eq!(outcome.status, Some(RunStatus::Failed));
     assert_eq!(outcome.error.unwrap().kind, ErrorKind::Internal);
     stage.say("a", "m2", "fine").await;
@@ -177,7 +177,7 @@ async fn panics_that_lie_far_apart_never_keep_a_thread_from_being_taken_up_again
         until("the thread to be taken up again", || stage.store.loads.load(Ordering::SeqCst) == 2 * round)
             .await;
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        while !stage.door.views().await.is_empty() {
+        while !stage.threads.views().await.is_empty() {
             assert!(tokio::time::Instant::now() < deadline, "the actor stays");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -191,7 +191,7 @@ async fn a_run_that_cannot_be_read_is_told_from_one_that_never_was() {
     let stage = Stage::open(dir.path(), Arc::default());
     let ask = async || {
         let thread = said("a", "m1", "").thread;
-        let outcome = stage.door.outcome(thread, "m1".parse().unwrap()).await.unwrap();
+        let outcome = stage.threads.outcome(thread, "m1".parse().unwrap()).await.unwrap();
         (outcome.status, outcome.error.map(|error| (error.kind, error.retryable)))
     };
     assert_eq!(ask().await, (None, None), "nothing was said there");
@@ -261,7 +261,7 @@ async fn a_full_mailbox_refuses_messages_and_still_answers_questions() {
     // All of it reaches the router before the thread's actor is loaded.
     let ids: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();
     let says = futures_util::future::join_all(ids.iter().map(|id| stage.say("a", id, id)));
-    let watches = futures_util::future::join_all((0..20).map(|_| stage.door.watch(thread.clone())));
+    let watches = futures_util::future::join_all((0..20).map(|_| stage.threads.watch(thread.clone())));
     let (said, watching) = tokio::join!(says, watches);
     assert!(said.contains(&Acceptance::Busy), "{said:?}");
     assert!(watching.iter().all(Option::is_some), "somebody who only watches was turned away");

@@ -170,7 +170,7 @@ async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
     daemon.until_state("api:chat:g", "running").await;
     daemon.signal(rustix::process::Signal::TERM);
     daemon
-        .until("the door to close", async |daemon: &Daemon| {
+        .until("the daemon to refuse messages", async |daemon: &Daemon| {
             // A message before the signal is processed is accepted, and must not be waited for.
             let body = json!({ "instructions": "late", "chatId": "late", "timeoutMs": 1 });
             let late = daemon.post("/api/execute", &body).send().await;

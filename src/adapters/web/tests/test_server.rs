@@ -161,7 +161,7 @@ impl Front {
 impl Threads {
     async fn next(&mut self) -> Request {
         let next = tokio::time::timeout(Duration::from_secs(5), self.0.recv()).await;
-        next.expect("somebody comes through the door").expect("the door is there")
+        next.expect("a request within the deadline").expect("an open channel")
     }
 
     pub(super) fn nobody_came(&mut self) -> bool {
@@ -342,8 +342,8 @@ pub(super) fn parts(
     }
 }
 
-pub(super) fn io(door: ThreadsHandle) -> AdapterIo {
-    AdapterIo { door, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
+pub(super) fn io(threads: ThreadsHandle) -> AdapterIo {
+    AdapterIo { threads, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
 }
 
 /// An authenticated request.

@@ -36,7 +36,7 @@ async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
     let io = || {
         let (requests, _inbox) = tokio::sync::mpsc::channel(1);
         AdapterIo {
-            door: ThreadsHandle::new(requests),
+            threads: ThreadsHandle::new(requests),
             health: HealthReporter::new().0,
             clock: Arc::new(SystemClock),
         }
