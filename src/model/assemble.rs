@@ -378,7 +378,7 @@ mod tests {
                     assert_eq!(calls[more.index].0, more.id.as_str());
                     calls[more.index].2.push_str(&more.arguments);
                 }
-                ModelDelta::Trouble { .. } | ModelDelta::StartOver => panic!("an assembler has no trouble"),
+                ModelDelta::Retrying { .. } | ModelDelta::StartOver => panic!("an assembler does not retry"),
             }
         }
         (text, reasoning, calls)

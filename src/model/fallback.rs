@@ -45,7 +45,7 @@ impl FallbackModel {
                 relay.send(ModelDelta::StartOver).await;
             }
             tracing::warn!(?kind, next = model.name(), "asking another model");
-            relay.send(ModelDelta::Trouble { kind, next_model: Some(model.name().to_owned()) }).await;
+            relay.send(ModelDelta::Retrying { kind, next_model: Some(model.name().to_owned()) }).await;
             match relay.run(model.as_ref(), prompt).await {
                 Ok(completion) => return Ok(completion),
                 Err(error) => {
@@ -117,8 +117,8 @@ impl Relay<'_> {
     async fn pass(&mut self, delta: ModelDelta) {
         match delta {
             // One notice about retries is enough, for all models.
-            ModelDelta::Trouble { .. } if self.told => return,
-            ModelDelta::Trouble { .. } => self.told = true,
+            ModelDelta::Retrying { .. } if self.told => return,
+            ModelDelta::Retrying { .. } => self.told = true,
             ModelDelta::Text(_) | ModelDelta::Reasoning(_) | ModelDelta::ToolInput(_) => self.shown = true,
             ModelDelta::StartOver => self.shown = false,
         }
@@ -169,11 +169,11 @@ mod tests {
     }
 
     fn again(kind: ErrorKind) -> ModelDelta {
-        ModelDelta::Trouble { kind, next_model: None }
+        ModelDelta::Retrying { kind, next_model: None }
     }
 
     fn next(kind: ErrorKind, model: &str) -> ModelDelta {
-        ModelDelta::Trouble { kind, next_model: Some(model.into()) }
+        ModelDelta::Retrying { kind, next_model: Some(model.into()) }
     }
 
     async fn run(

@@ -76,7 +76,7 @@ impl OpenAiModel {
             // A stalled receiver must not delay the retry beyond its back-off.
             let told = async {
                 show.start_over().await;
-                show.trouble(error.kind).await;
+                show.retrying(error.kind).await;
             };
             drop(timeout_at(limits.first_by, told).await);
             sleep(wait).await;

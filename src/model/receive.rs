@@ -83,11 +83,11 @@ impl<'a> Show<'a> {
         }
     }
 
-    /// Reports an error, the first time.
-    pub(crate) async fn trouble(&mut self, kind: ErrorKind) {
+    /// Reports that the call is retried, the first time.
+    pub(crate) async fn retrying(&mut self, kind: ErrorKind) {
         if !self.told {
             self.told = true;
-            self.send(ModelDelta::Trouble { kind, next_model: None }).await;
+            self.send(ModelDelta::Retrying { kind, next_model: None }).await;
         }
     }
 

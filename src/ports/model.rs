@@ -29,7 +29,7 @@ pub enum ModelDelta {
     /// space for many deltas.
     ToolInput(Box<CallDelta>),
     /// The call failed and is retried, or another model is called.
-    Trouble {
+    Retrying {
         kind: ErrorKind,
         /// The model that is called next, where it is another one.
         next_model: Option<String>,

@@ -37,7 +37,7 @@ pub(super) struct Actor {
     pub(super) threads: WeakThreadsHandle,
     pub(super) conversation: Conversation,
     pub(super) deliveries: Deliveries,
-    pub(super) stage: Publisher,
+    pub(super) publisher: Publisher,
     pub(super) jobs: Jobs,
     pub(super) compaction: CompactionState,
     /// The deltas of the running model call.
@@ -57,8 +57,8 @@ pub(super) struct Actor {
     typing_at: Option<Instant>,
     /// The model call that has no output yet.
     pub(super) model_wait: Option<ModelWait>,
-    /// Set when a write failed: the state in memory may differ from the disk.
-    pub(super) wounded: bool,
+    /// Whether a write failed and the thread was not loaded again since.
+    pub(super) storage_down: bool,
     pub(super) storage_waits: u32,
     /// Whether the disk may list the thread as unfinished though nothing is left to do.
     pub(super) told_open: bool,
@@ -122,14 +122,14 @@ impl Actor {
             runtime.check_arguments(&id),
             ThreadRecord::default(),
         );
-        let (stage, view) = Publisher::new(id.clone(), runtime.changes.clone());
+        let (publisher, view) = Publisher::new(id.clone(), runtime.changes.clone());
         let actor = Self {
             id,
             runtime,
             threads,
             conversation,
             deliveries: Deliveries::default(),
-            stage,
+            publisher,
             jobs: Jobs::default(),
             compaction: CompactionState::default(),
             deltas: None,
@@ -142,7 +142,7 @@ impl Actor {
             drafted: false,
             typing_at: None,
             model_wait: None,
-            wounded: false,
+            storage_down: false,
             storage_waits: 0,
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
@@ -162,7 +162,7 @@ impl Actor {
         stop: CancellationToken,
     ) {
         if let Err(error) = self.load().await {
-            self.wound(&error);
+            self.storage_failed(&error);
         }
         let mut open = true;
         let mut stopping = false;
@@ -178,7 +178,7 @@ impl Actor {
             let at_rest =
                 self.conversation.is_idle() && self.deliveries.to_do() == 0 && !self.compaction.is_busy();
             let rests = open && !stopping && at_rest;
-            if !rests || self.stage.is_watched() {
+            if !rests || self.publisher.is_watched() {
                 told_resting = false;
             } else if !std::mem::replace(&mut told_resting, true) {
                 let (thread, bytes) = (self.id.clone(), self.conversation.memory());
@@ -228,7 +228,7 @@ impl Actor {
                 Wake::SlowModel => self.tell_model_wait(),
                 Wake::SlowCompaction => self.tell_compacting(),
                 Wake::Parted => {}
-                Wake::Idle if self.stage.is_watched() => {}
+                Wake::Idle if self.publisher.is_watched() => {}
                 // The router answers by closing the mailbox. If its queue is full, the next idle timeout asks again.
                 Wake::Idle => drop(notes.try_send(RouterMsg::Idle { thread: self.id.clone(), read })),
             }
@@ -247,7 +247,7 @@ impl Actor {
             self.runtime.check_arguments(&self.id),
             record,
         );
-        self.wounded = false;
+        self.storage_down = false;
         self.upcoming.push_back(Event::Resumed(approvals));
         Ok(())
     }
@@ -255,7 +255,7 @@ impl Actor {
     fn may_end(&self, stopping: bool) -> bool {
         let quiet = self.upcoming.is_empty();
         let drained = self.conversation.is_drained() || (!stopping && self.conversation.is_idle());
-        quiet && (drained || self.wounded) && (stopping || self.deliveries.to_do() == 0)
+        quiet && (drained || self.storage_down) && (stopping || self.deliveries.to_do() == 0)
     }
 
     /// Feeds pending events to the state machine, performs the effects, and starts the next delivery.
@@ -273,34 +273,34 @@ impl Actor {
             self.show(Intent::AssistantDelta { text });
         }
         if std::mem::take(&mut self.stale) {
-            let view = self.conversation.view(self.stage.is_watched());
-            self.stage.show(view);
+            let view = self.conversation.view(self.publisher.is_watched());
+            self.publisher.show(view);
         }
     }
 
     /// Records in the store that nothing is left to do, where it says otherwise and no other write follows.
     async fn tell_settled(&mut self) {
-        if self.wounded || !std::mem::take(&mut self.told_open) {
+        if self.storage_down || !std::mem::take(&mut self.told_open) {
             return;
         }
         if self.conversation.is_idle()
             && self.deliveries.outstanding() == 0
             && let Err(error) = self.commit(Vec::new(), Vec::new(), Durability::Written).await
         {
-            self.wound(&error);
+            self.storage_failed(&error);
         }
     }
 
     async fn read(&mut self, mail: ActorMsg) {
-        if self.wounded {
+        if self.storage_down {
             self.retry_storage().await;
         }
         match mail {
             ActorMsg::Event(event, reply) => self.arrive(event, reply).await,
             ActorMsg::Say(saying, reply) => self.say(saying, reply).await,
             ActorMsg::Watch(reply) => {
-                let subscription = self.stage.subscribe();
-                self.stage.show(self.conversation.view(true));
+                let subscription = self.publisher.subscribe();
+                self.publisher.show(self.conversation.view(true));
                 // The subscriber may be gone already.
                 drop(reply.send(subscription));
             }
@@ -329,7 +329,7 @@ impl Actor {
     }
 
     fn take_deltas(&mut self, first: ModelDelta) {
-        if !matches!(first, ModelDelta::Trouble { .. } | ModelDelta::StartOver) {
+        if !matches!(first, ModelDelta::Retrying { .. } | ModelDelta::StartOver) {
             self.model_wait = None;
         }
         self.upcoming.push_back(Event::Delta(first));
@@ -355,7 +355,7 @@ impl Actor {
             }
             Done::Judged(call, judgement) => {
                 if let Err(error) = self.judged(call, judgement).await {
-                    self.wound(&error);
+                    self.storage_failed(&error);
                 }
             }
             Done::ReplyRead { message, words, hint } => {
@@ -376,7 +376,7 @@ impl Actor {
     /// Sends an ephemeral intent to the subscribers and the platform.
     pub(super) fn notice(&self, intent: Intent) {
         if matches!(intent, Intent::Progress { .. } | Intent::Error { .. }) {
-            self.stage.mention(intent);
+            self.publisher.mention(intent);
         }
     }
 }

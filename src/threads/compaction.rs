@@ -100,7 +100,7 @@ impl Actor {
 
     /// Compacts where the window is well filled and nobody waits for anything.
     pub(super) async fn compact_when_idle(&mut self) {
-        if !std::mem::take(&mut self.compaction.due) || self.compaction.is_busy() || self.wounded {
+        if !std::mem::take(&mut self.compaction.due) || self.compaction.is_busy() || self.storage_down {
             return;
         }
         let percent = self.runtime.compaction.idle_percent;

@@ -40,7 +40,7 @@ impl Actor {
         self.follow_run(before.as_ref());
         for effect in effects {
             if let Err(error) = self.perform(effect).await {
-                self.wound(&error);
+                self.storage_failed(&error);
                 break;
             }
         }
@@ -119,7 +119,7 @@ impl Actor {
         }
         self.deliveries.push(entries);
         self.note_deliveries();
-        self.stage.tell(messages);
+        self.publisher.tell(messages);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ impl Actor {
     /// Accepts an event from an adapter or a client.
     pub(super) async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
         let refused = |why: String| Acceptance::StorageFailed(why);
-        if self.wounded {
+        if self.storage_down {
             drop(reply.send(refused("the state directory cannot be written".to_owned())));
             return;
         }
@@ -92,7 +92,7 @@ impl Actor {
     pub(super) async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
         let id = Conversation::said_by(&saying);
         let known = match self.knows(&id).await {
-            _ if self.wounded => Err("the state directory cannot be written".to_owned()),
+            _ if self.storage_down => Err("the state directory cannot be written".to_owned()),
             Ok(known) => Ok(known),
             Err(error) => Err(error.to_string()),
         };

@@ -63,7 +63,7 @@ impl Actor {
                     work: if busy { Work::Open } else { Work::Settled },
                 };
                 if let Err(error) = self.runtime.store.commit(commit).await {
-                    self.wound(&error);
+                    self.storage_failed(&error);
                 }
                 self.note_deliveries();
             }

@@ -108,24 +108,24 @@ mod tests {
 
     #[tokio::test]
     async fn room_for_what_is_missed_is_there_only_while_somebody_watches() {
-        let (mut stage, _router) = Publisher::new("web:chat:1".parse().unwrap(), Changes::default());
-        stage.mention(said("to nobody"));
-        stage.tell(Vec::new());
-        assert!(!stage.is_watched() && stage.rows.is_none());
+        let (mut publisher, _router) = Publisher::new("web:chat:1".parse().unwrap(), Changes::default());
+        publisher.mention(said("to nobody"));
+        publisher.tell(Vec::new());
+        assert!(!publisher.is_watched() && publisher.rows.is_none());
 
-        let (mut one, other) = (stage.subscribe(), stage.subscribe());
-        stage.tell(Vec::new());
-        stage.mention(said("to both"));
+        let (mut one, other) = (publisher.subscribe(), publisher.subscribe());
+        publisher.tell(Vec::new());
+        publisher.mention(said("to both"));
         drop(other);
-        stage.tell(Vec::new());
-        stage.mention(said("to one"));
+        publisher.tell(Vec::new());
+        publisher.mention(said("to one"));
         for expected in [said("to both"), said("to one")] {
             assert_eq!(one.notices.recv().await, Ok(expected));
         }
-        assert!(stage.is_watched());
+        assert!(publisher.is_watched());
 
         drop(one);
-        stage.tell(Vec::new());
-        assert!(!stage.is_watched() && stage.rows.is_none());
+        publisher.tell(Vec::new());
+        assert!(!publisher.is_watched() && publisher.rows.is_none());
     }
 }

@@ -140,7 +140,7 @@ impl StreamRedactor {
             ModelDelta::Text(more) => self.say(Voice::Answer, &more),
             ModelDelta::Reasoning(more) => self.say(Voice::Thought, &more),
             ModelDelta::ToolInput(more) => self.call(*more),
-            trouble @ ModelDelta::Trouble { .. } => self.flush().into_iter().chain([trouble]).collect(),
+            retry @ ModelDelta::Retrying { .. } => self.flush().into_iter().chain([retry]).collect(),
             ModelDelta::StartOver => {
                 self.words = None;
                 self.inputs.clear();
@@ -300,7 +300,7 @@ mod tests {
             ModelDelta::Reasoning("ter2".into()),
             text("It is hunter"),
             text("2-hunter2. Fi"),
-            ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None },
+            ModelDelta::Retrying { kind: ErrorKind::Network, next_model: None },
             text("ne"),
             input(0, ""),
             input(0, r#"{"command":"echo hunter2-"#),
@@ -325,7 +325,7 @@ mod tests {
             text("It is "),
             text("[redacted]. "),
             text("Fi"),
-            ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None },
+            ModelDelta::Retrying { kind: ErrorKind::Network, next_model: None },
             text("ne"),
             input(0, ""),
             input(0, r#"{"command":"echo "#),

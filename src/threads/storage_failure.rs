@@ -12,9 +12,9 @@ use crate::uimessage::{ErrorRecord, RunStatus};
 impl Actor {
     /// Handles a failed write: drops the state in memory, because the disk is the source of truth, tells the waiters,
     /// and schedules a retry.
-    pub(super) fn wound(&mut self, error: &StoreError) {
+    pub(super) fn storage_failed(&mut self, error: &StoreError) {
         tracing::error!(thread = %self.id, %error, cause = ?std::error::Error::source(error), "cannot write state");
-        self.wounded = true;
+        self.storage_down = true;
         self.upcoming.clear();
         self.jobs = Jobs::default();
         self.deltas = None;
@@ -65,7 +65,7 @@ impl Actor {
     /// Reloads the thread if a trial write succeeds. The trial write avoids repeating a run, with its model call, only
     /// to fail at its end again.
     pub(super) async fn retry_storage(&mut self) {
-        if !self.wounded {
+        if !self.storage_down {
             return;
         }
         let trial = Commit {
@@ -75,17 +75,17 @@ impl Actor {
             durability: Durability::Synced,
             work: Work::Open,
         };
-        let healed = match self.runtime.store.commit(trial).await {
+        let reloaded = match self.runtime.store.commit(trial).await {
             Ok(()) => self.load().await,
             Err(error) => Err(error),
         };
-        match healed {
+        match reloaded {
             Ok(()) => {
                 self.storage_waits = 0;
                 self.told_open = true;
                 tracing::info!(thread = %self.id, "storage recovered");
             }
-            Err(error) => self.wound(&error),
+            Err(error) => self.storage_failed(&error),
         }
     }
 }

@@ -43,8 +43,8 @@ pub(super) struct Run {
     pub(super) began: Timestamp,
     /// Whether any of its answer was shown.
     pub(super) shown: bool,
-    /// Whether people were told of a model error.
-    pub(super) told_of_trouble: bool,
+    /// Whether people were told that a model call is retried.
+    pub(super) retry_shown: bool,
     pub(super) ledger: OpenCalls,
     /// Whether people were reminded of a pending approval.
     pub(super) reminded: bool,
@@ -83,7 +83,7 @@ impl Run {
             steps: 0,
             began: now,
             shown: false,
-            told_of_trouble: false,
+            retry_shown: false,
             ledger: OpenCalls::default(),
             reminded: false,
             steered: false,

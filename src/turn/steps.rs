@@ -50,13 +50,13 @@ impl Conversation {
     pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
         // Only an error is shown as text, so the language is determined only then.
         let language =
-            if matches!(delta, ModelDelta::Trouble { .. }) { self.language() } else { Language::default() };
+            if matches!(delta, ModelDelta::Retrying { .. }) { self.language() } else { Language::default() };
         let sends_drafts =
             self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         match delta {
-            ModelDelta::Trouble { kind, next_model } => {
-                if !std::mem::replace(&mut run.told_of_trouble, true) {
+            ModelDelta::Retrying { kind, next_model } => {
+                if !std::mem::replace(&mut run.retry_shown, true) {
                     let phrase = match next_model {
                         Some(model) => Phrase::Switching { kind, model },
                         None => Phrase::Retrying(kind),

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::driver::{
-    Driver, assert_provider_valid, call, calls, check_arguments, effects_of, rules, said, thread, trouble,
-    words,
+    Driver, assert_provider_valid, call, calls, check_arguments, effects_of, model_error, rules, said,
+    thread, words,
 };
 use crate::domain::{Command, CommandInvocation, ErrorKind, IngressKind, Timestamp};
 use crate::ports::ThreadRecord;
@@ -223,11 +223,11 @@ fn a_conversation_is_compacted_twice_in_a_turn_at_most() {
     turns(&mut driver, 0, 30);
     driver.say("too much");
     for _ in 0..3 {
-        driver.model(trouble(ErrorKind::ContextLength));
+        driver.model(model_error(ErrorKind::ContextLength));
     }
     assert!(driver.conversation.is_working(), "the window was halved");
-    driver.model(trouble(ErrorKind::ContextLength));
-    driver.model(trouble(ErrorKind::ContextLength));
+    driver.model(model_error(ErrorKind::ContextLength));
+    driver.model(model_error(ErrorKind::ContextLength));
     assert!(driver.conversation.is_idle());
     assert_eq!(checkpoints(&driver.lines).len(), 1, "the second found nothing more to cover");
 }
@@ -263,7 +263,7 @@ fn span_with_an_ask() -> Span {
     let mut driver = Driver::new();
     turns(&mut driver, 0, 2);
     driver.say("please fix `retry()` in src/main.rs line 42");
-    driver.model(trouble(ErrorKind::Auth));
+    driver.model(model_error(ErrorKind::Auth));
     turns(&mut driver, 2, 8);
     plan(&driver, CheckpointReason::Manual).unwrap()
 }

@@ -100,7 +100,7 @@ pub(super) fn calls(tool_calls: Vec<ToolCall>) -> Result<Completion, ModelError>
     Ok(Completion { tool_calls, ..Completion::default() })
 }
 
-pub(super) fn trouble(kind: ErrorKind) -> Result<Completion, ModelError> {
+pub(super) fn model_error(kind: ErrorKind) -> Result<Completion, ModelError> {
     Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::{Driver, call, calls, rules, trouble, words};
+use super::driver::{Driver, call, calls, model_error, rules, words};
 use crate::domain::{ErrorKind, ThreadState};
 use crate::ports::{Acceptance, CallDelta, ModelDelta, ToolCall, Usage};
 use crate::turn::Event;
@@ -102,10 +102,10 @@ fn a_run_ends_when_it_has_taken_all_its_steps() {
 }
 
 #[test]
-fn trouble_with_the_model_ends_the_run_with_words_for_the_person() {
+fn a_model_error_ends_the_run_with_words_for_the_person() {
     let mut driver = Driver::new();
     driver.say("m1");
-    driver.model(trouble(ErrorKind::Auth));
+    driver.model(model_error(ErrorKind::Auth));
     assert_eq!(driver.transcript()[1], "run_1.1 Failed: ");
     let Part::Error(error) = driver.lines.last().unwrap().parts.last().unwrap() else {
         panic!("no error part")
@@ -120,11 +120,11 @@ fn a_prompt_that_is_too_long_is_tried_with_half_the_window_twice() {
     driver.say("m1");
     for divisor in [2, 4] {
         driver.take_effects();
-        driver.model(trouble(ErrorKind::ContextLength));
+        driver.model(model_error(ErrorKind::ContextLength));
         assert_eq!(driver.take_effects(), ["Compact { reason: Overflow, focus: None }", "CallModel"]);
         assert_eq!(driver.conversation.window_divisor(), divisor, "nothing could be compacted");
     }
-    driver.model(trouble(ErrorKind::ContextLength));
+    driver.model(model_error(ErrorKind::ContextLength));
     assert!(driver.conversation.is_idle());
 }
 
@@ -156,18 +156,18 @@ fn half_an_answer_is_not_kept_where_the_model_fails_for_good() {
     let mut driver = Driver::new();
     driver.say("m1");
     driver.shows("half an ans");
-    driver.model(trouble(ErrorKind::Network));
+    driver.model(model_error(ErrorKind::Network));
     let transcript = driver.transcript();
     assert!(!transcript.concat().contains("half"), "{transcript:?}");
 }
 
 #[test]
-fn people_hear_of_trouble_once_in_a_run() {
+fn a_retry_is_told_once_in_a_run() {
     let mut driver = Driver::new();
     driver.say("m1");
     driver.take_effects();
     for _ in 0..3 {
-        driver.feed(Event::Delta(ModelDelta::Trouble { kind: ErrorKind::Rate, next_model: None }));
+        driver.feed(Event::Delta(ModelDelta::Retrying { kind: ErrorKind::Rate, next_model: None }));
     }
     let shown = driver.take_effects();
     assert_eq!(shown.iter().filter(|effect| effect.starts_with("show Progress")).count(), 1, "{shown:?}");

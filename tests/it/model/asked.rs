@@ -55,7 +55,7 @@ impl Outcome {
 
     pub(super) fn troubles(&self) -> Vec<(ErrorKind, Option<&str>)> {
         let troubles = self.deltas.iter().filter_map(|delta| match delta {
-            ModelDelta::Trouble { kind, next_model } => Some((*kind, next_model.as_deref())),
+            ModelDelta::Retrying { kind, next_model } => Some((*kind, next_model.as_deref())),
             _ => None,
         });
         troubles.collect()

@@ -72,7 +72,7 @@ async fn a_connection_lost_before_the_first_word_is_tried_again() {
 async fn a_stream_that_breaks_off_after_some_words_is_asked_for_again() {
     let (outcome, fake) = ask_script([Reply::text("one two").cut_after(2), Reply::text("again")]).await;
     assert_eq!((outcome.text(), fake.requests().len()), ("again", 2));
-    let trouble = ModelDelta::Trouble { kind: ErrorKind::Network, next_model: None };
+    let trouble = ModelDelta::Retrying { kind: ErrorKind::Network, next_model: None };
     let expected = [ModelDelta::Text("one ".into()), ModelDelta::StartOver, trouble];
     assert_eq!(outcome.deltas[..3], expected);
 }
