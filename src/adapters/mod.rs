@@ -9,6 +9,7 @@ pub mod feishu;
 mod health;
 pub mod qq;
 mod registry;
+mod submission;
 mod supervise;
 mod surface;
 mod table;

@@ -7,22 +7,20 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use secrecy::ExposeSecret;
 
-use super::load::load_or_say;
+use super::setup::{load_or_say, start_logging};
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, BoundListener, Environment, ShellWorld, StartError};
+use crate::app::{App, BoundListener, Environment, StartError};
 use crate::blocking::PoolProbe;
 use crate::cli::{Exit, RunArgs};
 use crate::config::{Env, Settings, WebSettings};
-use crate::http_client::install_tls;
 use crate::notify;
 use crate::phrases::start::console_is_off;
 use crate::ports::{AdapterTable, ThreadStore, ThreadsHandle};
 use crate::signals::Signals;
-use crate::store::{OpenError, State, address, daemon_log, survive_file_size_limits};
-use crate::telemetry::{self, Console, Options, Redactor};
+use crate::store::{OpenError, State, address, survive_file_size_limits};
+use crate::telemetry::Console;
 
 /// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
 /// and each costs memory.
@@ -104,20 +102,11 @@ async fn serve(
             return Ok(if in_use { Exit::PortInUse } else { Exit::Failed });
         }
     };
-    let secrets = settings.secrets.iter().map(|secret| secret.expose_secret().to_owned());
-    let secrets = secrets.chain(web.as_ref().map(|web| web.token.expose_secret().to_owned()));
-    let redactor = Redactor::new(secrets)?;
-    let shell = ShellWorld { environment: env.all(), redactor: redactor.clone() };
-    let _logs = telemetry::init(Options {
-        filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
-        console: Console::Auto,
-        logs: Some(Box::new(daemon_log(&settings.state)?)),
-        redactor,
-    })?;
+    let token = web.as_ref().map(|web| &web.token);
+    let (shell, _logs) = start_logging(settings, env, token, Console::Auto)?;
     for warning in &settings.warnings {
         tracing::warn!(key = %warning.path, warning = %warning, "configuration warning");
     }
-    install_tls();
     let (address, token) = (web.as_ref().map(|web| web.address), web.as_ref().map(|web| web.token.clone()));
     let summary = Summary {
         settings,

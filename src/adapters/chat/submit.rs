@@ -1,13 +1,8 @@
 //! Submits an event to the threads, and maps the result to the acknowledgement of the platform.
 
-use std::time::Duration;
-
+use crate::adapters::submission::{RejectReason, submit_event};
 use crate::domain::{IngressEvent, IngressKind, Language};
-use crate::ports::{Acceptance, ThreadsHandle};
-use crate::render::Phrase;
-
-/// Deadline of storing an event.
-const DEADLINE: Duration = Duration::from_secs(30);
+use crate::ports::ThreadsHandle;
 
 /// The consequence for the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,17 +17,12 @@ pub enum Submitted {
 
 /// Submits an event and waits until it is stored or refused.
 pub async fn submit(threads: &ThreadsHandle, event: IngressEvent, language: Language) -> Submitted {
-    let decision = matches!(event.kind, IngressKind::Decision(_));
     let edited = matches!(event.kind, IngressKind::Edited(_));
-    match tokio::time::timeout(DEADLINE, threads.deliver(event)).await {
-        Ok(Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) => Submitted::Kept,
-        Ok(Acceptance::Busy) => Submitted::Tell(Phrase::Busy.say(language)),
-        Ok(Acceptance::Refused(words)) if decision => Submitted::Tell(words),
+    match submit_event(threads, event, language).await {
+        Ok(_) => Submitted::Kept,
+        Err(rejected) if rejected.reason.is_temporary() => Submitted::Later(rejected.detail),
         // An edit of an old message, or of one that was not for the agent, gets no notice.
-        Ok(Acceptance::Refused(_)) if edited => Submitted::Kept,
-        Ok(Acceptance::Refused(words)) => Submitted::Tell(words),
-        Ok(Acceptance::StorageFailed(why)) => Submitted::Later(why),
-        Ok(Acceptance::Stopping) => Submitted::Later("the daemon is stopping".to_owned()),
-        Err(_) => Submitted::Later("the event was not taken in time".to_owned()),
+        Err(rejected) if edited && rejected.reason == RejectReason::Refused => Submitted::Kept,
+        Err(rejected) => Submitted::Tell(rejected.text),
     }
 }

@@ -1,33 +1,17 @@
 //! Requests as events for the threads, and the threads' results as responses.
 
-use std::time::Duration;
-
 use axum::http::StatusCode;
 
 use super::problem::Problem;
 use super::server::Web;
+use crate::adapters::submission::{RejectReason, StoredEvent, submit_event};
 use crate::domain::{
-    Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, CorrelationId, IngressEvent, IngressKind,
-    Language, MessageId, Platform, Said, ThreadId,
+    Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, Language,
+    MessageId, Platform, Said, ThreadId,
 };
-use crate::ports::Acceptance;
-use crate::render::Phrase;
-
-/// Deadline of storing a message.
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The author id of the token holder.
 pub(super) const OPERATOR: &str = "operator";
-
-/// A stored event.
-#[derive(Debug)]
-pub(super) struct Taken {
-    pub(super) message: MessageId,
-    /// Its run; unknown for a duplicate.
-    pub(super) correlation: Option<CorrelationId>,
-    /// Whether it was stored before.
-    pub(super) duplicate: bool,
-}
 
 /// A text is a message for the agent unless it is a command of the daemon.
 pub(super) fn said_or_command(said: Said) -> IngressKind {
@@ -68,7 +52,7 @@ impl Web {
         author: Author,
         message: MessageId,
         kind: IngressKind,
-    ) -> Result<Taken, Problem> {
+    ) -> Result<StoredEvent, Problem> {
         let language = self.options.language.unwrap_or_else(|| language_of(&kind));
         let event = IngressEvent {
             thread: thread.clone(),
@@ -79,30 +63,18 @@ impl Web {
             chat: ChatKind::Direct,
             kind,
         };
-        let accepted = tokio::time::timeout(DEADLINE, self.threads.deliver(event)).await.map_err(|_| {
-            let text = "the message could not be stored in time: send it again with the same id";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, text).after(5)
-        })?;
-        match accepted {
-            Acceptance::Accepted { message, correlation } => {
-                Ok(Taken { message, correlation: Some(correlation), duplicate: false })
+        submit_event(&self.threads, event, language).await.map_err(|rejected| {
+            if rejected.reason == RejectReason::StorageFailed {
+                tracing::error!(reason = rejected.detail, "message not stored");
             }
-            Acceptance::Duplicate { message } => Ok(Taken { message, correlation: None, duplicate: true }),
-            Acceptance::Busy => {
-                let text = Phrase::Busy.say(language);
-                Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text).after(5))
-            }
-            Acceptance::Refused(reason) => Err(Problem::new(StatusCode::CONFLICT, reason)),
-            Acceptance::StorageFailed(reason) => {
-                tracing::error!(reason, "message not stored");
-                let text = Phrase::StorageFailed.say(language);
-                Err(Problem::new(StatusCode::INSUFFICIENT_STORAGE, text).after(30))
-            }
-            Acceptance::Stopping => {
-                let text = Phrase::Stopping.say(language);
-                Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, text).after(5))
-            }
-        }
+            let (status, retry_after) = match rejected.reason {
+                RejectReason::Refused => return Problem::new(StatusCode::CONFLICT, rejected.text),
+                RejectReason::Busy => (StatusCode::TOO_MANY_REQUESTS, 5),
+                RejectReason::StorageFailed => (StatusCode::INSUFFICIENT_STORAGE, 30),
+                RejectReason::Stopping | RejectReason::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, 5),
+            };
+            Problem::new(status, rejected.text).after(retry_after)
+        })
     }
 }
 

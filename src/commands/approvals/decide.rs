@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::cli::{DecisionArgs, Exit, ScopeArg};
 use crate::commands::cli_context::{CliContext, VIA};
-use crate::commands::daemon::{AskError, ask};
-use crate::commands::load::load_or_say;
+use crate::commands::daemon_client::{DaemonClient, DaemonError};
+use crate::commands::setup::load_or_say;
 use crate::commands::terminal::one_line;
 use crate::config::Env;
 use crate::domain::{Approval, ApprovalState, Scope};
@@ -65,21 +64,21 @@ pub(super) fn decide(
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });
     let path = format!("/api/approvals/{}", approval.id);
-    let asked = look.wait(ask(&settings, Method::POST, &path, &body));
+    let asked = look.wait(async { DaemonClient::of_project(&settings)?.post(&path, &body).await });
     let refusal = match asked {
         Ok(now) => {
             tell(look, approval, answer, &now, args.output.json, out)?;
             return Ok(Exit::Ok);
         }
         // What was settled before needs no daemon to say so.
-        Err(AskError::Nobody) if approval.state != ApprovalState::Pending => words::already_settled(
+        Err(DaemonError::NotRunning) if approval.state != ApprovalState::Pending => words::already_settled(
             approval.number,
             words::approval_state(&approval.state, look.language),
             look.language,
         ),
-        Err(AskError::Nobody) => words::no_daemon_decides(look.language).to_owned(),
-        Err(AskError::Refused(why)) => words::decision_refused(&look.surface.clean(&why), look.language),
-        Err(AskError::Broken(why)) => words::decision_unclear(&why, look.language),
+        Err(DaemonError::NotRunning) => words::no_daemon_decides(look.language).to_owned(),
+        Err(DaemonError::Refused(why)) => words::decision_refused(&look.surface.clean(&why), look.language),
+        Err(DaemonError::Broken(why)) => words::decision_unclear(&why, look.language),
     };
     writeln!(err, "{refusal}")?;
     Ok(Exit::Failed)

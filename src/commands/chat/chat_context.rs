@@ -96,8 +96,8 @@ mod tests {
             ("it's", "cli:chat:x:topic:1", r"shipagent chat -C 'it'\''s' --thread cli:chat:x:topic:1"),
         ] {
             let thread: ThreadId = thread.parse().unwrap();
-            let place = ChatContext { project: Path::new(project), thread: &thread, daemon: true };
-            assert_eq!(place.chat_command(), command);
+            let context = ChatContext { project: Path::new(project), thread: &thread, daemon: true };
+            assert_eq!(context.chat_command(), command);
             let cli: Platform = "cli".parse().unwrap();
             assert_eq!(thread_of(thread.as_str(), &cli), Ok(thread));
         }

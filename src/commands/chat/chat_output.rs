@@ -1,4 +1,4 @@
-//! Puts an answer on the two outputs: words on the one for results, all else on the one for remarks.
+//! Prints an answer: its text to the standard output, all else to the standard error.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -17,23 +17,22 @@ use crate::domain::Language;
 /// The widest a remark is shown.
 const REMARK_COLUMNS: usize = 100;
 
-/// Stands before every line of a question, so that nothing inside of it can pass for words of the chat.
+/// Precedes every line of a question, so that nothing in it can pass for output of the chat.
 const BAR: &str = "│ ";
 
-/// The two outputs, and where the cursor stands on them.
+/// The two streams, and the position of the cursor.
 pub(super) struct ChatOutput<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
     out_surface: Surface,
     err_surface: Surface,
     language: Language,
-    at: Cursor,
+    at: LineState,
 }
 
-/// Where the cursor stands behind the last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cursor {
-    /// At the beginning of a line, with nothing above that belongs to the answer.
+enum LineState {
+    /// At the beginning of a line, with nothing of the answer above.
     Fresh,
     /// At the beginning of a line, below a remark.
     BelowRemark,
@@ -49,21 +48,18 @@ impl std::fmt::Debug for ChatOutput<'_> {
 }
 
 impl<'a> ChatOutput<'a> {
-    /// A screen that writes to these.
     pub(super) fn new(
         (out, out_surface): (&'a mut dyn Write, Surface),
         (err, err_surface): (&'a mut dyn Write, Surface),
         language: Language,
     ) -> Self {
-        Self { out, err, out_surface, err_surface, language, at: Cursor::Fresh }
+        Self { out, err, out_surface, err_surface, language, at: LineState::Fresh }
     }
 
-    /// What results are shown on.
     pub(super) fn surface(&self) -> Surface {
         self.out_surface
     }
 
-    /// Shows a piece of an answer.
     pub(super) fn show(&mut self, shown: &Shown) -> io::Result<()> {
         match shown {
             Shown::Words(words) => self.words(words),
@@ -76,18 +72,18 @@ impl<'a> ChatOutput<'a> {
             Shown::Settled(settled) => self.remark(&Remark::Settled(settled).say(self.language)),
             Shown::File(url) => self.remark(&format!("· {}", one_line(url, REMARK_COLUMNS))),
             Shown::Progress(text) => self.remark(&format!("· {}", one_line(text, REMARK_COLUMNS))),
-            Shown::Trouble(text) => self.trouble(text),
+            Shown::Error(text) => self.error(text),
         }
     }
 
-    /// The same as text, for a prompt that is being typed at.
+    /// Renders to a string, for printing above a prompt.
     pub(super) fn render(&self, shown: &[Shown]) -> io::Result<String> {
         let buffer = Buffer::default();
         let (mut out, mut err) = (buffer.clone(), buffer.clone());
-        let mut screen =
+        let mut output =
             ChatOutput::new((&mut out, self.out_surface), (&mut err, self.err_surface), self.language);
-        shown.iter().try_for_each(|shown| screen.show(shown))?;
-        screen.end_line()?;
+        shown.iter().try_for_each(|shown| output.show(shown))?;
+        output.end_line()?;
         Ok(String::from_utf8_lossy(&buffer.0.borrow()).into_owned())
     }
 
@@ -104,16 +100,16 @@ impl<'a> ChatOutput<'a> {
         let words = harmless(words);
         self.out.write_all(words.as_bytes())?;
         if !words.is_empty() {
-            self.at = if words.ends_with('\n') { Cursor::BelowWords } else { Cursor::InLine };
+            self.at = if words.ends_with('\n') { LineState::BelowWords } else { LineState::InLine };
         }
         self.out.flush()
     }
 
-    /// Lines of their own: what the agent says before and after is not part of it.
+    /// A reply of the daemon, on lines of its own.
     fn reply(&mut self, reply: &str) -> io::Result<()> {
         self.paragraph()?;
         self.words(reply)?;
-        if self.at == Cursor::InLine {
+        if self.at == LineState::InLine {
             self.words("\n")?;
         }
         Ok(())
@@ -121,61 +117,60 @@ impl<'a> ChatOutput<'a> {
 
     fn paragraph(&mut self) -> io::Result<()> {
         match self.at {
-            Cursor::Fresh | Cursor::BelowRemark => {}
-            Cursor::BelowWords => self.out.write_all(b"\n")?,
-            Cursor::InLine => self.out.write_all(b"\n\n")?,
+            LineState::Fresh | LineState::BelowRemark => {}
+            LineState::BelowWords => self.out.write_all(b"\n")?,
+            LineState::InLine => self.out.write_all(b"\n\n")?,
         }
-        self.at = Cursor::Fresh;
+        self.at = LineState::Fresh;
         Ok(())
     }
 
-    /// A line beside the answer, of less weight.
+    /// A dimmed line on the standard error.
     pub(super) fn remark(&mut self, text: &str) -> io::Result<()> {
         let line = self.err_surface.dim(&harmless(text));
         self.beside(&line)
     }
 
-    /// A line about trouble.
-    pub(super) fn trouble(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn error(&mut self, text: &str) -> io::Result<()> {
         let line = self.err_surface.alarm(&harmless(text));
         self.beside(&line)
     }
 
     fn beside(&mut self, line: &str) -> io::Result<()> {
-        // Only where both outputs are one terminal does the one see what the other wrote.
+        // Both streams share a cursor only where both are the terminal.
         if self.out_surface.is_terminal() && self.err_surface.is_terminal() {
             self.end_line()?;
-            self.at = Cursor::BelowRemark;
+            self.at = LineState::BelowRemark;
         }
         writeln!(self.err, "{line}")?;
         self.err.flush()
     }
 
-    /// A line of the result's own, whatever stands before it.
+    /// A whole line on the standard output.
     pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
         self.end_line()?;
         writeln!(self.out, "{text}")?;
-        self.at = Cursor::Fresh;
+        self.at = LineState::Fresh;
         self.out.flush()
     }
 
-    /// Ends the line that was begun, if one was.
+    /// Ends an unfinished line.
     pub(super) fn end_line(&mut self) -> io::Result<()> {
-        if self.at == Cursor::InLine {
+        if self.at == LineState::InLine {
             self.out.write_all(b"\n")?;
         }
-        self.at = Cursor::Fresh;
+        self.at = LineState::Fresh;
         self.out.flush()
     }
 
-    /// Writes as it is, for what a terminal itself must be told.
+    /// Writes as it is, for control sequences.
     pub(super) fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 }
 
-/// What both outputs of a screen write to.
+/// The buffer of both streams in `render`.
 #[derive(Clone, Debug, Default)]
 struct Buffer(Rc<RefCell<Vec<u8>>>);
 
@@ -195,7 +190,7 @@ mod tests {
 
     fn shown(out_surface: Surface, err_surface: Surface) -> (String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen = ChatOutput::new((&mut out, out_surface), (&mut err, err_surface), Language::En);
+        let mut output = ChatOutput::new((&mut out, out_surface), (&mut err, err_surface), Language::En);
         for shown in [
             Shown::Words("Let me ".to_owned()),
             Shown::Words("look.".to_owned()),
@@ -203,9 +198,9 @@ mod tests {
             Shown::Paragraph,
             Shown::Words("There\u{1b}[2J.".to_owned()),
         ] {
-            screen.show(&shown).unwrap();
+            output.show(&shown).unwrap();
         }
-        screen.end_line().unwrap();
+        output.end_line().unwrap();
         (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 
@@ -219,16 +214,16 @@ mod tests {
     #[test]
     fn a_reply_has_lines_of_its_own() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen =
+        let mut output =
             ChatOutput::new((&mut out, Surface::Stream), (&mut err, Surface::Stream), Language::En);
         for shown in [
             Shown::Words("Half an".to_owned()),
             Shown::Reply("A1: approved.".to_owned()),
             Shown::Words("Done.".to_owned()),
         ] {
-            screen.show(&shown).unwrap();
+            output.show(&shown).unwrap();
         }
-        screen.end_line().unwrap();
+        output.end_line().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "Half an\n\nA1: approved.\nDone.\n");
     }
 

@@ -1,26 +1,24 @@
 //! `shipagent chat`: talk to the agent in this terminal.
 //!
-//! `open` finds the agent: a running daemon, or one inside this process. Either is a `line`, which takes words
-//! and tells what happens. `turn` follows what comes of a message along the line, `teller` decides what of it is shown
-//! and `question` keeps the requests for approval (both pure), `screen` shows it. `once` (one message) and `session`
-//! (typed lines) are the two ways to use all that.
+//! `open` finds the project's daemon or starts one inside this process; `connection` is the HTTP client of either.
+//! `turn` follows the runs of a message, `transcript_printer` decides what of their events is shown, `question` tracks
+//! the requests for approval (both pure), and `chat_output` prints. `once` (one message) and `session` (typed lines)
+//! are the two ways to use them.
 
 mod chat_context;
 mod chat_output;
+mod connection;
+mod embedded_daemon;
 mod input;
 mod interruptions;
 mod keyboard;
-mod line;
-mod local;
 mod once;
 mod open;
 mod question;
 mod question_text;
 mod remark;
-mod remote;
 mod run;
 mod session;
-mod sse;
 mod transcript_printer;
 mod turn;
 

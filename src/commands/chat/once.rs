@@ -7,97 +7,98 @@ use serde_json::{Value, json};
 
 use super::chat_context::ChatContext;
 use super::chat_output::ChatOutput;
+use super::connection::{Connection, SentMessage};
 use super::interruptions::Interruptions;
-use super::line::{Line, Taken};
 use super::remark::Remark;
 use super::transcript_printer::TranscriptPrinter;
-use super::turn::{RUN_MESSAGES, Turn, TurnEnd, Until, Watch};
+use super::turn::{RUN_MESSAGES, TurnEnd, TurnWatcher, Until, WatchedTurn};
 use crate::adapters::web::answer;
-use crate::cli::{Exit, Output};
-use crate::config::Settings;
+use crate::cli::Exit;
 use crate::domain::{Approval, CommandInvocation, Language};
 use crate::ports::RunOutcome;
-use crate::store::State;
 use crate::uimessage::RunStatus;
 
-/// One message and where it is said.
+/// One message and its context.
 #[derive(Debug)]
 pub(super) struct Once<'s, 'o> {
-    pub(super) settings: &'s Settings,
-    pub(super) place: ChatContext<'s>,
-    pub(super) output: Output,
-    pub(super) screen: &'s mut ChatOutput<'o>,
+    pub(super) language: Language,
+    pub(super) context: ChatContext<'s>,
+    /// Whether the answer is printed as JSON.
+    pub(super) json: bool,
+    pub(super) output: &'s mut ChatOutput<'o>,
     pub(super) interruptions: &'s mut Interruptions,
 }
 
 impl Once<'_, '_> {
-    /// Says `text` and shows the answer. A request for approval ends it, and so does one that waits already.
-    pub(super) async fn run(&mut self, line: &mut Line, text: &str) -> io::Result<Exit> {
-        let mut teller = TranscriptPrinter::default();
-        for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            teller.note(&Arc::new(message));
+    /// Sends `text` and shows the answer. Ends at a request for approval, also at one that waits already.
+    pub(super) async fn run(&mut self, connection: &mut Connection, text: &str) -> io::Result<Exit> {
+        let mut printer = TranscriptPrinter::default();
+        for message in connection.recent(RUN_MESSAGES).await.unwrap_or_default() {
+            printer.note(&Arc::new(message));
         }
-        let language = self.language();
-        let mut watch = Watch {
-            screen: (!self.output.json).then_some(&mut *self.screen),
+        let language = self.language;
+        let mut watch = TurnWatcher {
+            output: (!self.json).then_some(&mut *self.output),
             interruptions: &mut *self.interruptions,
-            teller: &mut teller,
+            printer: &mut printer,
             until: Until::Parked,
             language,
         };
-        let Turn { end, taken } = watch.say(line, text).await?;
-        self.screen.end_line()?;
+        let WatchedTurn { end, sent } = watch.say(connection, text).await?;
+        self.output.end_line()?;
         match end {
-            TurnEnd::Gone => self.screen.trouble(&Remark::GoneInTurn.say(language))?,
-            TurnEnd::Left => self.screen.remark(&Remark::Left(&self.place.chat_command()).say(language))?,
-            TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {}
+            TurnEnd::Disconnected => self.output.error(&Remark::GoneInTurn.say(language))?,
+            TurnEnd::Left => self.output.remark(&Remark::Left(&self.context.chat_command()).say(language))?,
+            TurnEnd::Ended | TurnEnd::AwaitsApproval | TurnEnd::Refused => {}
         }
-        // Words that were to decide and did not leave the question open; a command does not care.
-        let undecided = end == TurnEnd::Over
-            && !teller.questions().is_empty()
+        // A reply that was meant to decide and did not leaves the question open; a command has nothing to do with it.
+        let undecided = end == TurnEnd::Ended
+            && !printer.questions().is_empty()
             && CommandInvocation::parse(text).is_none();
-        let asks = end == TurnEnd::Asks || undecided;
-        if asks && !self.output.json {
-            self.tell_how_to_answer(&mut teller, taken.as_ref())?;
+        let asks = end == TurnEnd::AwaitsApproval || undecided;
+        if asks && !self.json {
+            self.tell_how_to_answer(&mut printer, sent.as_ref())?;
         }
-        let outcome = teller.outcome();
-        let well = end == TurnEnd::Over && !asks && outcome.status == Some(RunStatus::Done);
-        if let (true, Some(taken)) = (self.output.json, taken) {
-            let data = self.data(taken, outcome, asks).await?;
-            self.screen.line(&serde_json::to_string_pretty(&data)?)?;
+        let outcome = printer.outcome();
+        let well = end == TurnEnd::Ended && !asks && outcome.status == Some(RunStatus::Done);
+        if let (true, Some(sent)) = (self.json, sent) {
+            let data = self.data(connection, sent, outcome, asks).await?;
+            self.output.line(&serde_json::to_string_pretty(&data)?)?;
         }
         Ok(if well { Exit::Ok } else { Exit::Failed })
     }
 
-    const fn language(&self) -> Language {
-        self.settings.operator_language
-    }
-
     fn tell_how_to_answer(
         &mut self,
-        teller: &mut TranscriptPrinter,
-        taken: Option<&Taken>,
+        printer: &mut TranscriptPrinter,
+        sent: Option<&SentMessage>,
     ) -> io::Result<()> {
-        for question in teller.new_questions() {
-            self.screen.show(&question)?;
+        for question in printer.new_questions() {
+            self.output.show(&question)?;
         }
-        let language = self.language();
-        if taken.is_some_and(|taken| teller.is_queued(&taken.correlation)) {
-            let names: Vec<String> = teller.questions().iter().map(|question| question.name()).collect();
-            self.screen.remark(&Remark::Queued { names: names.join(", ") }.say(language))?;
+        let language = self.language;
+        if sent.is_some_and(|sent| printer.is_queued(&sent.correlation)) {
+            let names: Vec<String> = printer.questions().iter().map(|question| question.name()).collect();
+            self.output.remark(&Remark::Queued { names: names.join(", ") }.say(language))?;
         }
-        for line in self.place.how_to_answer(teller.questions(), language) {
-            self.screen.remark(&line)?;
+        for line in self.context.how_to_answer(printer.questions(), language) {
+            self.output.remark(&line)?;
         }
         Ok(())
     }
 
-    /// The answer for programs.
-    async fn data(&self, taken: Taken, outcome: RunOutcome, asks: bool) -> io::Result<Value> {
-        let approvals = if asks { self.pending().await? } else { Vec::new() };
+    /// The answer as JSON, in the form of `POST /api/execute`.
+    async fn data(
+        &self,
+        connection: &Connection,
+        sent: SentMessage,
+        outcome: RunOutcome,
+        asks: bool,
+    ) -> io::Result<Value> {
+        let approvals = if asks { self.pending(connection).await? } else { Vec::new() };
         let outcome = RunOutcome { approvals, ..outcome };
-        let thread = self.place.thread.clone();
-        let answer = answer(thread, taken.message, Some(taken.correlation), &outcome);
+        let thread = self.context.thread.clone();
+        let answer = answer(thread, sent.id, Some(sent.correlation), &outcome);
         let mut data = serde_json::to_value(&answer)?;
         if asks && let Some(fields) = data.as_object_mut() {
             fields.insert("success".to_owned(), json!(false));
@@ -106,11 +107,10 @@ impl Once<'_, '_> {
         Ok(data)
     }
 
-    /// The requests that wait in this thread, oldest first. They are on the disk before anybody is asked.
-    async fn pending(&self) -> io::Result<Vec<Approval>> {
-        let state = State::files_beside_daemon(&self.settings.state);
-        let all = state.approvals.list().await.map_err(io::Error::other)?;
-        let here = |approval: &Approval| approval.is_pending() && approval.thread == *self.place.thread;
+    /// The pending approvals of this thread, oldest first.
+    async fn pending(&self, connection: &Connection) -> io::Result<Vec<Approval>> {
+        let all = connection.pending_approvals().await.map_err(io::Error::other)?;
+        let here = |approval: &Approval| approval.thread == *self.context.thread;
         let mut pending: Vec<Approval> = all.into_iter().filter(here).collect();
         pending.sort_by_key(|approval| approval.number);
         Ok(pending)

@@ -1,77 +1,77 @@
-//! Finds the agent: the daemon that has the project, or, where nobody has it, one of our own.
+//! Finds the daemon of a chat: the one that holds the project's lock, or a new one inside this process.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::line::Line;
-use super::local::Local;
-use super::remote::{ConnectError, Remote};
-use crate::commands::daemon::whereabouts;
+use super::connection::Connection;
+use super::embedded_daemon::EmbeddedDaemon;
+use crate::commands::daemon_client::{DaemonClient, DaemonError};
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
 use crate::store::{Layout, Lock, OpenError, State, address};
 
-/// A daemon that has just taken the lock needs a moment until it can be talked to.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long to retry: a daemon that has just taken the lock does not listen yet.
+const RETRY_FOR: Duration = Duration::from_secs(5);
+const RETRY_EVERY: Duration = Duration::from_millis(100);
 
-/// Why there is no line.
+/// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OpenLineError {
-    /// Somebody has the project but cannot be talked to: another chat, or a daemon without a console.
-    #[error("somebody else has this project")]
+pub(super) enum ConnectError {
+    /// Another process holds the lock and cannot be reached: another chat, or a daemon without a console.
+    #[error("another process holds this project")]
     Taken { pid: Option<u32> },
-    /// The daemon did not let us in.
+    /// The daemon refused the connection.
     #[error("{0}")]
     Refused(String),
-    /// The project's state is out of reach.
+    /// The project's state cannot be opened.
     #[error(transparent)]
     State(OpenError),
-    /// Our own agent did not start.
+    /// The daemon inside this process did not start.
     #[error(transparent)]
     Start(anyhow::Error),
 }
 
-/// Opens a line to whoever answers for the project.
-pub(super) async fn open(settings: &Settings, env: &Env, thread: &ThreadId) -> Result<Line, OpenLineError> {
+/// Connects to the project's daemon; starts one in this process where none runs.
+pub(super) async fn open(
+    settings: &Settings,
+    env: &Env,
+    thread: &ThreadId,
+) -> Result<Connection, ConnectError> {
     let layout = Layout::new(&settings.state);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + RETRY_FOR;
     loop {
         let pid = match Lock::holder(&layout) {
             None => match State::files(&settings.state) {
-                Ok(state) => return local(settings, env, state, thread).await,
+                Ok(state) => return embedded(settings, env, state, thread).await,
                 Err(OpenError::Held { holder, .. }) => holder.pid,
-                Err(error) => return Err(OpenLineError::State(error)),
+                Err(error) => return Err(ConnectError::State(error)),
             },
-            Some(holder) => match remote(settings, thread).await {
-                Some(Ok(line)) => return Ok(line),
-                Some(Err(ConnectError::Refused(why))) => return Err(OpenLineError::Refused(why)),
-                Some(Err(ConnectError::Nobody(_))) | None => holder.pid,
+            Some(holder) => match running(settings, thread).await {
+                Ok(connection) => return Ok(connection),
+                Err(DaemonError::Refused(why)) => return Err(ConnectError::Refused(why)),
+                Err(DaemonError::NotRunning | DaemonError::Broken(_)) => holder.pid,
             },
         };
         if Instant::now() >= deadline {
-            return Err(OpenLineError::Taken { pid });
+            return Err(ConnectError::Taken { pid });
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_EVERY).await;
     }
 }
 
-async fn local(
+async fn embedded(
     settings: &Settings,
     env: &Env,
     state: State,
     thread: &ThreadId,
-) -> Result<Line, OpenLineError> {
-    // A daemon that died may have left its address behind; nobody should look for us there.
+) -> Result<Connection, ConnectError> {
+    // A daemon that died may have left its address; this one is not to be found there.
     address::withdraw(&settings.state);
-    let line = Local::start(settings, env, state, thread.clone()).await.map_err(OpenLineError::Start)?;
-    Ok(Line::Local(Box::new(line)))
+    let daemon = EmbeddedDaemon::start(settings, env, state).map_err(ConnectError::Start)?;
+    Connection::to_embedded(daemon, thread).await.map_err(ConnectError::Start)
 }
 
-/// A line to the daemon, if it is known where it listens and its token.
-async fn remote(settings: &Settings, thread: &ThreadId) -> Option<Result<Line, ConnectError>> {
-    let (address, token) = whereabouts(settings)?;
-    let line = Remote::connect(address, token, thread).await;
-    Some(line.map(|line| Line::Remote(Box::new(line))))
+async fn running(settings: &Settings, thread: &ThreadId) -> Result<Connection, DaemonError> {
+    Connection::open(DaemonClient::of_project(settings)?, thread).await
 }

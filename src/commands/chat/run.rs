@@ -8,28 +8,28 @@ use super::chat_output::ChatOutput;
 use super::input::{self, Input};
 use super::interruptions::Interruptions;
 use super::once::Once;
-use super::open::{OpenLineError, open};
+use super::open::{ConnectError, open};
 use super::remark::Remark;
 use super::session::Session;
 use super::transcript_printer::TranscriptPrinter;
 use crate::cli::{ChatArgs, Exit};
-use crate::commands::load::load_or_say;
+use crate::commands::setup::load_or_say;
 use crate::commands::terminal::Surface;
 use crate::config::{Env, Settings};
 use crate::domain::{BadId, Platform, ThreadId};
 use crate::ports::AdapterTable;
 use crate::store::{OpenError, survive_file_size_limits};
 
-/// Platforms whose threads the operator writes in; those of the others belong to the people there.
+/// Platforms whose threads the operator may write to. The others belong to their people.
 const OWN_PLATFORMS: [&str; 2] = ["cli", "web"];
 
 /// Threads for blocking work: reads, searches.
 const BLOCKING_THREADS: usize = 16;
 
-/// Talks to the agent: one message if there is one, else the lines that are typed. Answers go to `out`, all else to `err`.
+/// Sends one message if there is one, else each line that is typed. Answers go to `out`, all else to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,
@@ -64,8 +64,8 @@ pub fn run(
         .build()?;
     let ended = runtime.block_on(async {
         let surfaces = (Surface::of(&io::stdout(), env), Surface::of(&io::stderr(), env));
-        let mut screen = ChatOutput::new((out, surfaces.0), (err, surfaces.1), language);
-        Box::pin(talk((project, &settings), env, args, &thread, input, &mut screen)).await
+        let mut output = ChatOutput::new((out, surfaces.0), (err, surfaces.1), language);
+        Box::pin(talk((project, &settings), env, args, &thread, input, &mut output)).await
     });
     // A second signal may have left tasks behind; they are not waited for.
     runtime.shutdown_background();
@@ -88,7 +88,7 @@ async fn talk(
     args: &ChatArgs,
     thread: &ThreadId,
     input: Input,
-    screen: &mut ChatOutput<'_>,
+    output: &mut ChatOutput<'_>,
 ) -> anyhow::Result<Exit> {
     // From here on a signal no longer ends the process by itself, so nothing is left half done.
     let mut interruptions = Interruptions::listen()?;
@@ -97,42 +97,43 @@ async fn talk(
         opened = open(settings, env, thread) => opened,
         _interruption = interruptions.next() => return Ok(Exit::Failed),
     };
-    let mut line = match opened {
-        Ok(line) => line,
-        Err(error) => return refuse(error, settings, screen),
+    let mut connection = match opened {
+        Ok(connection) => connection,
+        Err(error) => return refuse(error, settings, output),
     };
-    let place = ChatContext { project, thread, daemon: line.address().is_some() };
+    let context = ChatContext { project, thread, daemon: connection.daemon_address().is_some() };
     let interruptions = &mut interruptions;
     let talked = match input {
         Input::One(text) => {
-            let output = args.output;
-            let mut once = Once { settings, place, output, screen, interruptions };
-            once.run(&mut line, &text).await
+            let json = args.output.json;
+            let mut once =
+                Once { language: settings.operator_language, context, json, output, interruptions };
+            once.run(&mut connection, &text).await
         }
         Input::Typed => {
-            let (teller, held) = (TranscriptPrinter::default(), Vec::new());
-            let mut session = Session { settings, env, place, screen, interruptions, teller, held };
-            session.run(&mut line).await
+            let (printer, held) = (TranscriptPrinter::default(), Vec::new());
+            let mut session = Session { settings, env, context, output, interruptions, printer, held };
+            session.run(&mut connection).await
         }
     };
     tokio::select! {
-        () = line.hang_up(settings.limits.stop) => {}
+        () = connection.close(settings.limits.stop) => {}
         _second = interruptions.next() => {}
     }
     Ok(talked?)
 }
 
-fn refuse(error: OpenLineError, settings: &Settings, screen: &mut ChatOutput<'_>) -> anyhow::Result<Exit> {
+fn refuse(error: ConnectError, settings: &Settings, output: &mut ChatOutput<'_>) -> anyhow::Result<Exit> {
     let language = settings.operator_language;
     let (text, exit) = match error {
-        OpenLineError::Taken { pid } => (Remark::Taken(pid).say(language), Exit::AnotherDaemon),
-        OpenLineError::Refused(why) => (Remark::DaemonRefused(&why).say(language), Exit::Failed),
-        OpenLineError::State(error @ OpenError::Held { .. }) => (error.to_string(), Exit::AnotherDaemon),
-        OpenLineError::State(error @ OpenError::Store(_)) => {
+        ConnectError::Taken { pid } => (Remark::Taken(pid).say(language), Exit::AnotherDaemon),
+        ConnectError::Refused(why) => (Remark::DaemonRefused(&why).say(language), Exit::Failed),
+        ConnectError::State(error @ OpenError::Held { .. }) => (error.to_string(), Exit::AnotherDaemon),
+        ConnectError::State(error @ OpenError::Store(_)) => {
             (format!("{:#}", anyhow::Error::new(error)), Exit::StateNotWritable)
         }
-        OpenLineError::Start(error) => return Err(error),
+        ConnectError::Start(error) => return Err(error),
     };
-    screen.trouble(&text)?;
+    output.error(&text)?;
     Ok(exit)
 }

@@ -1,19 +1,19 @@
 //! A conversation at a terminal: a prompt, a line, an answer, and again.
 //!
-//! While requests for approval wait, the prompt stands and every line reaches the daemon: it decides, or is queued and
-//! answered with how to decide. What happens in the thread meanwhile is printed above the prompt.
+//! While requests for approval wait, the prompt stays and every line is sent to the daemon: it decides, or is queued and
+//! answered with how to decide. Events of the thread are printed above the prompt meanwhile.
 
 use std::io;
 use std::sync::Arc;
 
 use super::chat_context::ChatContext;
 use super::chat_output::ChatOutput;
+use super::connection::{Connection, ThreadEvent};
 use super::interruptions::{Interruption, Interruptions};
 use super::keyboard::{Keyboard, Style, Typed};
-use super::line::{Line, ThreadEvent};
 use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
-use super::turn::{RUN_MESSAGES, TurnEnd, Until, Watch};
+use super::turn::{RUN_MESSAGES, TurnEnd, TurnWatcher, Until};
 use crate::cli::Exit;
 use crate::commands::terminal::{clip, harmless, is_dumb, one_line};
 use crate::config::{Env, Settings};
@@ -34,14 +34,12 @@ const PROMPT_COLUMNS: usize = 30;
 /// Ends bracketed paste, which the prompt had begun, and goes to the next line.
 const PASTE_OFF_AND_DOWN: &str = "\u{1b}[?2004l\n";
 
-/// What came of a prompt.
-enum Asked {
+enum PromptResult {
     Line(String),
     End(Exit),
 }
 
-/// What came first while the prompt stood.
-enum Came {
+enum PromptInput {
     Typed(Typed),
     ThreadEvent(ThreadEvent),
     Interruption(Interruption),
@@ -51,41 +49,41 @@ enum Came {
 pub(super) struct Session<'s, 'o> {
     pub(super) settings: &'s Settings,
     pub(super) env: &'s Env,
-    pub(super) place: ChatContext<'s>,
-    pub(super) screen: &'s mut ChatOutput<'o>,
+    pub(super) context: ChatContext<'s>,
+    pub(super) output: &'s mut ChatOutput<'o>,
     pub(super) interruptions: &'s mut Interruptions,
-    pub(super) teller: TranscriptPrinter,
-    /// What was heard at the prompt and is not printed yet, because a line of it is not whole.
+    pub(super) printer: TranscriptPrinter,
+    /// What arrived during the prompt and is not printed yet, because its last line is incomplete.
     pub(super) held: Vec<Shown>,
 }
 
 impl<'o> Session<'_, 'o> {
-    /// Talks until the person leaves or the agent has ended.
-    pub(super) async fn run(&mut self, line: &mut Line) -> io::Result<Exit> {
-        let recent = line.recent(RUN_MESSAGES).await.unwrap_or_default();
+    /// Runs until the person leaves or the daemon has ended.
+    pub(super) async fn run(&mut self, connection: &mut Connection) -> io::Result<Exit> {
+        let recent = connection.recent(RUN_MESSAGES).await.unwrap_or_default();
         let open = unfinished_runs(&recent);
-        self.greet(line, &recent, &open)?;
+        self.greet(connection, &recent, &open)?;
         if !open.is_empty() {
-            let end = self.watch().catch_up(line, open).await?;
-            if let Some(exit) = self.after(end)? {
+            let end = self.watch().catch_up(connection, open).await?;
+            if let Some(exit) = self.after_turn(end)? {
                 return Ok(exit);
             }
         }
         let mut keyboard = Keyboard::open(self.style())?;
         loop {
-            let text = match self.prompt(line, &mut keyboard).await? {
-                Asked::Line(text) => text,
-                Asked::End(exit) => return Ok(exit),
+            let text = match self.prompt(connection, &mut keyboard).await? {
+                PromptResult::Line(text) => text,
+                PromptResult::End(exit) => return Ok(exit),
             };
             self.print_held()?;
             match text.trim() {
                 "" => {}
                 "/quit" | "/exit" => {
-                    self.tell_what_stays_open()?;
+                    self.print_how_to_answer()?;
                     return Ok(Exit::Ok);
                 }
                 words => {
-                    if let Some(exit) = self.say(line, words).await? {
+                    if let Some(exit) = self.say(connection, words).await? {
                         return Ok(exit);
                     }
                 }
@@ -93,51 +91,56 @@ impl<'o> Session<'_, 'o> {
         }
     }
 
-    /// Says a line and shows what comes of it.
-    async fn say(&mut self, line: &mut Line, words: &str) -> io::Result<Option<Exit>> {
-        self.teller.forget_ended();
-        let turn = self.watch().say(line, words).await?;
-        let queued = turn.taken.is_some_and(|taken| self.teller.is_queued(&taken.correlation));
-        if turn.end == TurnEnd::Asks && queued {
-            let reminder = Phrase::Reminder(self.teller.numbers());
-            self.screen.remark(&reminder.say(self.language()))?;
+    /// Sends a line and shows the answer.
+    async fn say(&mut self, connection: &mut Connection, words: &str) -> io::Result<Option<Exit>> {
+        self.printer.forget_ended();
+        let turn = self.watch().say(connection, words).await?;
+        let queued = turn.sent.is_some_and(|sent| self.printer.is_queued(&sent.correlation));
+        if turn.end == TurnEnd::AwaitsApproval && queued {
+            let reminder = Phrase::Reminder(self.printer.numbers());
+            self.output.remark(&reminder.say(self.language()))?;
         }
-        self.after(turn.end)
+        self.after_turn(turn.end)
     }
 
     const fn language(&self) -> Language {
         self.settings.operator_language
     }
 
-    const fn watch(&mut self) -> Watch<'_, 'o> {
+    const fn watch(&mut self) -> TurnWatcher<'_, 'o> {
         let language = self.language();
-        Watch {
-            screen: Some(&mut *self.screen),
+        TurnWatcher {
+            output: Some(&mut *self.output),
             interruptions: &mut *self.interruptions,
-            teller: &mut self.teller,
+            printer: &mut self.printer,
             until: Until::Asked,
             language,
         }
     }
 
-    fn greet(&mut self, line: &Line, recent: &[UiMessage], open: &[CorrelationId]) -> io::Result<()> {
-        let (surface, language) = (self.screen.surface(), self.language());
-        let place = match line.address() {
+    fn greet(
+        &mut self,
+        connection: &Connection,
+        recent: &[UiMessage],
+        open: &[CorrelationId],
+    ) -> io::Result<()> {
+        let (surface, language) = (self.output.surface(), self.language());
+        let location = match connection.daemon_address() {
             Some(address) => Remark::InDaemon(address),
             None => Remark::InProcess,
         };
-        let facts = format!(" · {} · {}", self.place.thread, place.say(language));
+        let facts = format!(" · {} · {}", self.context.thread, location.say(language));
         let name = surface.strong(&harmless(&self.settings.name));
-        self.screen.line(&format!("{name}{}", surface.dim(&facts)))?;
-        self.screen.line(&surface.dim(&Remark::Hint.say(language)))?;
-        self.screen.line("")?;
+        self.output.line(&format!("{name}{}", surface.dim(&facts)))?;
+        self.output.line(&surface.dim(&Remark::Hint.say(language)))?;
+        self.output.line("")?;
         let recent = recent.get(recent.len().saturating_sub(EARLIER)..).unwrap_or_default();
         let lines = earlier(recent, open);
         for line in &lines {
-            self.screen.line(&surface.dim(&harmless(line)))?;
+            self.output.line(&surface.dim(&harmless(line)))?;
         }
         if !lines.is_empty() {
-            self.screen.line("")?;
+            self.output.line("")?;
         }
         Ok(())
     }
@@ -145,67 +148,74 @@ impl<'o> Session<'_, 'o> {
     fn style(&self) -> Style {
         let prompt = format!("{} › ", one_line(&self.settings.name, PROMPT_COLUMNS));
         Style {
-            painted: self.screen.surface().strong(&prompt),
+            painted: self.output.surface().strong(&prompt),
             prompt,
             history: Layout::new(&self.settings.state).chat_history(),
             dumb: is_dumb(self.env),
         }
     }
 
-    /// Asks for a line. What happens in the followed runs meanwhile is printed above the prompt.
-    async fn prompt(&mut self, line: &mut Line, keyboard: &mut Keyboard) -> io::Result<Asked> {
+    /// Reads a line. Events of the followed runs are printed above the prompt meanwhile.
+    async fn prompt(
+        &mut self,
+        connection: &mut Connection,
+        keyboard: &mut Keyboard,
+    ) -> io::Result<PromptResult> {
         let mut warned = false;
         loop {
             if is_dumb(self.env) {
-                self.screen.raw(&self.style().prompt)?;
+                self.output.raw(&self.style().prompt)?;
             }
             keyboard.ask();
             let typed = loop {
                 let came = tokio::select! {
                     biased;
-                    interruption = self.interruptions.next() => Came::Interruption(interruption),
-                    typed = keyboard.next() => Came::Typed(typed),
-                    heard = line.next() => Came::ThreadEvent(heard),
+                    interruption = self.interruptions.next() => PromptInput::Interruption(interruption),
+                    typed = keyboard.next() => PromptInput::Typed(typed),
+                    event = connection.next() => PromptInput::ThreadEvent(event),
                 };
                 match came {
-                    Came::Typed(typed) => break typed,
+                    PromptInput::Typed(typed) => break typed,
                     // Where the prompt cannot read Ctrl-C itself, it comes as a signal.
-                    Came::Interruption(Interruption::Stop) => {
-                        if self.is_enough(&mut warned)? {
+                    PromptInput::Interruption(Interruption::Stop) => {
+                        if self.interrupt_leaves(&mut warned)? {
                             self.leave_prompt(keyboard)?;
-                            self.tell_what_stays_open()?;
-                            return Ok(Asked::End(Exit::Ok));
+                            self.print_how_to_answer()?;
+                            return Ok(PromptResult::End(Exit::Ok));
                         }
                     }
-                    Came::Interruption(Interruption::Leave) => {
+                    PromptInput::Interruption(Interruption::Leave) => {
                         self.leave_prompt(keyboard)?;
-                        return Ok(Asked::End(Exit::Ok));
+                        return Ok(PromptResult::End(Exit::Ok));
                     }
-                    Came::ThreadEvent(ThreadEvent::Gone) => {
+                    PromptInput::ThreadEvent(ThreadEvent::Disconnected) => {
                         self.leave_prompt(keyboard)?;
-                        self.screen.trouble(&Remark::Gone.say(self.language()))?;
-                        return Ok(Asked::End(Exit::Failed));
+                        self.output.error(&Remark::Gone.say(self.language()))?;
+                        return Ok(PromptResult::End(Exit::Failed));
                     }
-                    Came::ThreadEvent(heard) => self.hear_at_prompt(heard, line, keyboard).await?,
+                    PromptInput::ThreadEvent(event) => {
+                        self.event_at_prompt(event, connection, keyboard).await?
+                    }
                 }
             };
             match typed {
-                Typed::Line(text) => return Ok(Asked::Line(text)),
-                Typed::Cleared if !self.is_enough(&mut warned)? => {}
+                Typed::Line(text) => return Ok(PromptResult::Line(text)),
+                Typed::Cleared if !self.interrupt_leaves(&mut warned)? => {}
                 Typed::Cleared | Typed::Left => {
-                    self.tell_what_stays_open()?;
-                    return Ok(Asked::End(Exit::Ok));
+                    self.print_how_to_answer()?;
+                    return Ok(PromptResult::End(Exit::Ok));
                 }
             }
         }
     }
 
-    /// Takes a Ctrl-C at the prompt, and says what to do instead. While a question waits, a second one in a row leaves.
-    fn is_enough(&mut self, warned: &mut bool) -> io::Result<bool> {
+    /// Handles a Ctrl-C at the prompt: says what to do instead. Returns whether it leaves, which a second one does while
+    /// a question waits.
+    fn interrupt_leaves(&mut self, warned: &mut bool) -> io::Result<bool> {
         let language = self.language();
-        let questions = self.teller.questions();
+        let questions = self.printer.questions();
         let Some(first) = questions.first() else {
-            self.screen.remark(&Remark::HowToLeave.say(language))?;
+            self.output.remark(&Remark::HowToLeave.say(language))?;
             return Ok(false);
         };
         if std::mem::replace(warned, true) {
@@ -213,83 +223,83 @@ impl<'o> Session<'_, 'o> {
         }
         let names: Vec<String> = questions.iter().map(|question| question.name()).collect();
         let replies = first.replies(language).join(", ");
-        self.screen.remark(&Remark::DecideFirst { names: names.join(", "), replies }.say(language))?;
+        self.output.remark(&Remark::DecideFirst { names: names.join(", "), replies }.say(language))?;
         Ok(false)
     }
 
-    async fn hear_at_prompt(
+    async fn event_at_prompt(
         &mut self,
-        heard: ThreadEvent,
-        line: &Line,
+        event: ThreadEvent,
+        connection: &Connection,
         keyboard: &mut Keyboard,
     ) -> io::Result<()> {
-        if heard != ThreadEvent::Reload {
-            return self.take_at_prompt(heard, keyboard);
+        if event != ThreadEvent::Reload {
+            return self.show_at_prompt(event, keyboard);
         }
-        for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            self.take_at_prompt(ThreadEvent::Written(Arc::new(message)), keyboard)?;
+        for message in connection.recent(RUN_MESSAGES).await.unwrap_or_default() {
+            self.show_at_prompt(ThreadEvent::Written(Arc::new(message)), keyboard)?;
         }
         Ok(())
     }
 
-    fn take_at_prompt(&mut self, heard: ThreadEvent, keyboard: &mut Keyboard) -> io::Result<()> {
-        let shown = self.teller.hear(heard);
-        let questions = self.teller.new_questions();
+    fn show_at_prompt(&mut self, event: ThreadEvent, keyboard: &mut Keyboard) -> io::Result<()> {
+        let shown = self.printer.event(event);
+        let questions = self.printer.new_questions();
         self.held.extend(shown.into_iter().chain(questions));
         let grows = matches!(self.held.last(), None | Some(Shown::Words(_) | Shown::Paragraph));
-        if grows && !self.teller.is_over() {
+        if grows && !self.printer.is_over() {
             return Ok(());
         }
-        let text = self.screen.render(&std::mem::take(&mut self.held))?;
+        let text = self.output.render(&std::mem::take(&mut self.held))?;
         if text.is_empty() || keyboard.print_above(&text) {
             return Ok(());
         }
-        self.screen.raw(&format!("\n{text}{}", self.style().prompt))
+        self.output.raw(&format!("\n{text}{}", self.style().prompt))
     }
 
-    /// Prints what is left of what was heard at the prompt.
+    /// Prints the rest of what arrived during the prompt.
     fn print_held(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
-        held.iter().try_for_each(|shown| self.screen.show(shown))
+        held.iter().try_for_each(|shown| self.output.show(shown))
     }
 
-    /// Says how the open questions can be answered when the chat has ended.
-    fn tell_what_stays_open(&mut self) -> io::Result<()> {
-        for line in self.place.how_to_answer(self.teller.questions(), self.language()) {
-            self.screen.remark(&line)?;
+    /// Prints how the open questions can be answered after the chat.
+    fn print_how_to_answer(&mut self) -> io::Result<()> {
+        for line in self.context.how_to_answer(self.printer.questions(), self.language()) {
+            self.output.remark(&line)?;
         }
         Ok(())
     }
 
-    /// Takes the terminal back from a prompt that somebody may be typing at.
+    /// Restores the terminal, also in the middle of a typed line.
     fn leave_prompt(&mut self, keyboard: &Keyboard) -> io::Result<()> {
         keyboard.release();
-        self.screen.raw(if is_dumb(self.env) { "\n" } else { PASTE_OFF_AND_DOWN })
+        self.output.raw(if is_dumb(self.env) { "\n" } else { PASTE_OFF_AND_DOWN })
     }
 
-    /// What is left to say after a turn, and how the conversation ends, if it does.
-    fn after(&mut self, end: TurnEnd) -> io::Result<Option<Exit>> {
-        self.screen.end_line()?;
+    /// Prints what follows a turn; returns the exit code if the conversation ends.
+    fn after_turn(&mut self, end: TurnEnd) -> io::Result<Option<Exit>> {
+        self.output.end_line()?;
         match end {
-            TurnEnd::Over | TurnEnd::Asks | TurnEnd::Refused => {
-                self.screen.line("")?;
+            TurnEnd::Ended | TurnEnd::AwaitsApproval | TurnEnd::Refused => {
+                self.output.line("")?;
                 Ok(None)
             }
-            TurnEnd::Gone => {
-                self.screen.trouble(&Remark::GoneInTurn.say(self.language()))?;
+            TurnEnd::Disconnected => {
+                self.output.error(&Remark::GoneInTurn.say(self.language()))?;
                 Ok(Some(Exit::Failed))
             }
             TurnEnd::Left => {
-                let chat = self.place.chat_command();
-                self.screen.remark(&Remark::Left(&chat).say(self.language()))?;
+                let chat = self.context.chat_command();
+                self.output.remark(&Remark::Left(&chat).say(self.language()))?;
                 Ok(Some(Exit::Ok))
             }
         }
     }
 }
 
-/// The newest part of the conversation, shortened. What lies before a `/new` is over, and what is still being
-/// said is shown by the teller.
+/// The newest part of the conversation, shortened: after the last `/new`, and without answers that are still being
+/// written, which the printer shows.
 fn earlier(recent: &[UiMessage], open: &[CorrelationId]) -> Vec<String> {
     let is_new = |message: &UiMessage| {
         message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")))

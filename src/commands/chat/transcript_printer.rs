@@ -1,6 +1,6 @@
 //! What of the followed runs is shown, in which order, and where they stand. Pure: events in, things to show out.
 //!
-//! An answer is heard twice, growing and then whole, and sometimes again from its beginning. What was shown once is not
+//! An answer arrives twice, in chunks and then whole, and sometimes again from its beginning. What was shown once is not
 //! shown again, and what was missed while it grew is shown when it is whole.
 
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::line::ThreadEvent;
+use super::connection::ThreadEvent;
 use super::question::{Question, Questions, Settled};
 use crate::commands::terminal::call_line;
 use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
@@ -37,15 +37,15 @@ pub(super) enum Shown {
     Reply(String),
     /// What is going on, in passing.
     Progress(String),
-    Trouble(String),
+    Error(String),
 }
 
 /// A run that is followed.
 #[derive(Debug)]
-struct Run {
+struct FollowedRun {
     correlation: CorrelationId,
-    /// Whether any message of it was heard.
-    heard: bool,
+    /// Whether any message has arrived.
+    seen: bool,
     /// Whether the agent has begun to answer.
     begun: bool,
     ended: Option<RunStatus>,
@@ -53,7 +53,7 @@ struct Run {
 
 /// What was shown of one message.
 #[derive(Debug)]
-struct Told {
+struct ShownMessage {
     run: CorrelationId,
     /// How many steps have begun.
     step: usize,
@@ -61,22 +61,22 @@ struct Told {
     calls: HashSet<String>,
     failed: HashSet<String>,
     results: HashSet<String>,
-    /// Parts that come in one piece: how many were heard, and how many were shown.
-    pieces_heard: usize,
+    /// Parts that come in one piece: how many arrived, and how many were shown.
+    pieces_received: usize,
     pieces_shown: usize,
 }
 
 #[derive(Debug, Default)]
 struct Text {
-    heard: String,
+    received: String,
     shown: String,
 }
 
 /// Follows some runs of a thread, and the questions of all of them.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptPrinter {
-    runs: Vec<Run>,
-    told: HashMap<MessageId, Told>,
+    runs: Vec<FollowedRun>,
+    messages: HashMap<MessageId, ShownMessage>,
     written: Vec<Arc<UiMessage>>,
     /// The last state of messages whose run is not followed and has not ended: what was there before it is followed.
     unfollowed: HashMap<MessageId, Arc<UiMessage>>,
@@ -91,7 +91,7 @@ impl TranscriptPrinter {
     /// go on.
     pub(super) fn follow(&mut self, correlation: CorrelationId) {
         if !self.follows(correlation.as_str()) {
-            self.runs.push(Run { correlation, heard: false, begun: false, ended: None });
+            self.runs.push(FollowedRun { correlation, seen: false, begun: false, ended: None });
         }
     }
 
@@ -100,7 +100,7 @@ impl TranscriptPrinter {
         self.runs.retain(|run| run.ended.is_none());
         let runs = &self.runs;
         let open = |correlation: &CorrelationId| runs.iter().any(|run| run.correlation == *correlation);
-        self.told.retain(|_, told| open(&told.run));
+        self.messages.retain(|_, state| open(&state.run));
         self.written.retain(|message| open(&message.metadata.correlation_id));
         self.words_at = None;
     }
@@ -116,14 +116,14 @@ impl TranscriptPrinter {
         self.runs.iter().all(|run| run.ended.is_some())
     }
 
-    /// Whether any message of this run was heard.
-    pub(super) fn has_heard(&self, correlation: &CorrelationId) -> bool {
-        self.find(correlation).is_some_and(|run| run.heard)
+    /// Whether any message of this run has arrived.
+    pub(super) fn has_event_of(&self, correlation: &CorrelationId) -> bool {
+        self.find(correlation).is_some_and(|run| run.seen)
     }
 
     /// Whether this run waits behind others: the daemon has its message, and the agent has not begun to answer.
     pub(super) fn is_queued(&self, correlation: &CorrelationId) -> bool {
-        self.find(correlation).is_some_and(|run| run.heard && !run.begun && run.ended.is_none())
+        self.find(correlation).is_some_and(|run| run.seen && !run.begun && run.ended.is_none())
     }
 
     /// The questions that wait for a decision in this thread.
@@ -151,7 +151,7 @@ impl TranscriptPrinter {
     /// How the runs stand: the first, or those that it let go on.
     pub(super) fn outcome(&self) -> RunOutcome {
         let Some(first) = self.runs.first() else { return RunOutcome::default() };
-        let resumed: Vec<&Run> = self.runs.iter().skip(1).filter(|run| run.begun).collect();
+        let resumed: Vec<&FollowedRun> = self.runs.iter().skip(1).filter(|run| run.begun).collect();
         let runs = if first.begun || resumed.is_empty() { vec![first] } else { resumed };
         let of_runs = |message: &&Arc<UiMessage>| {
             runs.iter().any(|run| run.correlation == message.metadata.correlation_id)
@@ -168,15 +168,15 @@ impl TranscriptPrinter {
     }
 
     /// Takes an event in and says what is to be shown.
-    pub(super) fn hear(&mut self, heard: ThreadEvent) -> Vec<Shown> {
+    pub(super) fn event(&mut self, event: ThreadEvent) -> Vec<Shown> {
         let mut out = Vec::new();
-        match heard {
-            ThreadEvent::Chunk { message, chunk } => self.hear_chunk(&message, chunk, &mut out),
-            ThreadEvent::Written(message) => self.hear_message(message, &mut out),
+        match event {
+            ThreadEvent::Chunk { message, chunk } => self.chunk_event(&message, chunk, &mut out),
+            ThreadEvent::Written(message) => self.message_event(message, &mut out),
             ThreadEvent::Progress(text) if self.is_reminder(&text) => {}
             ThreadEvent::Progress(text) => out.push(Shown::Progress(text)),
-            ThreadEvent::Trouble(text) => out.push(Shown::Trouble(text)),
-            ThreadEvent::Reload | ThreadEvent::Gone => {}
+            ThreadEvent::Error(text) => out.push(Shown::Error(text)),
+            ThreadEvent::Reload | ThreadEvent::Disconnected => {}
         }
         out
     }
@@ -187,7 +187,7 @@ impl TranscriptPrinter {
         [Language::En, Language::Zh].into_iter().any(|language| reminder.say(language) == text)
     }
 
-    fn hear_message(&mut self, message: Arc<UiMessage>, out: &mut Vec<Shown>) {
+    fn message_event(&mut self, message: Arc<UiMessage>, out: &mut Vec<Shown>) {
         let correlation = message.metadata.correlation_id.clone();
         let settled = self.questions.update(&message);
         if !settled.is_empty() {
@@ -198,14 +198,14 @@ impl TranscriptPrinter {
             self.keep_unfollowed(&message);
             return;
         };
-        run.heard = true;
+        run.seen = true;
         if message.role != Role::Assistant {
             return;
         }
         run.begun |= !message.metadata.command;
         run.ended = message.metadata.status.filter(|status| status.is_final()).or(run.ended);
         for chunk in replay(&message) {
-            self.hear_chunk(&message.id, chunk, out);
+            self.chunk_event(&message.id, chunk, out);
         }
         match self.written.iter_mut().find(|known| known.id == message.id) {
             Some(known) => *known = message,
@@ -231,12 +231,12 @@ impl TranscriptPrinter {
         let of_run = |message: &UiMessage| message.metadata.correlation_id == *correlation;
         let before: Vec<_> = self.unfollowed.extract_if(|_, message| of_run(message)).collect();
         for (_, message) in before {
-            self.hear_message(message, &mut Vec::new());
+            self.message_event(message, &mut Vec::new());
         }
         self.words_at = None;
     }
 
-    fn find(&self, correlation: &CorrelationId) -> Option<&Run> {
+    fn find(&self, correlation: &CorrelationId) -> Option<&FollowedRun> {
         self.runs.iter().find(|run| run.correlation == *correlation)
     }
 
@@ -244,7 +244,7 @@ impl TranscriptPrinter {
         self.runs.iter().any(|run| run.correlation.as_str() == correlation)
     }
 
-    fn hear_chunk(&mut self, message: &MessageId, chunk: Chunk, out: &mut Vec<Shown>) {
+    fn chunk_event(&mut self, message: &MessageId, chunk: Chunk, out: &mut Vec<Shown>) {
         if let Some(call) = ended_call(&chunk) {
             self.questions.end_call(message, call);
         }
@@ -253,50 +253,50 @@ impl TranscriptPrinter {
             let run = run.and_then(Value::as_str);
             if let Some(run) = self.runs.iter().find(|known| run == Some(known.correlation.as_str())) {
                 let run = run.correlation.clone();
-                self.told.entry(message.clone()).or_insert_with(|| Told::new(run)).rewind();
+                self.messages.entry(message.clone()).or_insert_with(|| ShownMessage::new(run)).rewind();
             }
             return;
         }
-        let Some(told) = self.told.get_mut(message) else { return };
+        let Some(state) = self.messages.get_mut(message) else { return };
         match chunk {
-            Chunk::StartStep => told.step += 1,
+            Chunk::StartStep => state.step += 1,
             Chunk::TextDelta { id, delta } => {
-                let step = told.step;
-                if let Some(growth) = told.texts.entry(id).or_default().grow(&delta) {
+                let step = state.step;
+                if let Some(growth) = state.texts.entry(id).or_default().grow(&delta) {
                     self.say(message, step, growth, out);
                 }
             }
             Chunk::ToolInputAvailable { tool_call_id, tool_name, input, .. } => {
-                told.call(tool_call_id, &tool_name, &input, out);
+                state.call(tool_call_id, &tool_name, &input, out);
             }
             Chunk::ToolInputError { tool_call_id, tool_name, input, error_text, .. } => {
-                told.call(tool_call_id.clone(), &tool_name, &input, out);
-                told.fail(tool_call_id, error_text, out);
+                state.call(tool_call_id.clone(), &tool_name, &input, out);
+                state.fail(tool_call_id, error_text, out);
             }
-            Chunk::ToolOutputError { tool_call_id, error_text } => told.fail(tool_call_id, error_text, out),
+            Chunk::ToolOutputError { tool_call_id, error_text } => state.fail(tool_call_id, error_text, out),
             Chunk::ToolOutputAvailable { tool_call_id, output, preliminary: None | Some(false) }
                 if self.questions.asked_about(message, &tool_call_id) =>
             {
-                told.result(tool_call_id, &output, out);
+                state.result(tool_call_id, &output, out);
             }
-            Chunk::File { url, .. } => told.piece(Shown::File(url), out),
-            Chunk::DataCommand { data } => told.piece(Shown::Reply(word(&data, "reply")), out),
+            Chunk::File { url, .. } => state.piece(Shown::File(url), out),
+            Chunk::DataCommand { data } => state.piece(Shown::Reply(word(&data, "reply")), out),
             Chunk::DataError { data } => {
                 // At the terminal sits the operator: the provider's own words are shown as well.
                 let words = [word(&data, "text"), word(&data, "detail")];
                 let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
-                told.piece(Shown::Trouble(words.join("\n")), out);
+                state.piece(Shown::Error(words.join("\n")), out);
             }
             _ => {}
         }
     }
 
-    fn say(&mut self, message: &MessageId, step: usize, growth: Growth, out: &mut Vec<Shown>) {
+    fn say(&mut self, message: &MessageId, step: usize, growth: TextGrowth, out: &mut Vec<Shown>) {
         let here = (message.clone(), step);
         let same_step = self.words_at.as_ref() == Some(&here);
         let (words, anew) = match growth {
-            Growth::More(words) => (words, false),
-            Growth::Anew(words) => (words, true),
+            TextGrowth::More(words) => (words, false),
+            TextGrowth::Anew(words) => (words, true),
         };
         let begins = anew || !same_step;
         // A step begins with its first word, not with the blank lines before it.
@@ -312,7 +312,7 @@ impl TranscriptPrinter {
     }
 }
 
-impl Told {
+impl ShownMessage {
     fn new(run: CorrelationId) -> Self {
         Self {
             run,
@@ -321,18 +321,18 @@ impl Told {
             calls: HashSet::new(),
             failed: HashSet::new(),
             results: HashSet::new(),
-            pieces_heard: 0,
+            pieces_received: 0,
             pieces_shown: 0,
         }
     }
 
-    /// The message is told from its beginning.
+    /// The message is state from its beginning.
     fn rewind(&mut self) {
         self.step = 0;
-        self.pieces_heard = 0;
+        self.pieces_received = 0;
         self.texts = std::mem::take(&mut self.texts)
             .into_iter()
-            .map(|(id, text)| (id, Text { heard: String::new(), ..text }))
+            .map(|(id, text)| (id, Text { received: String::new(), ..text }))
             .collect();
     }
 
@@ -355,36 +355,36 @@ impl Told {
     }
 
     fn piece(&mut self, piece: Shown, out: &mut Vec<Shown>) {
-        self.pieces_heard += 1;
-        if self.pieces_heard > self.pieces_shown {
-            self.pieces_shown = self.pieces_heard;
+        self.pieces_received += 1;
+        if self.pieces_received > self.pieces_shown {
+            self.pieces_shown = self.pieces_received;
             out.push(piece);
         }
     }
 }
 
 /// What is new in a text.
-enum Growth {
+enum TextGrowth {
     More(String),
     /// It is another one than before, and begins anew.
     Anew(String),
 }
 
 impl Text {
-    fn grow(&mut self, delta: &str) -> Option<Growth> {
-        self.heard.push_str(delta);
-        if self.shown.starts_with(&self.heard) {
+    fn grow(&mut self, delta: &str) -> Option<TextGrowth> {
+        self.received.push_str(delta);
+        if self.shown.starts_with(&self.received) {
             return None;
         }
-        match self.heard.strip_prefix(&self.shown) {
+        match self.received.strip_prefix(&self.shown) {
             Some(more) => {
                 let more = more.to_owned();
                 self.shown.push_str(&more);
-                Some(Growth::More(more))
+                Some(TextGrowth::More(more))
             }
             None => {
-                self.shown.clone_from(&self.heard);
-                Some(Growth::Anew(self.heard.clone()))
+                self.shown.clone_from(&self.received);
+                Some(TextGrowth::Anew(self.received.clone()))
             }
         }
     }
@@ -405,5 +405,5 @@ fn word(data: &Value, key: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "teller_tests.rs"]
+#[path = "transcript_printer_tests.rs"]
 mod tests;

@@ -1,108 +1,106 @@
-//! One message and what comes of it, along the line.
+//! Sends one message and follows the runs that answer it.
 
 use std::io;
 use std::sync::Arc;
 
 use super::chat_output::ChatOutput;
+use super::connection::{Connection, SentMessage, ThreadEvent};
 use super::interruptions::{Interruption, Interruptions};
-use super::line::{Line, LineError, Taken, ThreadEvent};
 use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
+use crate::commands::daemon_client::DaemonError;
 use crate::domain::{CorrelationId, Language};
 
-/// How many messages back a run is looked for when something was missed.
+/// How many messages are read again when events were missed.
 pub(super) const RUN_MESSAGES: usize = 200;
 
-/// Stops the turn, said as a person would.
 const STOP: &str = "/stop";
 
-/// How a turn ended for whoever watches.
+/// Why the watching of a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnEnd {
-    /// The run is over, well or not.
-    Over,
-    /// It waits for somebody's decision.
-    Asks,
-    /// The words were not taken, or the run cannot go on for now.
+    /// The run ended, with or without success.
+    Ended,
+    AwaitsApproval,
+    /// The message was refused, or the run cannot continue for now.
     Refused,
-    /// The agent has ended.
-    Gone,
-    /// Whoever watched has left.
+    /// The daemon has ended.
+    Disconnected,
+    /// The person left.
     Left,
 }
 
-/// A turn that was watched to its end.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct WatchedTurn {
     pub(super) end: TurnEnd,
-    /// What was taken, if it was.
-    pub(super) taken: Option<Taken>,
+    /// The message, unless it was refused.
+    pub(super) sent: Option<SentMessage>,
 }
 
-/// When a question ends the watching.
+/// When a request for approval ends the watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// As soon as it is asked: somebody at the keyboard can answer at once.
+    /// As soon as it is made: a person at the keyboard can answer at once.
     Asked,
-    /// When nothing goes on without an answer.
+    /// When nothing continues without an answer.
     Parked,
 }
 
-/// How a turn is watched.
 #[derive(Debug)]
-pub(super) struct Watch<'s, 'o> {
-    /// Where it is shown; nothing means that only its outcome is wanted.
-    pub(super) screen: Option<&'s mut ChatOutput<'o>>,
-    /// What may come in between.
+pub(super) struct TurnWatcher<'s, 'o> {
+    /// `None` shows nothing: only the outcome is wanted.
+    pub(super) output: Option<&'s mut ChatOutput<'o>>,
     pub(super) interruptions: &'s mut Interruptions,
-    /// The runs that are followed.
-    pub(super) teller: &'s mut TranscriptPrinter,
+    pub(super) printer: &'s mut TranscriptPrinter,
     pub(super) until: Until,
-    /// The language of our own words.
     pub(super) language: Language,
 }
 
-impl Watch<'_, '_> {
-    /// Says something and watches what becomes of it, and of the runs that it lets go on.
-    pub(super) async fn say(&mut self, line: &mut Line, text: &str) -> io::Result<Turn> {
-        let taken = match line.say(text).await {
-            Ok(taken) => taken,
+impl TurnWatcher<'_, '_> {
+    /// Sends a message and follows its run, and the runs that it lets continue.
+    pub(super) async fn say(&mut self, connection: &mut Connection, text: &str) -> io::Result<WatchedTurn> {
+        let sent = match connection.send(text).await {
+            Ok(sent) => sent,
             Err(error) => {
                 self.complain(&error)?;
-                return Ok(Turn { end: end_of(&error), taken: None });
+                return Ok(WatchedTurn { end: end_of(&error), sent: None });
             }
         };
-        self.teller.follow(taken.correlation.clone());
-        let end = self.follow(line, Some(&taken.correlation)).await?;
-        Ok(Turn { end, taken: Some(taken) })
+        self.printer.follow(sent.correlation.clone());
+        let end = self.follow(connection, Some(&sent.correlation)).await?;
+        Ok(WatchedTurn { end, sent: Some(sent) })
     }
 
-    /// Watches runs that are going on already.
+    /// Follows runs that began before the chat.
     pub(super) async fn catch_up(
         &mut self,
-        line: &mut Line,
+        connection: &mut Connection,
         runs: Vec<CorrelationId>,
     ) -> io::Result<TurnEnd> {
         for run in runs {
-            self.teller.follow(run);
+            self.printer.follow(run);
         }
-        self.read_again(line).await?;
+        self.read_again(connection).await?;
         if self.rest(None).is_none() {
             self.remark(&Remark::StillRunning)?;
         }
-        self.follow(line, None).await
+        self.follow(connection, None).await
     }
 
-    async fn follow(&mut self, line: &mut Line, own: Option<&CorrelationId>) -> io::Result<TurnEnd> {
+    async fn follow(
+        &mut self,
+        connection: &mut Connection,
+        own: Option<&CorrelationId>,
+    ) -> io::Result<TurnEnd> {
         let mut stopping = false;
-        // Decisions that were made by the words themselves are told by the reply to them.
+        // A decision made by this message is shown by the reply to it.
         let mut settled = Vec::new();
         loop {
-            if own.is_some_and(|own| self.teller.is_queued(own)) {
+            if own.is_some_and(|own| self.printer.is_queued(own)) {
                 self.show(&std::mem::take(&mut settled))?;
             }
             if let Some(end) = self.rest(own) {
-                let questions = self.teller.new_questions();
+                let questions = self.printer.new_questions();
                 self.show(&questions)?;
                 return Ok(end);
             }
@@ -110,12 +108,12 @@ impl Watch<'_, '_> {
                 biased;
                 interruption = self.interruptions.next() => match interruption {
                     // A stop would withdraw the question.
-                    Interruption::Stop if !self.teller.questions().is_empty() => return Ok(TurnEnd::Asks),
+                    Interruption::Stop if !self.printer.questions().is_empty() => return Ok(TurnEnd::AwaitsApproval),
                     Interruption::Stop if !stopping => {
                         stopping = true;
                         self.remark(&Remark::Stopping)?;
-                        match line.say(STOP).await {
-                            Ok(taken) => self.teller.follow(taken.correlation),
+                        match connection.send(STOP).await {
+                            Ok(sent) => self.printer.follow(sent.correlation),
                             Err(error) => {
                                 self.complain(&error)?;
                                 return Ok(end_of(&error));
@@ -124,15 +122,15 @@ impl Watch<'_, '_> {
                     }
                     Interruption::Stop | Interruption::Leave => return Ok(TurnEnd::Left),
                 },
-                heard = line.next() => match heard {
-                    ThreadEvent::Gone => return Ok(TurnEnd::Gone),
-                    ThreadEvent::Reload => self.read_again(line).await?,
-                    ThreadEvent::Trouble(text) => {
-                        self.show(&[Shown::Trouble(text)])?;
+                event = connection.next() => match event {
+                    ThreadEvent::Disconnected => return Ok(TurnEnd::Disconnected),
+                    ThreadEvent::Reload => self.read_again(connection).await?,
+                    ThreadEvent::Error(text) => {
+                        self.show(&[Shown::Error(text)])?;
                         return Ok(TurnEnd::Refused);
                     }
-                    heard => {
-                        let shown = self.teller.hear(heard);
+                    event => {
+                        let shown = self.printer.event(event);
                         let (decided, shown): (Vec<Shown>, Vec<Shown>) =
                             shown.into_iter().partition(|shown| matches!(shown, Shown::Settled(_)));
                         settled.extend(decided);
@@ -143,51 +141,51 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// How the watching ends, where it does now. Words whose message was not heard yet may decide a question that is
-    /// open so far.
+    /// Why the watching ends now, if it does. As long as the sent message has not come back as an event, it may still
+    /// decide an open question.
     fn rest(&self, own: Option<&CorrelationId>) -> Option<TurnEnd> {
-        if self.teller.is_over() {
-            return Some(TurnEnd::Over);
+        if self.printer.is_over() {
+            return Some(TurnEnd::Ended);
         }
-        let taken_in = own.is_none_or(|own| self.teller.has_heard(own));
+        let arrived = own.is_none_or(|own| self.printer.has_event_of(own));
         let asks = match self.until {
-            Until::Asked => !self.teller.questions().is_empty(),
-            Until::Parked => self.teller.is_parked(),
+            Until::Asked => !self.printer.questions().is_empty(),
+            Until::Parked => self.printer.is_parked(),
         };
-        (taken_in && asks).then_some(TurnEnd::Asks)
+        (arrived && asks).then_some(TurnEnd::AwaitsApproval)
     }
 
-    /// Something was missed; the thread itself tells it.
-    async fn read_again(&mut self, line: &Line) -> io::Result<()> {
-        for message in line.recent(RUN_MESSAGES).await.unwrap_or_default() {
-            let shown = self.teller.hear(ThreadEvent::Written(Arc::new(message)));
+    /// Reads the thread after events were missed.
+    async fn read_again(&mut self, connection: &Connection) -> io::Result<()> {
+        for message in connection.recent(RUN_MESSAGES).await.unwrap_or_default() {
+            let shown = self.printer.event(ThreadEvent::Written(Arc::new(message)));
             self.show(&shown)?;
         }
         Ok(())
     }
 
     fn show(&mut self, shown: &[Shown]) -> io::Result<()> {
-        let Some(screen) = &mut self.screen else { return Ok(()) };
-        shown.iter().try_for_each(|shown| screen.show(shown))
+        let Some(output) = &mut self.output else { return Ok(()) };
+        shown.iter().try_for_each(|shown| output.show(shown))
     }
 
     fn remark(&mut self, word: &Remark<'_>) -> io::Result<()> {
-        let Some(screen) = &mut self.screen else { return Ok(()) };
-        screen.remark(&word.say(self.language))
+        let Some(output) = &mut self.output else { return Ok(()) };
+        output.remark(&word.say(self.language))
     }
 
-    fn complain(&mut self, error: &LineError) -> io::Result<()> {
+    fn complain(&mut self, error: &DaemonError) -> io::Result<()> {
         match error {
-            LineError::Refused(why) => self.show(&[Shown::Trouble(why.clone())]),
-            // Whoever asked tells that the agent is gone.
-            LineError::Broken(_) => Ok(()),
+            DaemonError::Refused(why) => self.show(&[Shown::Error(why.clone())]),
+            // The caller reports the lost connection.
+            DaemonError::NotRunning | DaemonError::Broken(_) => Ok(()),
         }
     }
 }
 
-const fn end_of(error: &LineError) -> TurnEnd {
+const fn end_of(error: &DaemonError) -> TurnEnd {
     match error {
-        LineError::Refused(_) => TurnEnd::Refused,
-        LineError::Broken(_) => TurnEnd::Gone,
+        DaemonError::Refused(_) => TurnEnd::Refused,
+        DaemonError::NotRunning | DaemonError::Broken(_) => TurnEnd::Disconnected,
     }
 }

@@ -1,21 +1,21 @@
-//! Server-sent events, read. Sans-IO: bytes in, events out, wherever the bytes were cut.
+//! Parser of server-sent events. Sans-IO: bytes in, events out, for any split of the bytes.
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     pub(super) name: String,
     pub(super) data: String,
 }
 
-/// What has arrived of the events so far.
+/// The incomplete line and event so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct SseReader {
     line: Vec<u8>,
-    event: Event,
+    event: SseEvent,
 }
 
-impl Reader {
-    /// Takes more bytes; gives the events that are whole now.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
+impl SseReader {
+    /// Adds bytes; returns the events that they complete.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -27,7 +27,7 @@ impl Reader {
         events
     }
 
-    fn take_line(&mut self, line: &str) -> Option<Event> {
+    fn take_line(&mut self, line: &str) -> Option<SseEvent> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return (!event.data.is_empty()).then_some(event);
@@ -42,7 +42,7 @@ impl Reader {
                 }
                 self.event.data.push_str(value);
             }
-            // Comments keep the line alive; other fields are not for us.
+            // Comments are keep-alives; other fields are not used by the daemon.
             _ => {}
         }
         None
@@ -57,8 +57,8 @@ mod tests {
 
     const STREAM: &str = ": hi\n\nevent: state\ndata: {\"a\":1}\n\n: keep-alive\n\ndata: 你好\ndata:two\r\n\r\nevent: x\n\ndata: cut";
 
-    fn expected() -> Vec<Event> {
-        let event = |name: &str, data: &str| Event { name: name.to_owned(), data: data.to_owned() };
+    fn expected() -> Vec<SseEvent> {
+        let event = |name: &str, data: &str| SseEvent { name: name.to_owned(), data: data.to_owned() };
         vec![event("state", "{\"a\":1}"), event("", "你好\ntwo")]
     }
 
@@ -66,7 +66,7 @@ mod tests {
         #[test]
         fn it_does_not_matter_where_the_bytes_are_cut(mut cuts in prop::collection::vec(0..STREAM.len(), 0..8)) {
             cuts.sort_unstable();
-            let (mut reader, mut events, mut from) = (Reader::default(), Vec::new(), 0);
+            let (mut reader, mut events, mut from) = (SseReader::default(), Vec::new(), 0);
             for cut in cuts.into_iter().chain([STREAM.len()]) {
                 events.extend(reader.feed(STREAM.as_bytes().get(from..cut).unwrap()));
                 from = cut;
@@ -76,7 +76,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_borne(bytes: Vec<u8>) {
-            Reader::default().feed(&bytes);
+            SseReader::default().feed(&bytes);
         }
     }
 }
