@@ -1,6 +1,6 @@
 //! The newest messages of a thread: which of them the model reads, and when the oldest leave memory.
 
-use super::run::Phase;
+use super::runs::run::Phase;
 use super::{Conversation, Effect};
 use crate::domain::{CorrelationId, MessageId};
 use crate::ports::Durability;

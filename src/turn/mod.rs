@@ -3,41 +3,27 @@
 //! [`Conversation`] is a state machine: events go in, effects come out. Nothing here awaits, reads a clock or opens a
 //! file, so a crash, a stop or a duplicate message is a table in a test.
 
-mod answers;
-mod asking;
-mod audit;
+mod approval;
 mod budget;
-mod calls;
-mod closed_calls;
-mod commands;
 mod compaction;
-mod conversation;
 mod effect;
 mod event;
-mod guard;
+mod exchange;
 mod history;
-mod intake;
-mod long_question;
-mod open_calls;
+mod machine;
 mod participants;
 mod prompt;
-mod reading;
-mod recover;
-mod replies;
-mod run;
-mod steps;
-mod tool_messages;
-mod visibility;
-mod withdrawal;
+mod queue;
+mod runs;
 
 pub use budget::{estimate_tokens, fit, stated_limit};
 pub use compaction::{
     Compacted, CompactionRules, Draft, NoteCandidate, Span, by_rules, correction, read_summary,
     summary_prompt,
 };
-pub use conversation::{CheckArguments, Conversation, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
+pub use machine::conversation::{CheckArguments, Conversation, EffectsOf, Rules};
 pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

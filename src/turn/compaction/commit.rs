@@ -8,8 +8,8 @@ use super::summary::Draft;
 use crate::domain::{CommandInvocation, CorrelationId, MessageId, Timestamp};
 use crate::ports::Durability;
 use crate::render::Phrase;
-use crate::turn::replies::Exchange;
-use crate::turn::run::Phase;
+use crate::turn::exchange::Exchange;
+use crate::turn::runs::run::Phase;
 use crate::turn::{Conversation, Effect, Spoken};
 use crate::uimessage::{
     CheckpointReason, CheckpointRecord, Metadata, Part, Role, RunStatus, UiMessage, WrittenBy,

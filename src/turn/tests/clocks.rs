@@ -11,7 +11,7 @@ use super::chat::{
 use super::driver::{Driver, call, calls, check_arguments, effects_of, said, thread, words};
 use crate::domain::{DeliveryId, OutboundIntent, Timestamp};
 use crate::ports::{DeliveryError, OutboxEntry, ThreadRecord};
-use crate::turn::visibility::QuestionVisibility;
+use crate::turn::approval::visibility::QuestionVisibility;
 use crate::turn::{Conversation, Event};
 
 #[test]

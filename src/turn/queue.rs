@@ -2,27 +2,27 @@
 
 use serde_json::Map;
 
-use super::answers::Reply;
-use super::conversation::{Waiting, is_command};
-use super::participants::IN_COMPANY;
-use super::run::{Phase, Run};
-use super::{Conversation, Effect, Lookups, ReplyToken};
 use crate::domain::{
     ChatKind, Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MessageId, Said,
     Timestamp, WhileRunning,
 };
 use crate::ports::{Acceptance, Durability};
+use crate::turn::approval::replies::Reply;
+use crate::turn::machine::conversation::{Waiting, is_command};
+use crate::turn::participants::IN_COMPANY;
+use crate::turn::runs::run::{Phase, Run};
+use crate::turn::{Conversation, Effect, Lookups, ReplyToken};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 /// Most bytes of waiting messages per thread: all of them are in memory, and are read again after a restart.
 const MAX_WAITING_BYTES: usize = 8 << 20;
 
 /// An inbound event with its look-ups.
-pub(super) struct Arrival {
-    pub(super) event: IngressEvent,
-    pub(super) ticket: ReplyToken,
-    pub(super) known: bool,
-    pub(super) lookups: Lookups,
+pub(in crate::turn) struct Arrival {
+    pub(in crate::turn) event: IngressEvent,
+    pub(in crate::turn) ticket: ReplyToken,
+    pub(in crate::turn) known: bool,
+    pub(in crate::turn) lookups: Lookups,
 }
 
 /// How a message relates to the run in flight.
@@ -40,7 +40,7 @@ enum RunRelation {
 }
 
 impl Conversation {
-    pub(super) fn take_in(
+    pub(in crate::turn) fn take_in(
         &mut self,
         arrival: Arrival,
         now: Timestamp,

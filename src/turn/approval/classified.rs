@@ -1,11 +1,11 @@
 //! Classification of replies by a model: where the rules find no decision, a model may classify the reply text alone.
 //! Its result can only lead to a question back, or to the reminder that would have been sent anyway.
 
-use super::answers::as_pending;
-use super::replies::Exchange;
-use super::{Conversation, Effect};
 use crate::domain::{CorrelationId, IngressEvent, MessageId, ReadReplies, Said, Timestamp};
 use crate::policy::reply::{HintedReading, ModelHint, ask_back_from_model};
+use crate::turn::approval::replies::as_pending;
+use crate::turn::exchange::Exchange;
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::Role;
 
 /// A longer text is a message, not an answer.
@@ -14,7 +14,7 @@ const LONGEST: usize = 300;
 impl Conversation {
     /// Whether a model may classify a message without a decision: a short text of a person's own, addressed to the
     /// agent, from an author who may decide.
-    pub(super) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
+    pub(in crate::turn) fn is_for_a_model(&self, said: &Said, event: &IngressEvent) -> bool {
         let own_words =
             said.forwarded_from.is_none() && !said.automatic && said.files.is_empty() && !said.context_only;
         let short = (1..=LONGEST).contains(&said.text.trim().chars().count());
@@ -28,7 +28,7 @@ impl Conversation {
 
     /// Processes a classification. The message waits for the next run, unless it seems to be an answer: then it is
     /// removed from there, and the person gets a question back.
-    pub(super) fn reply_read(
+    pub(in crate::turn) fn reply_read(
         &mut self,
         message: &MessageId,
         words: &str,

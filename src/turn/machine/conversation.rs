@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::compaction::{CompactionRules, ManualCompaction};
-use super::history::TRIM_EVERY;
-use super::intake::Arrival;
-use super::run::{Phase, Run};
-use super::visibility::{QuestionVisibility, asked_by};
-use super::{Effect, Event};
 use crate::domain::{
     ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId,
     ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::ports::{DeliveryError, Receipt, ThreadRecord, ThreadView};
+use crate::turn::approval::visibility::{QuestionVisibility, asked_by};
+use crate::turn::compaction::{CompactionRules, ManualCompaction};
+use crate::turn::history::TRIM_EVERY;
+use crate::turn::queue::Arrival;
+use crate::turn::runs::run::{Phase, Run};
+use crate::turn::{Effect, Event};
 use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
 
 /// The settings of a conversation. The same for all threads of a daemon, except for the capabilities.
@@ -58,18 +58,18 @@ pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send 
 
 /// Stored messages that will be answered together by the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
-    pub(super) correlation: CorrelationId,
-    pub(super) messages: Vec<MessageId>,
+pub(in crate::turn) struct Waiting {
+    pub(in crate::turn) correlation: CorrelationId,
+    pub(in crate::turn) messages: Vec<MessageId>,
 }
 
 /// Counts of a thread's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outgoing {
-    pub(super) outstanding: usize,
-    pub(super) dead: usize,
+pub(in crate::turn) struct Outgoing {
+    pub(in crate::turn) outstanding: usize,
+    pub(in crate::turn) dead: usize,
     /// Were on hold until the message that arrived now.
-    pub(super) held: usize,
+    pub(in crate::turn) held: usize,
 }
 
 /// How often a conversation is compacted in one turn at most.
@@ -77,31 +77,31 @@ const MOST_COMPACTIONS: u32 = 2;
 
 /// The state machine of one thread.
 pub struct Conversation {
-    pub(super) thread: ThreadId,
-    pub(super) rules: Arc<Rules>,
-    pub(super) effects_of: EffectsOf,
-    pub(super) check_arguments: CheckArguments,
+    pub(in crate::turn) thread: ThreadId,
+    pub(in crate::turn) rules: Arc<Rules>,
+    pub(in crate::turn) effects_of: EffectsOf,
+    pub(in crate::turn) check_arguments: CheckArguments,
     /// The newest messages, in the order of the file.
-    pub(super) history: Vec<UiMessage>,
+    pub(in crate::turn) history: Vec<UiMessage>,
     /// The checkpoints that hold, oldest first. What they cover is not in `history`.
-    pub(super) checkpoints: Vec<UiMessage>,
+    pub(in crate::turn) checkpoints: Vec<UiMessage>,
     /// The number of the next checkpoint.
-    pub(super) next_checkpoint: u32,
+    pub(in crate::turn) next_checkpoint: u32,
     /// A `/compact` that is not answered yet.
-    pub(super) manual: Option<ManualCompaction>,
-    pub(super) run: Option<Run>,
-    pub(super) waiting: VecDeque<Waiting>,
-    pub(super) stopping: bool,
+    pub(in crate::turn) manual: Option<ManualCompaction>,
+    pub(in crate::turn) run: Option<Run>,
+    pub(in crate::turn) waiting: VecDeque<Waiting>,
+    pub(in crate::turn) stopping: bool,
     /// Whether the file has older messages than `history`.
-    pub(super) has_older: bool,
+    pub(in crate::turn) has_older: bool,
     /// The history's length at which it is measured next for trimming.
-    pub(super) trim_at: usize,
+    pub(in crate::turn) trim_at: usize,
     /// Real tokens per estimated token, from the usage the server reported last.
-    pub(super) token_ratio: f64,
+    pub(in crate::turn) token_ratio: f64,
     /// Which questions people can have seen.
-    pub(super) sight: QuestionVisibility,
+    pub(in crate::turn) sight: QuestionVisibility,
     /// Delivery counts for `/status`; updated by the actor.
-    pub(super) deliveries: Outgoing,
+    pub(in crate::turn) deliveries: Outgoing,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -328,7 +328,7 @@ impl Conversation {
     }
 
     /// The effects of a call, by its tool.
-    pub(super) fn effects_of_call(&self, name: &str) -> Option<Effects> {
+    pub(in crate::turn) fn effects_of_call(&self, name: &str) -> Option<Effects> {
         (self.effects_of)(name)
     }
 
@@ -346,7 +346,7 @@ fn written_in(message: &UiMessage) -> Language {
 }
 
 /// Whether a message is a command for the daemon, or the reply to one.
-pub(super) const fn is_command(message: &UiMessage) -> bool {
+pub(in crate::turn) const fn is_command(message: &UiMessage) -> bool {
     message.metadata.command
 }
 

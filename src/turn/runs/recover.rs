@@ -2,18 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::closed_calls::{answered, close_part, done_before, not_run};
-use super::conversation::Waiting;
-use super::open_calls::Call;
-use super::run::{Phase, Run, TOOL_METADATA, forget_start};
-use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
 use crate::ports::Durability;
+use crate::turn::machine::conversation::Waiting;
+use crate::turn::runs::closed_calls::{answered, close_part, done_before, not_run};
+use crate::turn::runs::open_calls::Call;
+use crate::turn::runs::run::{Phase, Run, TOOL_METADATA, forget_start};
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
 
 impl Conversation {
     /// Resumes open runs. The first one continues where it was interrupted; the others wait.
-    pub(super) fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn resume(
+        &mut self,
+        approvals: Vec<Approval>,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let mut open = unfinished_runs(&self.history).into_iter();
         let Some(first) = open.next() else { return };
         self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::run::TOOL_METADATA;
 use crate::domain::{Approval, ApprovalFile, ApprovalKind, ApprovalState};
+use crate::turn::runs::run::TOOL_METADATA;
 use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
 
 /// Ends a call and removes the mark that it had begun.
-pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
+pub(in crate::turn) fn close_part(part: &mut ToolPart, end: ToolState) {
     part.extra.shift_remove(TOOL_METADATA);
     part.state = end;
 }
 
 /// The end of a call that, as a person says, was done before the restart.
-pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
+pub(in crate::turn) fn done_before(approval: &Approval, input: Value) -> ToolState {
     let output =
         json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
     let answer = answered(approval, true, None);
@@ -21,7 +21,11 @@ pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
 }
 
 /// The answer of an approval with its outcome, which the tool part keeps before its result.
-pub(super) fn answered(approval: &Approval, approved: bool, reason: Option<String>) -> ApprovalAnswer {
+pub(in crate::turn) fn answered(
+    approval: &Approval,
+    approved: bool,
+    reason: Option<String>,
+) -> ApprovalAnswer {
     let descriptor = Some(outcome_of(approval));
     ApprovalAnswer { id: approval.id.to_string(), approved, reason, descriptor }
 }
@@ -41,7 +45,7 @@ fn outcome_of(approval: &Approval) -> Value {
 }
 
 /// The end of a call that is not run, or not run again, with the reason for the model.
-pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
+pub(in crate::turn) fn not_run(approval: &Approval, input: Value) -> ToolState {
     let answer = answered(approval, false, Some(why_not_run(approval)));
     ToolState::OutputDenied { input, approval: answer }
 }

@@ -5,13 +5,6 @@
 
 use serde_json::{Value, json};
 
-use super::audit::write_down;
-use super::closed_calls::{answered, close_part, done_before, not_run};
-use super::effect::Spoken;
-use super::event::ApprovalSlot;
-use super::open_calls::Call;
-use super::run::{Phase, TOOL_METADATA};
-use super::{Conversation, Effect};
 use crate::domain::Class;
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, AuthorRole, Decided, Delivery,
@@ -19,11 +12,18 @@ use crate::domain::{
 };
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::{GrantPhrase, Phrase};
+use crate::turn::approval::audit::write_down;
+use crate::turn::effect::Spoken;
+use crate::turn::event::ApprovalSlot;
+use crate::turn::runs::closed_calls::{answered, close_part, done_before, not_run};
+use crate::turn::runs::open_calls::Call;
+use crate::turn::runs::run::{Phase, TOOL_METADATA};
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{ApprovalAsk, Role, ToolState};
 
 /// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AnswerOutcome {
+pub(in crate::turn) enum AnswerOutcome {
     Counted,
     /// It counts for this call alone: a longer yes cannot hold for it.
     CountedOnce,
@@ -39,7 +39,7 @@ pub(super) enum AnswerOutcome {
 
 /// The authority of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Authority {
+pub(in crate::turn) enum Authority {
     /// They hold the operator's token.
     Operator,
     /// They spoke in the chat.
@@ -61,7 +61,7 @@ impl Conversation {
     }
 
     /// Processes a judgement.
-    pub(super) fn judged(
+    pub(in crate::turn) fn judged(
         &mut self,
         call: &ToolCallId,
         judgement: Judgement,
@@ -104,7 +104,7 @@ impl Conversation {
     }
 
     /// Asks for an approval: stores it first, then sends the question.
-    pub(super) fn ask(
+    pub(in crate::turn) fn ask(
         &mut self,
         call: &ToolCallId,
         judgement: Judgement,
@@ -173,7 +173,7 @@ impl Conversation {
     }
 
     /// Applies an answer to the approval of this id.
-    pub(super) fn answer(
+    pub(in crate::turn) fn answer(
         &mut self,
         id: &ApprovalId,
         answer: &Answer,
@@ -264,7 +264,7 @@ impl Conversation {
     }
 
     /// A longer yes could not be kept: the record says what holds, and so does the chat.
-    pub(super) fn not_granted(&mut self, id: &ApprovalId, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn not_granted(&mut self, id: &ApprovalId, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         let Some(approval) = run.ledger.find_allowed_mut(id) else { return };
         let ApprovalState::Approved { scope, decided } = &mut approval.state else { return };
@@ -286,7 +286,7 @@ impl Conversation {
     }
 
     /// Rejects the call; the model is told why.
-    pub(super) fn turn_down(
+    pub(in crate::turn) fn turn_down(
         &mut self,
         mut approval: Approval,
         state: ApprovalState,
@@ -310,7 +310,7 @@ impl Conversation {
     }
 
     /// Rejects approvals that were not answered in time.
-    pub(super) fn expire(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn expire(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let late: Vec<Approval> =
             self.pending_approvals().into_iter().filter(|approval| now >= approval.expires_at).collect();
         if late.is_empty() {
@@ -325,7 +325,13 @@ impl Conversation {
     }
 
     /// Withdraws every pending approval.
-    pub(super) fn withdraw(&mut self, why: &str, by: &AuthorId, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn withdraw(
+        &mut self,
+        why: &str,
+        by: &AuthorId,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         for approval in self.pending_approvals() {
             self.sight.settle(&approval, Some(by), now);
             let state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
@@ -334,7 +340,7 @@ impl Conversation {
     }
 
     /// Continues the run after an answer, if it can.
-    pub(super) fn go_on(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn go_on(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         match run.phase {
             Phase::AwaitingApproval => {
@@ -398,7 +404,7 @@ impl Conversation {
     }
 
     /// The display name of a person, as far as this thread knows it.
-    pub(super) fn name_of(&self, author: &AuthorId) -> String {
+    pub(in crate::turn) fn name_of(&self, author: &AuthorId) -> String {
         let known =
             self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
         known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
@@ -421,7 +427,7 @@ impl Conversation {
         out.push(Effect::Commit { messages: vec![snapshot], say, durability: Durability::Synced });
     }
 
-    pub(super) fn set_call(&mut self, call: &ToolCallId, state: Call) {
+    pub(in crate::turn) fn set_call(&mut self, call: &ToolCallId, state: Call) {
         if let Some(run) = self.run.as_mut() {
             run.ledger.set(call, state);
         }

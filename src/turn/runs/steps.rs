@@ -1,11 +1,11 @@
 //! Advances a run: begins it, processes the model's output, and ends it.
 
-use super::effect::Spoken;
-use super::run::{Phase, Run};
-use super::{Conversation, Effect};
 use crate::domain::{Delivery, ErrorKind, Intent, Language, Timestamp, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError};
 use crate::render::Phrase;
+use crate::turn::effect::Spoken;
+use crate::turn::runs::run::{Phase, Run};
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{CheckpointReason, ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
 
 /// How often a prompt that the server finds too long is retried with half the window.
@@ -17,7 +17,7 @@ const MAX_EMPTY: u32 = 1;
 
 impl Conversation {
     /// Starts the run that has waited longest.
-    pub(super) fn start_next(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn start_next(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         if self.run.is_some() || self.stopping {
             return;
         }
@@ -32,7 +32,7 @@ impl Conversation {
         out.push(Effect::AcquireSlot);
     }
 
-    pub(super) fn slot_granted(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn slot_granted(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::WaitingForSlot) else {
             out.push(Effect::ReleaseSlot);
             return;
@@ -47,7 +47,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    pub(super) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
         // Only an error is shown as text, so the language is determined only then.
         let language =
             if matches!(delta, ModelDelta::Retrying { .. }) { self.language() } else { Language::default() };
@@ -80,7 +80,12 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    pub(super) fn model_answered(&mut self, completion: Completion, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn model_answered(
+        &mut self,
+        completion: Completion,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         if let Some(usage) = completion.usage {
             run.note_usage(usage);
@@ -106,7 +111,12 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    pub(super) fn model_failed(&mut self, error: &ModelError, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn model_failed(
+        &mut self,
+        error: &ModelError,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let may_compact = self.may_compact();
         let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
         if error.kind == ErrorKind::ContextLength && run.shrunk < MAX_SHRINKS {
@@ -127,7 +137,7 @@ impl Conversation {
     }
 
     /// Calls the model again, with everything that happened since.
-    pub(super) fn next_step(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn next_step(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let max_steps = self.rules.max_steps;
         let thread = self.thread.clone();
         let Some(run) = self.run.as_mut() else { return };
@@ -186,7 +196,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    pub(super) fn fail(&mut self, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn fail(&mut self, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
         self.fail_saying(&Phrase::Error(kind), kind, None, now, out);
     }
 
@@ -219,7 +229,7 @@ impl Conversation {
         out.push(Effect::CallModel);
     }
 
-    pub(super) fn commit_snapshot(&mut self, durability: Durability, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn commit_snapshot(&mut self, durability: Durability, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_mut() else { return };
         run.placed = true;
         let snapshot = run.snapshot();

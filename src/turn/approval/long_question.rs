@@ -1,17 +1,17 @@
 //! Approval questions about calls that are too long to be shown whole: the question shows both ends, and a file with
 //! the whole call is delivered first.
 
-use super::Conversation;
-use super::effect::Effect;
-use super::tool_messages::file_part;
 use crate::domain::{Approval, AttachmentKind, Delivery, Intent, StoredFile};
 use crate::ports::WholeText;
 use crate::render::{Phrase, fit_question};
+use crate::turn::Conversation;
+use crate::turn::effect::Effect;
+use crate::turn::runs::tool_messages::file_part;
 
 impl Conversation {
     /// The messages of a question, in order, each with the source of its delivery id. The file is stored before the
     /// commit, under a name that belongs to this approval alone.
-    pub(super) fn with_whole(
+    pub(in crate::turn) fn with_whole(
         &mut self,
         question: Intent,
         approval: &Approval,

@@ -1,17 +1,17 @@
 //! Who may end what: `/cancel` withdraws approvals, `/stop` ends a run, `/new` ends both and begins a conversation.
 //! Allowed for the person who began it and for higher roles.
 
-use super::{Conversation, Effect};
 use crate::domain::{
     Approval, ApprovalState, Author, AuthorId, ChatKind, CorrelationId, IngressEvent, Timestamp,
 };
 use crate::render::Phrase;
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Role, UiMessage};
 
 impl Conversation {
     /// Whether a person may stop the run in flight: the authors of the messages it answers may. In a thread of one
     /// person, that person may.
-    pub(super) fn may_stop(&self, event: &IngressEvent) -> bool {
+    pub(in crate::turn) fn may_stop(&self, event: &IngressEvent) -> bool {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
         let Some(run) = self.run.as_ref().filter(|_| !alone) else { return true };
         let (rights, by) = (&self.rules.rights, &event.author);
@@ -20,7 +20,7 @@ impl Conversation {
     }
 
     /// Whether a person may begin a new conversation, which also ends everything that waits.
-    pub(super) fn may_begin_anew(&self, event: &IngressEvent) -> bool {
+    pub(in crate::turn) fn may_begin_anew(&self, event: &IngressEvent) -> bool {
         let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
         let (rights, by) = (&self.rules.rights, &event.author);
         let mut waiting = self.waiting.iter().flat_map(|waiting| self.who_said(&waiting.correlation));
@@ -37,7 +37,7 @@ impl Conversation {
     }
 
     /// Withdraws the approvals that a person may withdraw, and returns the reply text.
-    pub(super) fn cancel(&mut self, by: &Author, now: Timestamp, out: &mut Vec<Effect>) -> String {
+    pub(in crate::turn) fn cancel(&mut self, by: &Author, now: Timestamp, out: &mut Vec<Effect>) -> String {
         let language = self.language();
         let rights = self.rules.rights.clone();
         let may = |asked: &Approval| {

@@ -2,10 +2,10 @@
 
 use serde_json::Map;
 
-use super::guard::LoopGuard;
-use super::open_calls::OpenCalls;
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
 use crate::ports::Usage;
+use crate::turn::runs::loop_guard::LoopGuard;
+use crate::turn::runs::open_calls::OpenCalls;
 use crate::uimessage::{
     ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
 };
@@ -14,11 +14,11 @@ use crate::uimessage::{
 const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The field of a tool part for metadata of our own.
-pub(super) const TOOL_METADATA: &str = "toolMetadata";
+pub(in crate::turn) const TOOL_METADATA: &str = "toolMetadata";
 
 /// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::turn) enum Phase {
     /// It waits for a permit to run.
     WaitingForSlot,
     /// The model is being called.
@@ -29,45 +29,45 @@ pub(super) enum Phase {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) correlation: CorrelationId,
+pub(in crate::turn) struct Run {
+    pub(in crate::turn) correlation: CorrelationId,
     /// The message it is writing.
-    pub(super) message: UiMessage,
+    pub(in crate::turn) message: UiMessage,
     /// Its number among the run's messages, from 1.
-    pub(super) number: u32,
+    pub(in crate::turn) number: u32,
     /// Whether the message has a line in the file, and so a place in the conversation.
-    pub(super) placed: bool,
-    pub(super) phase: Phase,
-    pub(super) steps: u32,
+    pub(in crate::turn) placed: bool,
+    pub(in crate::turn) phase: Phase,
+    pub(in crate::turn) steps: u32,
     /// When the first of its messages arrived.
-    pub(super) began: Timestamp,
+    pub(in crate::turn) began: Timestamp,
     /// Whether any of its answer was shown.
-    pub(super) shown: bool,
+    pub(in crate::turn) shown: bool,
     /// Whether people were told that a model call is retried.
-    pub(super) retry_shown: bool,
-    pub(super) ledger: OpenCalls,
+    pub(in crate::turn) retry_shown: bool,
+    pub(in crate::turn) ledger: OpenCalls,
     /// Whether people were reminded of a pending approval.
-    pub(super) reminded: bool,
+    pub(in crate::turn) reminded: bool,
     /// Whether a message joined that the model has not read yet.
-    pub(super) steered: bool,
+    pub(in crate::turn) steered: bool,
     /// How many messages joined since it began.
-    pub(super) joined: usize,
-    pub(super) guard: LoopGuard,
+    pub(in crate::turn) joined: usize,
+    pub(in crate::turn) guard: LoopGuard,
     /// How often the window was halved because the server found the prompt too long.
-    pub(super) shrunk: u32,
+    pub(in crate::turn) shrunk: u32,
     /// Whether it waits for the conversation to be compacted.
-    pub(super) compacting: bool,
+    pub(in crate::turn) compacting: bool,
     /// How often it did.
-    pub(super) compactions: u32,
+    pub(in crate::turn) compactions: u32,
     /// How often the model gave neither words nor calls.
-    pub(super) empty_answers: u32,
+    pub(in crate::turn) empty_answers: u32,
     /// The platform's id of the message it answers.
-    pub(super) reply_to: Option<String>,
+    pub(in crate::turn) reply_to: Option<String>,
 }
 
 impl Run {
     /// A run that begins now.
-    pub(super) fn new(
+    pub(in crate::turn) fn new(
         thread: &ThreadId,
         correlation: CorrelationId,
         reply_to: Option<String>,
@@ -98,7 +98,7 @@ impl Run {
     }
 
     /// Resumes an interrupted run with its last message. `steps` is the sum over all of its messages.
-    pub(super) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
+    pub(in crate::turn) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
         self.steps = steps;
         self.number = number_of(&message.id);
         self.message = message;
@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// Writes its answer under the id of an earlier answer.
-    pub(super) fn instead_of(mut self, answer: MessageId) -> Self {
+    pub(in crate::turn) fn instead_of(mut self, answer: MessageId) -> Self {
         self.number = number_of(&answer);
         self.message.id = answer;
         self.message.parts.push(Part::StepStart);
@@ -118,12 +118,12 @@ impl Run {
     }
 
     /// Where the parts of the current step begin.
-    pub(super) fn step_start(&self) -> usize {
+    pub(in crate::turn) fn step_start(&self) -> usize {
         self.message.parts.iter().rposition(|part| matches!(part, Part::StepStart)).map_or(0, |at| at + 1)
     }
 
     /// The message as it should be stored now: while the model call runs, without the current step's text.
-    pub(super) fn snapshot(&self) -> UiMessage {
+    pub(in crate::turn) fn snapshot(&self) -> UiMessage {
         let mut message = self.message.clone();
         if matches!(self.phase, Phase::WaitingForSlot | Phase::Thinking) && self.open_calls().is_empty() {
             message.parts.truncate(self.step_start());
@@ -132,7 +132,7 @@ impl Run {
     }
 
     /// Begins a step, unless the last one is still empty.
-    pub(super) fn begin_step(&mut self) {
+    pub(in crate::turn) fn begin_step(&mut self) {
         if self.message.parts.last() != Some(&Part::StepStart) {
             self.message.parts.push(Part::StepStart);
             self.steps += 1;
@@ -141,18 +141,18 @@ impl Run {
     }
 
     /// Whether this is the first model call and nothing was shown or done: repeating it loses nothing.
-    pub(super) fn may_start_over(&self) -> bool {
+    pub(in crate::turn) fn may_start_over(&self) -> bool {
         self.phase == Phase::Thinking && !self.shown && self.steps <= 1
     }
 
     /// Discards the model's output of this step.
-    pub(super) fn forget_step(&mut self) {
+    pub(in crate::turn) fn forget_step(&mut self) {
         let start = self.step_start();
         self.message.parts.truncate(start);
     }
 
     /// Appends to the text or reasoning that is being streamed, or begins one.
-    pub(super) fn grow(&mut self, reasoning: bool, more: &str) {
+    pub(in crate::turn) fn grow(&mut self, reasoning: bool, more: &str) {
         match (self.message.parts.last_mut(), reasoning) {
             (Some(Part::Text(text)), false) | (Some(Part::Reasoning(text)), true)
                 if text.state == Some(TextState::Streaming) =>
@@ -168,7 +168,7 @@ impl Run {
     }
 
     /// Marks every text as complete.
-    pub(super) fn end_texts(&mut self) {
+    pub(in crate::turn) fn end_texts(&mut self) {
         for part in &mut self.message.parts {
             if let Part::Text(text) | Part::Reasoning(text) = part
                 && text.state == Some(TextState::Streaming)
@@ -179,7 +179,7 @@ impl Run {
     }
 
     /// The text and the reasoning of the current step.
-    pub(super) fn step_words(&self) -> (String, String) {
+    pub(in crate::turn) fn step_words(&self) -> (String, String) {
         let (mut text, mut reasoning) = (String::new(), String::new());
         for part in self.message.parts.iter().skip(self.step_start()) {
             match part {
@@ -192,7 +192,7 @@ impl Run {
     }
 
     /// The tool part of a call of the current step.
-    pub(super) fn tool_mut(&mut self, call: &ToolCallId) -> Option<&mut ToolPart> {
+    pub(in crate::turn) fn tool_mut(&mut self, call: &ToolCallId) -> Option<&mut ToolPart> {
         let start = self.step_start();
         self.message.parts.iter_mut().skip(start).find_map(|part| match part {
             Part::Tool(tool) if tool.call_id == *call => Some(tool.as_mut()),
@@ -201,7 +201,7 @@ impl Run {
     }
 
     /// The calls of the current step that have not ended, in order.
-    pub(super) fn open_calls(&self) -> Vec<&ToolPart> {
+    pub(in crate::turn) fn open_calls(&self) -> Vec<&ToolPart> {
         let tools = self.message.parts.iter().skip(self.step_start()).filter_map(|part| match part {
             Part::Tool(tool) => Some(tool.as_ref()),
             _ => None,
@@ -210,7 +210,7 @@ impl Run {
     }
 
     /// Ends every open call.
-    pub(super) fn settle_all(&mut self, why: &str) {
+    pub(in crate::turn) fn settle_all(&mut self, why: &str) {
         for part in &mut self.message.parts {
             let Part::Tool(tool) = part else { continue };
             if tool.state.is_settled() {
@@ -244,14 +244,14 @@ impl Run {
     }
 
     /// Marks a call as begun, so that a crash during the call can be recognised.
-    pub(super) fn mark_started(&mut self, call: &ToolCallId) {
+    pub(in crate::turn) fn mark_started(&mut self, call: &ToolCallId) {
         if let Some(part) = self.tool_mut(call) {
             part.extra.insert(TOOL_METADATA.to_owned(), serde_json::json!({ "started": true }));
         }
     }
 
     /// Adds the token usage of a model call to the message.
-    pub(super) fn note_usage(&mut self, usage: Usage) {
+    pub(in crate::turn) fn note_usage(&mut self, usage: Usage) {
         let extra = &mut self.message.metadata.extra;
         let known = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_u64()).unwrap_or(0);
         let sum = serde_json::json!({
@@ -263,12 +263,12 @@ impl Run {
     }
 
     /// Whether the message is so large that the run should continue in a further one.
-    pub(super) fn is_full(&self) -> bool {
+    pub(in crate::turn) fn is_full(&self) -> bool {
         serde_json::to_vec(&self.message).is_ok_and(|bytes| bytes.len() > MESSAGE_BYTES)
     }
 
     /// Closes the message and opens a further one; returns the closed one.
-    pub(super) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
+    pub(in crate::turn) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
         self.end_texts();
         self.message.metadata.status = Some(RunStatus::Continued);
         self.number += 1;
@@ -279,7 +279,7 @@ impl Run {
 }
 
 /// Removes only the mark that a call had begun.
-pub(super) fn forget_start(tool: &mut ToolPart) {
+pub(in crate::turn) fn forget_start(tool: &mut ToolPart) {
     let Some(facts) = tool.extra.get_mut(TOOL_METADATA).and_then(serde_json::Value::as_object_mut) else {
         return;
     };

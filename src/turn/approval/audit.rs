@@ -1,15 +1,15 @@
 //! The audit lines of the state machine: verdicts, approvals and answers.
 
-use super::asking::AnswerOutcome;
-use super::event::ApprovalSlot;
-use super::open_calls::Call;
-use super::{Conversation, Effect};
 use crate::domain::{Approval, ApprovalId, Decided, Timestamp, ToolCallId};
 use crate::ports::{AuditEvent, AuditLine, AuditOutcome, AuditVerdict, Judgement, Ruling};
+use crate::turn::approval::approvals::AnswerOutcome;
+use crate::turn::event::ApprovalSlot;
+use crate::turn::runs::open_calls::Call;
+use crate::turn::{Conversation, Effect};
 
 impl Conversation {
     /// Records a verdict, and the grants by which a call runs.
-    pub(super) fn tell_verdict(
+    pub(in crate::turn) fn tell_verdict(
         &self,
         call: &ToolCallId,
         state: &Call,
@@ -51,7 +51,7 @@ impl Conversation {
     }
 
     /// Records an answer that was not accepted.
-    pub(super) fn tell_refused(
+    pub(in crate::turn) fn tell_refused(
         &self,
         heard: &AnswerOutcome,
         (id, known): (&ApprovalId, Option<&Approval>),
@@ -82,7 +82,7 @@ impl Conversation {
 }
 
 /// Stores an approval's new state, and records it in the audit trail.
-pub(super) fn write_down(approval: &Approval, out: &mut Vec<Effect>) {
+pub(in crate::turn) fn write_down(approval: &Approval, out: &mut Vec<Effect>) {
     out.push(Effect::SaveApproval(Box::new(approval.clone())));
     out.extend(AuditLine::settled(approval).map(|line| Effect::Audit(Box::new(line))));
 }

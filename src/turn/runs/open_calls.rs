@@ -7,7 +7,7 @@ use crate::domain::{Approval, ApprovalId, ToolCallId};
 
 /// The state of an open call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Call {
+pub(in crate::turn) enum Call {
     Unjudged,
     Judging,
     /// It has side effects and was interrupted by a crash: a person must be asked what became of it.
@@ -26,42 +26,42 @@ pub(super) enum Call {
 
 /// The open calls of a step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OpenCalls {
+pub(in crate::turn) struct OpenCalls {
     calls: BTreeMap<ToolCallId, Call>,
 }
 
 impl OpenCalls {
     /// The state of a call; an unknown call is unjudged.
-    pub(super) fn get(&self, call: &ToolCallId) -> &Call {
+    pub(in crate::turn) fn get(&self, call: &ToolCallId) -> &Call {
         self.calls.get(call).unwrap_or(&Call::Unjudged)
     }
 
-    pub(super) fn set(&mut self, call: &ToolCallId, state: Call) {
+    pub(in crate::turn) fn set(&mut self, call: &ToolCallId, state: Call) {
         self.calls.insert(call.clone(), state);
     }
 
     /// Removes an ended call. Returns whether it was running.
-    pub(super) fn close(&mut self, call: &ToolCallId) -> bool {
+    pub(in crate::turn) fn close(&mut self, call: &ToolCallId) -> bool {
         matches!(self.calls.remove(call), Some(Call::Running))
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::turn) fn clear(&mut self) {
         self.calls.clear();
     }
 
     /// Whether any call is being judged, checked or run.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(in crate::turn) fn is_busy(&self) -> bool {
         self.calls
             .values()
             .any(|call| matches!(call, Call::Judging | Call::JudgingLost | Call::Checking(_) | Call::Running))
     }
 
-    pub(super) fn is_running(&self, call: &ToolCallId) -> bool {
+    pub(in crate::turn) fn is_running(&self, call: &ToolCallId) -> bool {
         matches!(self.get(call), Call::Running)
     }
 
     /// The pending approvals, in the order they were asked.
-    pub(super) fn asked(&self) -> Vec<&Approval> {
+    pub(in crate::turn) fn asked(&self) -> Vec<&Approval> {
         let mut asked: Vec<&Approval> = self
             .calls
             .values()
@@ -75,7 +75,7 @@ impl OpenCalls {
     }
 
     /// The approval of this id, if it was approved and its call has not started.
-    pub(super) fn find_allowed_mut(&mut self, id: &ApprovalId) -> Option<&mut Approval> {
+    pub(in crate::turn) fn find_allowed_mut(&mut self, id: &ApprovalId) -> Option<&mut Approval> {
         self.calls.values_mut().find_map(|call| match call {
             Call::Approved(approval) | Call::Checking(approval) if approval.id == *id => Some(approval),
             _ => None,
@@ -83,7 +83,7 @@ impl OpenCalls {
     }
 
     /// The pending approval of this id.
-    pub(super) fn find_asked(&self, id: &ApprovalId) -> Option<&Approval> {
+    pub(in crate::turn) fn find_asked(&self, id: &ApprovalId) -> Option<&Approval> {
         self.asked().into_iter().find(|approval| approval.id == *id)
     }
 }

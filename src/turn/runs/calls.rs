@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::guard::Verdict;
-use super::open_calls::Call;
-use super::run::{Phase, TOOL_METADATA};
-use super::{Conversation, Effect};
 use crate::domain::{Class, Effects, ErrorKind, Timestamp, ToolCallId};
 use crate::ports::{Durability, ToolCall, ToolOutcome};
+use crate::turn::runs::loop_guard::Verdict;
+use crate::turn::runs::open_calls::Call;
+use crate::turn::runs::run::{Phase, TOOL_METADATA};
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Part, ToolPart, ToolState};
 
 impl Conversation {
     /// Puts a call into the message: ready to be judged, or at its end with what the model can do about it. Only a call
     /// whose arguments its tool can take is judged, so that no person is asked about one that cannot run.
-    pub(super) fn take_call(&mut self, call: ToolCall) -> Result<(), ErrorKind> {
+    pub(in crate::turn) fn take_call(&mut self, call: ToolCall) -> Result<(), ErrorKind> {
         let known = self.effects_of_call(&call.name).is_some();
         let check = self.check_arguments.clone();
         let Some(run) = self.run.as_mut() else { return Ok(()) };
@@ -61,7 +61,7 @@ impl Conversation {
     /// Advances every call that can be advanced; once all have ended, the model is called again. Each call is judged
     /// first. Read-only calls run concurrently; a call with side effects runs alone and in order, and later calls wait
     /// for it. When all remaining calls need an approval, the run is parked.
-    pub(super) fn run_tools(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn run_tools(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
         let Some(run) = self.run.as_ref() else { return };
         let open = run.open_calls();
         if open.is_empty() {
@@ -120,7 +120,7 @@ impl Conversation {
     }
 
     /// Runs these calls. That they will run is written first.
-    pub(super) fn start_calls(&mut self, calls: Vec<(ToolCallId, Class)>, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn start_calls(&mut self, calls: Vec<(ToolCallId, Class)>, out: &mut Vec<Effect>) {
         let mut runs = Vec::new();
         let mut durability = Durability::Written;
         for (call, class) in calls {
@@ -154,7 +154,7 @@ impl Conversation {
         out.push(Effect::Publish);
     }
 
-    pub(super) fn tool_ended(
+    pub(in crate::turn) fn tool_ended(
         &mut self,
         call: &ToolCallId,
         outcome: ToolOutcome,

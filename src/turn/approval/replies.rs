@@ -1,11 +1,6 @@
 //! Handles replies to approvals: messages that decide, decisions by id, and other messages while an approval is
 //! pending.
 
-use super::asking::{AnswerOutcome, Authority};
-use super::effect::Spoken;
-use super::intake::Arrival;
-use super::replies::{Answered, Exchange};
-use super::{Conversation, Effect};
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, Delivery,
     IngressEvent, Intent, Said, ScopeKind, Timestamp, WhileWaiting,
@@ -13,10 +8,15 @@ use crate::domain::{
 use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
 use crate::render::Phrase;
+use crate::turn::approval::approvals::{AnswerOutcome, Authority};
+use crate::turn::effect::Spoken;
+use crate::turn::exchange::{Answered, Exchange};
+use crate::turn::queue::Arrival;
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Role, UiMessage};
 
 /// What a message means while approvals are pending.
-pub(super) enum Reply {
+pub(in crate::turn) enum Reply {
     /// It was an answer, or needed a question back; nothing is left to do.
     Handled,
     /// It is an ordinary message.
@@ -26,7 +26,7 @@ pub(super) enum Reply {
 impl Conversation {
     /// Reads a message that may be an answer: approvals are pending, or it names a settled one. A decision is applied;
     /// a second decision is told who decided before; anything else is an ordinary message.
-    pub(super) fn hear(
+    pub(in crate::turn) fn hear(
         &mut self,
         said: &Said,
         arrival: &Arrival,
@@ -107,7 +107,7 @@ impl Conversation {
     }
 
     /// A question back, with the ways to answer it on this platform.
-    pub(super) fn ask_back(&self, question: &Question, pending: &[Approval]) -> Answered {
+    pub(in crate::turn) fn ask_back(&self, question: &Question, pending: &[Approval]) -> Answered {
         let capabilities = &self.rules.capabilities;
         let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
         let text = question.with_answers(self.language(), buttons);
@@ -149,7 +149,7 @@ impl Conversation {
     }
 
     /// Whether the author may answer any of these approvals.
-    pub(super) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
+    pub(in crate::turn) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
         let (rights, author) = (&self.rules.rights, &event.author);
         pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.role))
     }
@@ -174,7 +174,7 @@ impl Conversation {
     }
 
     /// Applies a decision by the approval's id.
-    pub(super) fn decide(
+    pub(in crate::turn) fn decide(
         &mut self,
         decision: &Decision,
         arrival: &Arrival,
@@ -250,7 +250,7 @@ impl Conversation {
     }
 
     /// Tells people once how the pending approvals can be answered.
-    pub(super) fn remind(&mut self, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn remind(&mut self, out: &mut Vec<Effect>) {
         let (pending, language) = (self.pending_approvals(), self.language());
         let text = Phrase::Reminder(self.pending_numbers()).say(language);
         let Some(run) = self.run.as_mut().filter(|run| !run.reminded) else { return };
@@ -264,7 +264,7 @@ impl Conversation {
         out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
     }
 
-    pub(super) fn pending_numbers(&self) -> Vec<ApprovalNumber> {
+    pub(in crate::turn) fn pending_numbers(&self) -> Vec<ApprovalNumber> {
         self.pending_approvals().iter().map(|approval| approval.number).collect()
     }
 
@@ -326,7 +326,7 @@ fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) ->
     }
 }
 
-pub(super) fn as_pending(approval: &Approval) -> Pending<'_> {
+pub(in crate::turn) fn as_pending(approval: &Approval) -> Pending<'_> {
     Pending {
         number: approval.number,
         id: &approval.id,

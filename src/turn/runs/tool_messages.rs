@@ -4,11 +4,11 @@
 
 use serde_json::{Map, json};
 
-use super::effect::Spoken;
-use super::run::TOOL_METADATA;
-use super::{Conversation, Effect, ReplyToken};
 use crate::domain::{CorrelationId, Intent, MessageId, Timestamp};
 use crate::ports::{Acceptance, Durability, Saying};
+use crate::turn::effect::Spoken;
+use crate::turn::runs::run::TOOL_METADATA;
+use crate::turn::{Conversation, Effect, ReplyToken};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 /// Marks a call that has posted its message.
@@ -20,7 +20,7 @@ impl Conversation {
         MessageId::made(saying.correlation.as_str(), &format!(".said.{}", saying.call))
     }
 
-    pub(super) fn voice(
+    pub(in crate::turn) fn voice(
         &mut self,
         saying: Saying,
         ticket: ReplyToken,
@@ -116,7 +116,7 @@ impl Conversation {
     }
 }
 
-pub(super) fn file_part(intent: &Intent) -> Option<Part> {
+pub(in crate::turn) fn file_part(intent: &Intent) -> Option<Part> {
     let Intent::Attachment { file, name, media_type, .. } = intent else { return None };
     Some(Part::File(FilePart {
         media_type: media_type.clone(),

@@ -1,17 +1,17 @@
 //! Commands for the daemon, answered at once in any state of the thread.
 
-use super::history::REFUSED;
-use super::intake::Arrival;
-use super::replies::Exchange;
-use super::run::Phase;
-use super::{Conversation, Effect};
 use crate::domain::{AuthorId, Command, CommandInvocation, CorrelationId, Timestamp};
 use crate::ports::Acceptance;
 use crate::render::{Phrase, Status};
+use crate::turn::exchange::Exchange;
+use crate::turn::history::REFUSED;
+use crate::turn::queue::Arrival;
+use crate::turn::runs::run::Phase;
+use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Part, RunStatus, UiMessage};
 
 impl Conversation {
-    pub(super) fn obey(
+    pub(in crate::turn) fn obey(
         &mut self,
         order: &CommandInvocation,
         arrival: &Arrival,
@@ -104,7 +104,7 @@ impl Conversation {
     /// Waiting messages belong to the conversation that ends: they are closed with a visible status.
     fn drop_waiting(&mut self, now: Timestamp, lines: &mut Vec<UiMessage>, ended: &mut Vec<CorrelationId>) {
         for waiting in std::mem::take(&mut self.waiting) {
-            let mut run = super::run::Run::new(&self.thread, waiting.correlation, None, now);
+            let mut run = crate::turn::runs::run::Run::new(&self.thread, waiting.correlation, None, now);
             run.message.parts.push(Part::StepStart);
             run.message.metadata.status = Some(RunStatus::Stopped);
             ended.push(run.correlation);
