@@ -40,16 +40,21 @@ pub(super) struct Checked {
 
 /// Checks the text of a `ship.json`.
 pub(super) fn check(text: &str, env: &Env, adapters: &AdapterTable) -> Checked {
+    check_against(&schema(adapters), text, env, adapters)
+}
+
+/// Checks the text of a `ship.json` against this schema.
+pub(super) fn check_against(schema: &Value, text: &str, env: &Env, adapters: &AdapterTable) -> Checked {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (schema, platforms) = (schema(adapters), forms::platforms(adapters));
+    let platforms = forms::platforms(adapters);
     let parsed = syntax::parse(text);
     let out = Checked { places: Places::of(text), ..Checked::default() };
-    let mut walk = Walk { text, env, schema: &schema, platforms: &platforms, out };
+    let mut walk = Walk { text, env, schema, platforms: &platforms, out };
     for (offset, fault) in parsed.faults {
         walk.problem(offset, "", Fault::Syntax(fault));
     }
     if let Some(node) = &parsed.value {
-        walk.out.value = walk.value(&schema, node, "", Variables::Filled);
+        walk.out.value = walk.value(schema, node, "", Variables::Filled);
     }
     walk.out.problems.sort_by_key(|problem| problem.at);
     walk.out

@@ -1,6 +1,5 @@
 //! From what the file says to what the program knows. Pure; the file has been checked before.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -149,21 +148,7 @@ pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     let ExecShellFile { mode, allow, deny, compound, sandbox, sockets, timeout_secs } = file.exec_shell;
     let timeout = Duration::from_secs(timeout_secs);
     let sockets = sockets.into_iter().map(PathBuf::from).collect();
-    let own = [
-        ("write_file", file.write_file),
-        ("edit_file", file.edit_file),
-        ("memory_upsert", file.memory_upsert),
-        ("chat_send", file.chat_send),
-        ("send_file", file.send_file),
-        ("read_file", file.read_file),
-        ("list_files", file.list_files),
-        ("search_files", file.search_files),
-        ("current_time", file.current_time),
-        ("chat_load_history", file.chat_load_history),
-    ];
-    let own = own.into_iter().filter_map(|(name, tool)| Some((name.to_owned(), tool?.mode)));
-    let others = file.others.into_iter().map(|(name, tool)| (name, tool.mode));
-    let tools: BTreeMap<_, _> = own.chain(others).collect();
+    let tools = file.tools.into_iter().map(|(name, tool)| (name, tool.mode)).collect();
     let exec_shell = ExecShell { mode, allow, deny, compound, sandbox, sockets, timeout };
     Permissions { exec_shell, tools }
 }

@@ -51,7 +51,7 @@ pub use exec_shell::{
 pub use list_files::ListFiles;
 pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;
-pub use registry::{MakeTool, TOOLS, all_tools};
+pub use registry::{PermissionKey, TOOLS, ToolDef, all_tools, permission_keys};
 pub use schema::schema_of;
 pub use search_files::SearchFiles;
 pub use send_file::SendFile;

@@ -6,30 +6,58 @@ use super::{
     ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemoryUpsert,
     ReadFile, Redact, SearchFiles, SendFile, WriteFile,
 };
+use crate::domain::Effects;
 use crate::ports::{Tool, ToolBox};
 
-/// Makes a tool, given the redaction.
-pub type MakeTool = fn(&Redact) -> Arc<dyn Tool>;
+/// A tool of this binary.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolDef {
+    /// What a call does: the description of the tool's key in the `permissions` section of `ship.json`.
+    pub permits: &'static str,
+    pub make: fn(&Redact) -> Arc<dyn Tool>,
+}
 
-/// Every tool this binary has. A new one is one file and one line here.
-pub const TOOLS: &[MakeTool] = &[
-    |_| Arc::new(ReadFile),
-    |_| Arc::new(ListFiles),
-    |_| Arc::new(SearchFiles),
-    |_| Arc::new(CurrentTime),
-    |_| Arc::new(WriteFile),
-    |_| Arc::new(EditFile),
-    |_| Arc::new(MemoryUpsert),
-    |_| Arc::new(ChatLoadHistory),
-    |_| Arc::new(ChatSend),
-    |redact| Arc::new(SendFile::new(redact.clone())),
+/// Every tool that needs no settings. A new one is one file and one line here.
+pub const TOOLS: &[ToolDef] = &[
+    ToolDef { permits: "Reading files of the project.", make: |_| Arc::new(ReadFile) },
+    ToolDef { permits: "Listing files of the project.", make: |_| Arc::new(ListFiles) },
+    ToolDef { permits: "Searching in files of the project.", make: |_| Arc::new(SearchFiles) },
+    ToolDef { permits: "Telling the time.", make: |_| Arc::new(CurrentTime) },
+    ToolDef { permits: "Writing files of the project.", make: |_| Arc::new(WriteFile) },
+    ToolDef { permits: "Changing parts of files of the project.", make: |_| Arc::new(EditFile) },
+    ToolDef { permits: "Remembering something for later conversations.", make: |_| Arc::new(MemoryUpsert) },
+    ToolDef {
+        permits: "Reading what was said earlier in this conversation.",
+        make: |_| Arc::new(ChatLoadHistory),
+    },
+    ToolDef { permits: "Saying something in another thread.", make: |_| Arc::new(ChatSend) },
+    ToolDef {
+        permits: "Handing over a file of the project.",
+        make: |redact| Arc::new(SendFile::new(redact.clone())),
+    },
 ];
 
 /// All tools; the shell is the one that needs settings.
 pub fn all_tools(exec: ExecSettings) -> ToolBox {
     let redact = exec.redact.clone();
     let shell: Arc<dyn Tool> = Arc::new(ExecShell::new(exec));
-    ToolBox::new(TOOLS.iter().map(|make| make(&redact)).chain([shell]))
+    ToolBox::new(TOOLS.iter().map(|def| (def.make)(&redact)).chain([shell]))
+}
+
+/// A key of the `permissions` section of `ship.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermissionKey {
+    /// The name of the tool.
+    pub name: &'static str,
+    pub about: &'static str,
+}
+
+/// The keys of these tools, those with side effects first.
+pub fn permission_keys(tools: &[ToolDef]) -> Vec<PermissionKey> {
+    let spec = |def: &ToolDef| (def.make)(&Redact::new(str::to_owned)).spec();
+    let mut keys: Vec<_> = tools.iter().map(|def| (spec(def), def.permits)).collect();
+    keys.sort_by_key(|(spec, _)| spec.effects == Effects::ReadOnly);
+    keys.into_iter().map(|(spec, about)| PermissionKey { name: spec.name, about }).collect()
 }
 
 #[cfg(test)]
@@ -46,7 +74,7 @@ mod tests {
     }
 
     fn specs() -> Vec<ToolSpec> {
-        TOOLS.iter().map(|make| make(&nothing()).spec()).collect()
+        TOOLS.iter().map(|def| (def.make)(&nothing()).spec()).collect()
     }
 
     #[test]
@@ -90,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_platform_without_files_is_offered_no_tool_that_sends_them() {
-        let tools = ToolBox::new(TOOLS.iter().map(|make| make(&nothing())));
+        let tools = ToolBox::new(TOOLS.iter().map(|def| (def.make)(&nothing())));
         let bare = Capabilities { files: false, ..Capabilities::pull() };
         assert!(tools.suited(&Capabilities::pull()).get("send_file").is_some());
         assert!(tools.suited(&bare).get("send_file").is_none(), "neither told of nor callable");

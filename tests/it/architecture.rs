@@ -33,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "memory_release",
         ],
     ),
-    ("config", &["domain", "phrases", "policy", "ports"]),
+    ("config", &["domain", "phrases", "policy", "ports", "tools"]),
     ("store", &["domain", "uimessage", "ports", "policy", "search"]),
     ("model", &["domain", "phrases", "uimessage", "ports", "http_client"]),
     ("sandbox", &["domain"]),

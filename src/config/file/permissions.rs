@@ -7,36 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::{Compound, Mode};
 
-/// The `permissions` section. The tools this binary brings have their own keys; others may be named too, since
-/// servers can add tools of their own.
+/// The `permissions` section. The schema also lists a key for each tool of this binary; other names are accepted,
+/// since servers can add tools of their own.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PermissionsFile {
     /// Shell commands.
     pub exec_shell: ExecShellFile,
-    /// Writing files of the project.
-    pub write_file: Option<ToolFile>,
-    /// Changing parts of files of the project.
-    pub edit_file: Option<ToolFile>,
-    /// Remembering something for later conversations.
-    pub memory_upsert: Option<ToolFile>,
-    /// Saying something in another thread.
-    pub chat_send: Option<ToolFile>,
-    /// Handing over a file of the project.
-    pub send_file: Option<ToolFile>,
-    /// Reading files of the project.
-    pub read_file: Option<ToolFile>,
-    /// Listing files of the project.
-    pub list_files: Option<ToolFile>,
-    /// Searching in files of the project.
-    pub search_files: Option<ToolFile>,
-    /// Telling the time.
-    pub current_time: Option<ToolFile>,
-    /// Reading what was said earlier in this conversation.
-    pub chat_load_history: Option<ToolFile>,
     /// Any other tool, by its name.
     #[serde(flatten)]
-    pub others: BTreeMap<String, ToolFile>,
+    pub tools: BTreeMap<String, ToolFile>,
 }
 
 /// What a tool may do.

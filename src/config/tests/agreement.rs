@@ -7,9 +7,14 @@ use serde_json::{Value, json};
 
 use super::project::load;
 use crate::adapters::builtin;
-use crate::config::check::check;
+use crate::config::check::{check, check_against};
 use crate::config::load::typed;
-use crate::config::{Env, Provider, Settings, schema};
+use crate::config::resolve;
+use crate::config::schema::schema_with_tools;
+use crate::config::{Env, Mode, Provider, Settings, schema};
+use crate::domain::{Effects, ToolSpec};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::tools::{TOOLS, ToolDef, permission_keys};
 
 #[test]
 fn the_example_is_valid_as_it_stands_and_names_every_key() {
@@ -159,4 +164,48 @@ fn the_hello_project_runs_without_any_key() {
     let settings = Settings::load(&hello, &Env::default(), &builtin()).unwrap();
     assert_eq!(settings.name, "hello");
     assert!(matches!(settings.model.provider, Provider::Offline));
+}
+
+/// A tool that only this test has.
+#[derive(Debug)]
+struct RingBell;
+
+impl Tool for RingBell {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "ring_bell",
+            description: "Rings the bell.".into(),
+            parameters: json!({ "type": "object" }),
+            effects: Effects::SideEffects,
+        }
+    }
+
+    fn check(&self, _arguments: &Value) -> Result<(), ToolFailure> {
+        Ok(())
+    }
+
+    fn call(&self, _arguments: Value, _context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async { Ok(json!("rung")) })
+    }
+}
+
+#[test]
+fn a_tool_in_the_table_has_its_key_in_the_permissions_and_needs_nothing_else() {
+    let added = ToolDef { permits: "Ringing the bell.", make: |_| std::sync::Arc::new(RingBell) };
+    let tools: Vec<ToolDef> = TOOLS.iter().copied().chain([added]).collect();
+    let schema = schema_with_tools(&builtin(), &permission_keys(&tools));
+    let key = schema.pointer("/properties/permissions/properties/ring_bell").unwrap();
+    assert_eq!(key["description"], "Ringing the bell.");
+    let keys = |key: &Value| key["properties"].clone();
+    assert_eq!(keys(key), keys(schema.pointer("/properties/permissions/properties/write_file").unwrap()));
+
+    let check = |text: &str| check_against(&schema, text, &Env::default(), &builtin());
+    let checked = check(r#"{ "permissions": { "ring_bell": { "mode": "deny" } } }"#);
+    assert_eq!((checked.problems, checked.warnings), (vec![], vec![]));
+    let (file, _) = typed(checked.value, &builtin()).unwrap();
+    assert_eq!(resolve::permissions(file.permissions).tools.get("ring_bell"), Some(&Mode::Deny));
+    let misspelt = check(r#"{ "permissions": { "ringBell": { "mode": "deny" } } }"#);
+    let problems: Vec<String> = misspelt.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains(r#"did you mean "ring_bell"?"#), "{problems:?}");
 }
