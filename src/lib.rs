@@ -47,6 +47,7 @@ pub mod blocking;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod distil;
 pub mod domain;
 pub mod files;
 pub mod http_client;

@@ -269,6 +269,8 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             keep_runs: file.memory.keep_runs,
             compact_idle_percent: file.memory.compact_idle_percent,
             compact_percent: file.memory.compact_percent,
+            distil_every: file.memory.distil_every,
+            auto: file.memory.auto,
         },
         secrets,
         has_file: config.has_file,

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use super::file::{Compound, Mode, Sandbox};
 use super::forms::Approver;
 use super::problem::Problem;
-use crate::domain::{AuthorId, Language, ReadReplies, WhileRunning, WhileWaiting};
+use crate::domain::{AuthorId, AutoMemory, Language, ReadReplies, WhileRunning, WhileWaiting};
 use crate::ports::{AdapterDef, ConfiguredAdapter};
 
 /// Everything a daemon needs to know before it starts.
@@ -224,4 +224,7 @@ pub struct MemorySettings {
     pub compact_idle_percent: usize,
     /// At how many percent it is summed up before the model is asked.
     pub compact_percent: usize,
+    /// After how many turns a conversation is distilled; nothing leaves it to Agent.md.
+    pub distil_every: Option<u32>,
+    pub auto: AutoMemory,
 }

@@ -2,6 +2,7 @@
 
 mod approval;
 mod approval_file;
+mod auto_memory;
 mod both_ends;
 mod capabilities;
 mod command;
@@ -28,6 +29,7 @@ pub use approval::{
     ScopeKind,
 };
 pub use approval_file::{ApprovalFile, BadApproval};
+pub use auto_memory::AutoMemory;
 pub use both_ends::{both_ends, both_ends_of_line};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};

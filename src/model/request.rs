@@ -15,7 +15,8 @@ pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
     if !prompt.tools.is_empty() {
         body.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
     }
-    if let Some(limit) = spec.max_output_tokens {
+    let limits = spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens);
+    if let Some(limit) = limits.min() {
         let key = if quirks.has(Quirk::CompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), limit.into());
     }
@@ -162,6 +163,7 @@ mod tests {
             system: "Be kind.".into(),
             messages: vec![user(vec![Content::Text("hi".into())])],
             tools: Arc::default(),
+            ..Prompt::default()
         };
         assert_eq!(
             body(&spec(), &prompt, Quirks::default()),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 
 use super::table::phrases;
-use crate::domain::ErrorKind;
+use crate::domain::{AutoMemory, ErrorKind};
 
 phrases! {
     text all_is_well() { en: "all is well", zh: "一切正常" }
@@ -28,9 +28,26 @@ phrases! {
         "sandbox" => { en: "sandbox", zh: "沙箱" }
         "sockets" => { en: "sockets", zh: "套接字" }
         "memory" => { en: "memory", zh: "内存" }
+        "learning" => { en: "learning", zh: "学习" }
         "clock" => { en: "clock", zh: "时钟" }
         "token" => { en: "token", zh: "令牌" }
     }
+    text learning(auto: AutoMemory) {
+        AutoMemory::Off => { en: "nothing is learned from conversations", zh: "不从对话中学习" }
+        AutoMemory::Propose => {
+            en: "notes are taken from conversations; people are asked what goes into core memory",
+            zh: "从对话中记笔记；写入核心记忆前会询问",
+        }
+        AutoMemory::Write => {
+            en: "notes are taken from conversations; in the owners' own direct chats core memory is written without asking",
+            zh: "从对话中记笔记；在所有者本人的私聊中，不经询问直接写入核心记忆",
+        }
+    }
+    format distil_every(turns: u32) { en: "distilled every {turns} turns", zh: "每 {turns} 轮提炼一次" }
+    text distil_never() { en: "never distilled", zh: "从不提炼" }
+    text distil_by_ship_json() { en: "ship.json: memory.distilEvery", zh: "由 ship.json 的 memory.distilEvery 指定" }
+    format distil_by_agent_md(line: &str) { en: "Agent.md: “{line}”", zh: "Agent.md：“{line}”" }
+    text distil_by_default() { en: "the default", zh: "默认值" }
     text between_names() { en: ", ", zh: "、" }
 
     format agent_md(characters: usize) { en: "Agent.md has {characters} characters", zh: "Agent.md 有 {characters} 个字符" }

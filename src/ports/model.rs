@@ -16,6 +16,8 @@ pub struct Prompt {
     pub system: String,
     pub messages: Vec<ModelMessage>,
     pub tools: Arc<[ToolSpec]>,
+    /// Most tokens of the answer, where the call needs fewer than the model may give.
+    pub max_output_tokens: Option<u32>,
 }
 
 /// The streamed output of a call.

@@ -9,4 +9,4 @@ mod tokens;
 
 pub use query::{Query, Term};
 pub use rank::{Frequencies, Passage, Ranked, WINDOW, rank};
-pub use tokens::index_text;
+pub use tokens::{content_words, index_text};

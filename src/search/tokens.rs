@@ -5,6 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use super::stem::{regular, stem};
+use super::stop_words::{grammar_characters, is_stop_word};
 
 /// Longer words are digests and encoded data, which nobody searches for by heart.
 const LONGEST_WORD: usize = 64;
@@ -113,6 +114,23 @@ pub(super) fn rank_tokens(normalized: &str) -> Vec<String> {
         match segment {
             Segment::Word(word) => out.push(stem(regular(&word))),
             Segment::Cjk(run) => out.extend(pairs(&run)),
+        }
+    }
+    out
+}
+
+/// The words of a text that say what it is about, to compare two texts by: stems without stop words, and single CJK
+/// characters without those of grammar.
+pub fn content_words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for segment in segments(&normalize(text)) {
+        match segment {
+            Segment::Word(word) if is_stop_word(&word) => {}
+            Segment::Word(word) => out.push(stem(regular(&word))),
+            Segment::Cjk(run) => {
+                let said = run.iter().map(char::to_string).filter(|c| grammar_characters(c) == 0);
+                out.extend(said);
+            }
         }
     }
     out

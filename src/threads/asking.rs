@@ -1,6 +1,5 @@
 //! The actor's part in approvals: has calls judged, keeps the approval records, and expires questions.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -137,7 +136,7 @@ impl Actor {
         let prompt = Prompt {
             system: INSTRUCTIONS.to_owned(),
             messages: vec![ModelMessage::User { content: vec![Content::Text(words.clone())], name: None }],
-            tools: Arc::default(),
+            ..Prompt::default()
         };
         let (live, deltas) = mpsc::channel(1);
         // No subscriber needs these deltas.

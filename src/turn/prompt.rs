@@ -120,7 +120,7 @@ pub fn build_prompt(conversation: &Conversation, facts: &Facts<'_>, tools: Arc<[
     let tail = fit(runs, usable.saturating_sub(fixed));
     let tokens = fixed + estimate_messages(&tail);
     messages.extend(tail);
-    BuiltPrompt { prompt: Prompt { system, messages, tools }, tokens, whole, usable }
+    BuiltPrompt { prompt: Prompt { system, messages, tools, ..Prompt::default() }, tokens, whole, usable }
 }
 
 /// The runs as the model reads them, with a dated fact before the first run of each further day. A run that continues

@@ -19,9 +19,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("memory_release", &[]),
     ("metrics", &[]),
     ("turn", &["domain", "uimessage", "render", "ports", "policy"]),
+    ("distil", &["domain", "uimessage", "policy", "ports", "search"]),
     (
         "threads",
         &[
+            "distil",
             "domain",
             "uimessage",
             "render",
@@ -59,7 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ANYTHING: &[&str] = &["*"];
 
 /// Modules without I/O: no runtime, no files, no sockets.
-const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "search", "turn"];
+const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "search", "turn", "distil"];
 const IO: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
 
 /// Crates that only one module may use.

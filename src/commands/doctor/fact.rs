@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
-use crate::domain::{ErrorKind, SandboxLevel, SandboxReport};
+use crate::distil::DistilEvery;
+use crate::domain::{AutoMemory, ErrorKind, SandboxLevel, SandboxReport};
 use crate::ports::{Probe, ProbeLevel};
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
@@ -135,6 +136,11 @@ pub(super) enum Fact {
         limits: MemoryLimits,
         control: MemoryControl,
     },
+    /// What is learned from conversations, and how often.
+    Learning {
+        auto: AutoMemory,
+        every: DistilEvery,
+    },
     /// The time, and where.
     Clock {
         now: String,
@@ -186,6 +192,7 @@ impl Fact {
             Self::Sandbox(_) => "sandbox",
             Self::Sockets { .. } => "sockets",
             Self::CommandMemory { .. } => "memory",
+            Self::Learning { .. } => "learning",
             Self::Clock { .. } | Self::ClockWrong { .. } => "clock",
             Self::TokenMade | Self::TokenStrong | Self::TokenWeak { .. } => "token",
         }
@@ -204,6 +211,7 @@ impl Fact {
             | Self::LockFree
             | Self::LockHeld { .. }
             | Self::CommandMemory { .. }
+            | Self::Learning { .. }
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Verdict::Ok,

@@ -15,6 +15,7 @@ use super::words::say;
 use crate::cli::{Exit, Output};
 use crate::commands::terminal::pad;
 use crate::config::{Env, Provider, Settings, read_agent_md};
+use crate::distil::{AgentRules, DistilEvery};
 use crate::domain::Language;
 use crate::phrases::doctor as words;
 use crate::policy_setup::sandbox_mode;
@@ -78,6 +79,9 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
             facts.push(Fact::AgentMd { characters: settings.agent_md.chars().count() });
             facts.push(Fact::Config { has_file: project.join("ship.json").exists() });
             facts.extend(settings.warnings.iter().cloned().map(Fact::ConfigWarning));
+            let rules = AgentRules::read(&settings.agent_md);
+            let every = DistilEvery::of(settings.memory.distil_every, &rules);
+            facts.push(Fact::Learning { auto: settings.memory.auto, every });
             facts.extend(settings.idle_adapters.iter().cloned().map(Fact::IdleAdapter));
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
@@ -212,8 +216,32 @@ mod tests {
             "✓ sandbox     on (Landlock 7, namespaces)",
             "✓ memory      a command may use ",
             "✓ clock       it is 2026",
+            "✓ learning    notes are taken from conversations; people are asked what goes into core memory, distilled every 30 \
+             turns (the default)",
         ] {
             assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_rule_for_memory_in_agent_md_is_told_as_it_was_understood() {
+        for (agent, ship, told) in [
+            ("每 12 轮提炼一次", r#"{}"#, "distilled every 12 turns (Agent.md: “每 12 轮提炼一次”)"),
+            ("- Never distil.", r#"{}"#, "never distilled (Agent.md: “Never distil.”)"),
+            (
+                "Distil every 7 turns.",
+                r#"{ "memory": { "distilEvery": 9, "auto": "write" } }"#,
+                "core memory is written without asking, distilled every 9 turns (ship.json: memory.distilEvery)",
+            ),
+            (
+                "x",
+                r#"{ "memory": { "auto": "off" } }"#,
+                "✓ learning    nothing is learned from conversations",
+            ),
+        ] {
+            let (text, _) =
+                run(&[("Agent.md", agent), ("ship.json", ship)], Env::default(), Output::default()).await;
+            assert!(text.contains(told), "{told} in {text}");
         }
     }
 

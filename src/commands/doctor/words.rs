@@ -3,8 +3,12 @@
 use super::fact::{Fact, Verdict};
 use crate::commands::sandbox_words;
 use crate::config::Idle;
-use crate::domain::{ErrorKind, Language};
+use crate::distil::DistilEvery;
+use crate::domain::{AutoMemory, ErrorKind, Language};
 use crate::phrases::{config, doctor as words};
+
+/// How much of a rule in Agent.md is repeated.
+const RULE_CHARS: usize = 80;
 
 /// A fact in words, with advice where there is something to do.
 pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
@@ -55,6 +59,7 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::Sandbox(report) => sandbox_words::status(report, l),
         Fact::Sockets { listed, sandbox } => sandbox_words::sockets(listed, sandbox, l).unwrap_or_default(),
         Fact::CommandMemory { limits, control } => sandbox_words::memory(*limits, *control, l),
+        Fact::Learning { auto, every } => learning(*auto, every, l),
         Fact::Clock { now, zone: Some(zone) } => words::clock(now, zone, l),
         Fact::Clock { now, zone: None } => words::clock_without_zone(now, l),
         Fact::ClockWrong { now } => words::clock_wrong(now, l),
@@ -62,6 +67,21 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::TokenStrong => words::token_strong(l).into(),
         Fact::TokenWeak { characters, .. } => words::token_weak(*characters, l),
     }
+}
+
+/// What is learned, how often, and which text says so.
+fn learning(auto: AutoMemory, every: &DistilEvery, l: Language) -> String {
+    let auto = words::learning(auto, l);
+    let source = match every {
+        DistilEvery::ShipJson(_) => words::distil_by_ship_json(l).to_owned(),
+        DistilEvery::AgentMd(_, line) => {
+            words::distil_by_agent_md(&line.chars().take(RULE_CHARS).collect::<String>(), l)
+        }
+        DistilEvery::Default(_) => words::distil_by_default(l).to_owned(),
+    };
+    let often =
+        every.turns().map_or_else(|| words::distil_never(l).to_owned(), |n| words::distil_every(n, l));
+    format!("{auto}{}{often} ({source})", words::between_names(l))
 }
 
 fn advice(fact: &Fact, language: Language) -> Option<String> {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::AutoMemory;
+
 /// The `memory` section.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -19,10 +21,24 @@ pub struct MemoryFile {
     /// One that would fill this many percent is summed up before the model is asked.
     #[schemars(range(min = 10, max = 100))]
     pub compact_percent: usize,
+    /// After how many turns of people a conversation is searched for what is worth remembering; 0 is never. Left out: what
+    /// Agent.md says, such as "distil every 30 turns", else 30.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub distil_every: Option<u32>,
+    /// What the agent may learn without being asked to: `off` is nothing, `propose` keeps notes and asks what goes into core
+    /// memory, `write` also writes core memory unasked in the owners' own direct chats.
+    pub auto: AutoMemory,
 }
 
 impl Default for MemoryFile {
     fn default() -> Self {
-        Self { refresh_minutes: 60, keep_runs: 4, compact_idle_percent: 70, compact_percent: 90 }
+        Self {
+            refresh_minutes: 60,
+            keep_runs: 4,
+            compact_idle_percent: 70,
+            compact_percent: 90,
+            distil_every: None,
+            auto: AutoMemory::Propose,
+        }
     }
 }

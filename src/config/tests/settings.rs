@@ -234,6 +234,8 @@ fn what_is_left_out_has_these_values() {
             keep_runs: 4,
             compact_idle_percent: 70,
             compact_percent: 90,
+            distil_every: None,
+            auto: Propose,
         },
         secrets: [],
         has_file: false,

@@ -36,7 +36,7 @@ pub(super) fn hasty(fake: &FakeModel) -> ModelSpec {
 
 pub(super) fn prompt(text: &str) -> Prompt {
     let user = ModelMessage::User { content: vec![Content::Text(text.into())], name: None };
-    Prompt { system: "Be brief.".into(), messages: vec![user], tools: Arc::default() }
+    Prompt { system: "Be brief.".into(), messages: vec![user], ..Prompt::default() }
 }
 
 pub(super) struct Outcome {

@@ -1,0 +1,302 @@
+//! Recognises texts that want something done, or that speak of rights: they are no facts about people or the project.
+//!
+//! The lists are wide on purpose. A fact that is passed over costs little: it stays in the conversation, can be searched,
+//! and a person can ask for it to be remembered.
+
+/// Words that address the agent or speak of it.
+const ADDRESSED: [&str; 18] = [
+    "you",
+    "your",
+    "yours",
+    "yourself",
+    "assistant",
+    "assistants",
+    "chatbot",
+    "bot",
+    "llm",
+    "ai",
+    "prompt",
+    "prompts",
+    "instruction",
+    "instructions",
+    "jailbreak",
+    "override",
+    "agent",
+    "agents",
+];
+
+/// Words that begin a request, where they stand first.
+const IMPERATIVES: [&str; 70] = [
+    "accept",
+    "act",
+    "add",
+    "allow",
+    "always",
+    "answer",
+    "append",
+    "approve",
+    "ask",
+    "assume",
+    "avoid",
+    "begin",
+    "bypass",
+    "call",
+    "change",
+    "check",
+    "click",
+    "confirm",
+    "consider",
+    "copy",
+    "create",
+    "curl",
+    "delete",
+    "deploy",
+    "disable",
+    "disregard",
+    "do",
+    "don",
+    "download",
+    "enable",
+    "ensure",
+    "execute",
+    "fetch",
+    "follow",
+    "forget",
+    "forward",
+    "give",
+    "grant",
+    "ignore",
+    "include",
+    "insert",
+    "install",
+    "keep",
+    "let",
+    "load",
+    "make",
+    "must",
+    "never",
+    "obey",
+    "only",
+    "open",
+    "please",
+    "post",
+    "pretend",
+    "print",
+    "push",
+    "read",
+    "remember",
+    "repeat",
+    "reply",
+    "respond",
+    "reveal",
+    "rm",
+    "run",
+    "send",
+    "share",
+    "show",
+    "stop",
+    "sudo",
+    "visit",
+];
+
+/// Words of rights and secrets. Memory grants nothing and keeps no secrets, so neither is learned.
+const RIGHTS: [&str; 27] = [
+    "admin",
+    "administrator",
+    "allowlist",
+    "allowlisted",
+    "apikey",
+    "approval",
+    "approvals",
+    "approve",
+    "approved",
+    "approves",
+    "authorised",
+    "authorized",
+    "bearer",
+    "credential",
+    "credentials",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwords",
+    "permission",
+    "permissions",
+    "privileges",
+    "root",
+    "secret",
+    "sudo",
+    "trusted",
+    "whitelisted",
+];
+
+/// Phrases that want something from the agent, wherever they stand.
+const PHRASES: [&str; 45] = [
+    "from now on",
+    "without asking",
+    "without confirmation",
+    "without approval",
+    "no need to ask",
+    "no confirmation",
+    "pre-approved",
+    "api key",
+    "private key",
+    "access token",
+    "is allowed to",
+    "are allowed to",
+    "must always",
+    "must never",
+    "should always",
+    "should never",
+    "has to be run",
+    "needs to be run",
+    "| sh",
+    "|sh",
+    "| bash",
+    "rm -rf",
+    "请你",
+    "请您",
+    "请把",
+    "请不要",
+    "请始终",
+    "请总是",
+    "请务必",
+    "你",
+    "您",
+    "必须",
+    "务必",
+    "一律",
+    "从现在起",
+    "从今以后",
+    "今后都",
+    "以后都",
+    "无需",
+    "不用问",
+    "不必问",
+    "直接执行",
+    "直接运行",
+    "应当",
+    "应该总是",
+];
+
+/// Chinese words of the agent, of commands and of rights, wherever they stand.
+const CHINESE: [&str; 32] = [
+    "助手",
+    "机器人",
+    "智能体",
+    "代理人",
+    "大模型",
+    "系统提示",
+    "提示词",
+    "指令",
+    "忽略",
+    "无视",
+    "批准",
+    "审批",
+    "授权",
+    "权限",
+    "管理员",
+    "白名单",
+    "可信",
+    "密码",
+    "口令",
+    "密钥",
+    "令牌",
+    "执行命令",
+    "运行命令",
+    "扮演",
+    "假装",
+    "越狱",
+    "转账",
+    "泄露",
+    "自动同意",
+    "全部同意",
+    "总是同意",
+    "始终同意",
+];
+
+/// Chinese words that begin a request, where they stand first.
+const CHINESE_IMPERATIVES: [&str; 24] = [
+    "请", "不要", "不准", "别再", "别把", "总是", "始终", "永远", "记住", "记得", "执行", "运行", "发送",
+    "发给", "删除", "打开", "下载", "安装", "回答", "回复", "调用", "允许", "同意", "让",
+];
+
+/// What only a text has that pretends to be the prompt itself.
+const FRAMES: [&str; 26] = [
+    "<|",
+    "|>",
+    "</",
+    "<system",
+    "<user",
+    "<assistant",
+    "<memory",
+    "<history",
+    "<notes",
+    "<conversation",
+    "<tool",
+    "<important",
+    "[system",
+    "[inst",
+    "[/inst",
+    "{{",
+    "<<",
+    "system:",
+    "assistant:",
+    "developer:",
+    "user:",
+    "系统：",
+    "系统:",
+    "### ",
+    "```",
+    "<!--",
+];
+
+/// Phrases by which a message tries to take over the agent: nothing in such a message is learned.
+const TAKEOVERS: [&str; 22] = [
+    "ignore previous",
+    "ignore all",
+    "ignore the above",
+    "ignore your",
+    "disregard",
+    "forget your instructions",
+    "forget all previous",
+    "new instructions",
+    "system prompt",
+    "system override",
+    "developer mode",
+    "do anything now",
+    "jailbreak",
+    "you are now",
+    "from now on you",
+    "忽略之前",
+    "忽略以上",
+    "忽略所有",
+    "忽略前面",
+    "无视之前",
+    "系统提示",
+    "你现在是",
+];
+
+/// Whether a candidate wants something done, speaks of rights or secrets, or pretends to be part of the prompt.
+pub(super) fn is_instruction(text: &str) -> bool {
+    let low = text.to_lowercase();
+    let words: Vec<&str> =
+        low.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let first = words.first().copied().unwrap_or_default();
+    let starts = low.trim_start_matches(|c: char| !c.is_alphanumeric());
+    IMPERATIVES.contains(&first)
+        || words.iter().any(|word| ADDRESSED.contains(word) || RIGHTS.contains(word))
+        || PHRASES.iter().chain(&CHINESE).any(|phrase| low.contains(phrase))
+        || CHINESE_IMPERATIVES.iter().any(|word| starts.starts_with(word))
+        || has_frame(&low)
+}
+
+/// Whether a message tries to take over the agent.
+pub(super) fn is_takeover(own_words: &str) -> bool {
+    let low = own_words.to_lowercase();
+    has_frame(&low) || TAKEOVERS.iter().any(|phrase| low.contains(phrase))
+}
+
+fn has_frame(low: &str) -> bool {
+    FRAMES.iter().any(|mark| low.contains(mark))
+}
