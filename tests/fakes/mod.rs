@@ -13,6 +13,7 @@ pub(crate) mod in_process;
 pub(crate) mod irc;
 pub(crate) mod prompt;
 pub(crate) mod qq;
+pub(crate) mod recorder;
 pub(crate) mod sdk;
 pub(crate) mod soak;
 pub(crate) mod stage;

@@ -1,6 +1,7 @@
 //! What concerns all chat platforms.
 
 mod irc;
+mod shown;
 mod soak;
 mod table;
 mod together;
