@@ -17,7 +17,7 @@ use shipagent::adapters::chat::{
 };
 use shipagent::domain::{Capabilities, ChatKind, LengthUnit, Platform};
 use shipagent::ports::{
-    Adapter, AdapterDef, AdapterError, AdapterIo, AdapterParts, BoxFuture, BuiltAdapter, Clock,
+    Adapter, AdapterDef, AdapterError, AdapterIo, AdapterParts, Attempt, BoxFuture, BuiltAdapter, Clock,
     ConfiguredAdapter, Delivering, DeliveryError, InitKey, InitValue, OutboxEntry, Probe, ProbeParts,
     Receipt, Running, parse_section, section_schema,
 };
@@ -176,7 +176,7 @@ impl Adapter for IrcAdapter {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         Box::pin(async move {
             let later = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
             let Some(words) = plain_words(&entry.intent.intent, self.clock.now()) else {

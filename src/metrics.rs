@@ -54,9 +54,9 @@ pub struct Metrics {
     pub deliveries: Counter,
     /// Deliveries that were retried; on a platform without idempotency keys each may show twice.
     pub delivery_retries: Counter,
-    /// Deliveries without a response, on a platform without idempotency keys: each may show twice, and nothing else
-    /// may.
-    pub deliveries_unsure: Counter,
+    /// Sends that were cut off and tried again, on a platform without idempotency keys: each may show twice, and
+    /// nothing else may.
+    pub deliveries_repeated: Counter,
     /// Deliveries that failed permanently.
     pub dead_letters: Counter,
 }
@@ -122,9 +122,9 @@ impl Metrics {
             &[("", &self.delivery_retries)],
         );
         family(
-            "deliveries_unsure_total",
-            "Deliveries without an answer, tried again: each may show twice.",
-            &[("", &self.deliveries_unsure)],
+            "deliveries_repeated_total",
+            "Sends without an answer, tried again: each may show twice.",
+            &[("", &self.deliveries_repeated)],
         );
         family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
         out

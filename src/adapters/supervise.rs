@@ -187,7 +187,7 @@ mod tests {
             })
         }
 
-        fn deliver(&self, _: OutboxEntry, _: u32) -> Delivering<'_> {
+        fn deliver(&self, _: OutboxEntry, _: crate::ports::Attempt) -> Delivering<'_> {
             Box::pin(async { Ok(Receipt::default()) })
         }
     }

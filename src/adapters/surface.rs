@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Capabilities, Platform};
-use crate::ports::{Adapter, AdapterIo, Delivering, OutboxEntry, Receipt, Running};
+use crate::ports::{Adapter, AdapterIo, Attempt, Delivering, OutboxEntry, Receipt, Running};
 
 /// Threads of a platform that another adapter's sockets serve, such as `api` and `cli` by `web`.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Adapter for PullSurface {
         })
     }
 
-    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, _entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         // Clients read the thread itself: an entry is delivered as soon as it is stored.
         Box::pin(async { Ok(Receipt::default()) })
     }

@@ -47,6 +47,22 @@ pub enum DeliveryError {
     Permanent { reason: String },
 }
 
+/// An attempt to deliver an outbox entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Counts from 1 in this process.
+    pub number: u32,
+    /// The attempt before was cut off, by the end of the process or by the deadline: the entry may have arrived.
+    pub may_repeat: bool,
+}
+
+impl Attempt {
+    /// An attempt after others that were answered.
+    pub const fn nth(number: u32) -> Self {
+        Self { number, may_repeat: false }
+    }
+}
+
 /// What a running adapter works with.
 #[derive(Clone, Debug)]
 pub struct AdapterIo {
@@ -98,8 +114,9 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// was received only after it was accepted.
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running;
 
-    /// Delivers one outbox entry. `attempt` counts from 1. Called in order, one at a time per thread.
-    fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Delivering<'_>;
+    /// Delivers one outbox entry. Called in order, one at a time per thread. The store knows about the attempt, so an
+    /// adapter keeps no record of what it sent; without idempotency keys it counts an attempt that may repeat another.
+    fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Delivering<'_>;
 
     /// Shows something ephemeral: typing, progress, the answer so far. Must not block; may be dropped. Not needed where
     /// clients read the thread themselves.

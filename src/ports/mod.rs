@@ -35,7 +35,7 @@ pub use access::{
     AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
 };
 pub use adapter::{
-    Adapter, AdapterError, AdapterIo, Delivering, DeliveryError, HealthReporter, Receipt, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, Delivering, DeliveryError, HealthReporter, Receipt, Running,
 };
 pub use adapter_def::{
     AdapterDef, AdapterTable, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,

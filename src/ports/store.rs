@@ -46,6 +46,16 @@ pub struct OutboxEntry {
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum OutboxLine {
     Entry(OutboxEntry),
+    /// An attempt to send it begins. Without a later line about it, the attempt was cut off and may have succeeded.
+    Attempted {
+        id: DeliveryId,
+        at: Timestamp,
+    },
+    /// The attempt ended with an error of the platform; there will be another one.
+    Failed {
+        id: DeliveryId,
+        at: Timestamp,
+    },
     Receipt {
         id: DeliveryId,
         at: Timestamp,
@@ -82,6 +92,8 @@ pub struct ThreadRecord {
     pub has_more: bool,
     /// Deliveries without a receipt that have not failed permanently, in order.
     pub undelivered: Vec<OutboxEntry>,
+    /// Those of `undelivered` whose last attempt was cut off: they may have arrived.
+    pub cut_off: Vec<DeliveryId>,
     /// Deliveries that failed permanently.
     pub dead: usize,
 }

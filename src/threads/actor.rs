@@ -18,7 +18,8 @@ use super::runtime::Runtime;
 use super::waiters::Waiters;
 use crate::domain::{Intent, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, ModelDelta, RunOutcome, StoreError, ThreadRecord, ThreadView, WeakThreadsHandle,
+    Acceptance, Durability, ModelDelta, OutboxLine, RunOutcome, StoreError, ThreadRecord, ThreadView,
+    WeakThreadsHandle,
 };
 use crate::render::Phrase;
 use crate::turn::{Conversation, Event, ReplyToken};
@@ -60,6 +61,8 @@ pub(super) struct Actor {
     /// Whether a write failed and the thread was not loaded again since.
     pub(super) storage_down: bool,
     pub(super) storage_waits: u32,
+    /// Results of deliveries that could not be written.
+    pub(super) unwritten: Vec<OutboxLine>,
     /// Whether the disk may list the thread as unfinished though nothing is left to do.
     pub(super) told_open: bool,
     pub(super) span: tracing::Span,
@@ -144,6 +147,7 @@ impl Actor {
             model_wait: None,
             storage_down: false,
             storage_waits: 0,
+            unwritten: Vec::new(),
             told_open: woken == Woken::ByTheDisk,
             span: tracing::Span::none(),
             fingerprints: BTreeMap::new(),
@@ -239,7 +243,7 @@ impl Actor {
     pub(super) async fn load(&mut self) -> Result<(), StoreError> {
         let record = self.runtime.store.load(&self.id).await?;
         let approvals = self.approvals_of(&record.tail).await?;
-        self.deliveries = Deliveries::resumed(record.undelivered.clone(), record.dead);
+        self.deliveries = Deliveries::resumed(record.undelivered.clone(), &record.cut_off, record.dead);
         self.conversation = Conversation::new(
             self.id.clone(),
             self.runtime.rules(&self.id),
@@ -266,7 +270,7 @@ impl Actor {
         self.compact_when_idle().await;
         self.conversation.trim();
         self.tell_settled().await;
-        self.start_delivery();
+        self.start_delivery().await;
         if std::mem::take(&mut self.drafted)
             && let Some(text) = self.conversation.draft()
         {

@@ -23,7 +23,7 @@ pub(super) fn turn_end(metrics: &Metrics, status: Option<RunStatus>) {
     }
 }
 
-pub(super) fn delivery(metrics: &Metrics, result: &Result<Receipt, DeliveryError>) {
+pub(super) fn delivery(metrics: &Metrics, result: Result<&Receipt, &DeliveryError>) {
     match result {
         Ok(_) => metrics.deliveries.count(),
         Err(DeliveryError::Retry { .. }) => metrics.delivery_retries.count(),

@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::domain::{CorrelationId, Timestamp};
-use crate::ports::{DeliveryError, OutboxEntry, OutboxLine, Receipt};
+use crate::domain::{CorrelationId, DeliveryId, Timestamp};
+use crate::ports::{Attempt, DeliveryError, OutboxEntry, OutboxLine, Receipt};
 
 /// A delivery older than this is given up.
 const GIVE_UP_AFTER_MS: u64 = 24 * 60 * 60 * 1000;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// The reason of an attempt that reached its deadline.
+pub(super) const CUT_OFF: &str = "the platform did not answer in time";
 
 /// What to do after an attempt.
 #[derive(Debug, PartialEq)]
@@ -22,10 +25,20 @@ pub(super) enum Next {
     Hold,
 }
 
+/// A delivery without a result.
+#[derive(Debug)]
+struct Pending {
+    entry: OutboxEntry,
+    /// The store has the line that its attempt begins.
+    recorded: bool,
+    /// Its last attempt was cut off: it may have arrived.
+    cut_off: bool,
+}
+
 /// The deliveries of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Deliveries {
-    pending: VecDeque<OutboxEntry>,
+    pending: VecDeque<Pending>,
     /// Attempts so far for the first delivery.
     attempts: u32,
     /// Whether an attempt or a retry delay is in progress.
@@ -42,8 +55,12 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     /// Resumes the undelivered entries of the store.
-    pub(super) fn resumed(undelivered: Vec<OutboxEntry>, dead: usize) -> Self {
-        Self { pending: undelivered.into(), dead, ..Self::default() }
+    pub(super) fn resumed(undelivered: Vec<OutboxEntry>, cut_off: &[DeliveryId], dead: usize) -> Self {
+        let pending = undelivered.into_iter().map(|entry| {
+            let cut_off = cut_off.contains(&entry.id);
+            Pending { entry, recorded: cut_off, cut_off }
+        });
+        Self { pending: pending.collect(), dead, ..Self::default() }
     }
 
     pub(super) fn outstanding(&self) -> usize {
@@ -52,7 +69,7 @@ impl Deliveries {
 
     /// Whether a delivery of this run is outstanding.
     pub(super) fn are_of(&self, run: &CorrelationId) -> bool {
-        self.pending.iter().any(|entry| entry.intent.correlation_id == *run)
+        self.pending.iter().any(|pending| pending.entry.intent.correlation_id == *run)
     }
 
     /// How many deliveries can be attempted now; none while on hold.
@@ -62,11 +79,16 @@ impl Deliveries {
 
     /// The delivery that is being attempted, or will be next.
     pub(super) fn first(&self) -> Option<&OutboxEntry> {
-        self.pending.front()
+        self.pending.front().map(|pending| &pending.entry)
     }
 
     pub(super) const fn is_trying(&self) -> bool {
         self.trying
+    }
+
+    /// Whether a delivery that is added now will be attempted at once.
+    pub(super) fn are_idle(&self) -> bool {
+        !self.busy && !self.held && self.pending.is_empty()
     }
 
     /// Ends a hold, because a person has written. Returns how many deliveries were on hold.
@@ -78,20 +100,34 @@ impl Deliveries {
     }
 
     pub(super) fn push(&mut self, entries: impl IntoIterator<Item = OutboxEntry>) {
-        self.pending.extend(entries);
+        let pending = entries.into_iter().map(|entry| Pending { entry, recorded: false, cut_off: false });
+        self.pending.extend(pending);
     }
 
-    /// The delivery to attempt now, with the number of the attempt; `None` while one is in flight.
-    pub(super) fn begin(&mut self) -> Option<(OutboxEntry, u32)> {
+    /// The delivery that can be attempted now, but whose attempt the store does not know about.
+    pub(super) fn unrecorded(&self) -> Option<&DeliveryId> {
+        let first = self.pending.front().filter(|first| !self.busy && !self.held && !first.recorded)?;
+        Some(&first.entry.id)
+    }
+
+    /// The store knows that the first delivery is attempted.
+    pub(super) fn record(&mut self) {
+        if let Some(first) = self.pending.front_mut() {
+            first.recorded = true;
+        }
+    }
+
+    /// The delivery to attempt now; `None` while one is in flight, or while the store does not know about it.
+    pub(super) fn begin(&mut self) -> Option<(OutboxEntry, Attempt)> {
         if self.busy || self.held {
             return None;
         }
-        let entry = self.pending.front()?.clone();
+        let first = self.pending.front().filter(|first| first.recorded)?;
         self.busy = true;
         self.trying = true;
         self.heard = false;
         self.attempts += 1;
-        Some((entry, self.attempts))
+        Some((first.entry.clone(), Attempt { number: self.attempts, may_repeat: first.cut_off }))
     }
 
     /// The retry delay is over.
@@ -99,17 +135,21 @@ impl Deliveries {
         self.busy = false;
     }
 
-    /// Processes the result of an attempt. `chance`, from 0 to 1, is the jitter of the back-off.
+    /// Processes the result of an attempt; `None` for one that was cut off. `chance`, from 0 to 1, is the jitter of the
+    /// back-off.
     pub(super) fn tried(
         &mut self,
-        result: Result<Receipt, DeliveryError>,
+        result: Option<Result<Receipt, DeliveryError>>,
         now: Timestamp,
         chance: f64,
     ) -> Option<Next> {
         self.trying = false;
-        let entry = self.pending.front()?;
-        let (id, age) = (entry.id.clone(), now.millis_since(entry.at));
-        let line = match result {
+        let first = self.pending.front_mut()?;
+        first.cut_off = result.is_none();
+        first.recorded = first.cut_off;
+        let (id, age) = (first.entry.id.clone(), now.millis_since(first.entry.at));
+        let cut_off = || Err(DeliveryError::Retry { after: None, reason: CUT_OFF.to_owned() });
+        let line = match result.unwrap_or_else(cut_off) {
             Ok(receipt) => OutboxLine::Receipt { id, at: now, receipt },
             Err(DeliveryError::Retry { after, .. }) if age < GIVE_UP_AFTER_MS => {
                 return Some(Next::Wait(wait(self.attempts, after, chance)));
@@ -141,7 +181,7 @@ fn wait(attempts: u32, asked: Option<Duration>, chance: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CorrelationId, DeliveryId, Intent, OutboundIntent};
+    use crate::domain::{Intent, OutboundIntent};
 
     fn entry(number: usize) -> OutboxEntry {
         OutboxEntry {
@@ -156,66 +196,99 @@ mod tests {
         }
     }
 
+    fn resumed(undelivered: Vec<OutboxEntry>) -> Deliveries {
+        Deliveries::resumed(undelivered, &[], 0)
+    }
+
+    /// Begins an attempt as the actor does.
+    fn begin(deliveries: &mut Deliveries) -> Option<(OutboxEntry, Attempt)> {
+        if deliveries.unrecorded().is_some() {
+            deliveries.record();
+        }
+        deliveries.begin()
+    }
+
     fn retry(after: Option<u64>) -> Result<Receipt, DeliveryError> {
         Err(DeliveryError::Retry { after: after.map(Duration::from_secs), reason: "busy".to_owned() })
     }
 
     #[test]
     fn deliveries_go_out_in_order_and_one_at_a_time() {
-        let mut deliveries = Deliveries::resumed(vec![entry(0), entry(1)], 0);
-        assert_eq!(deliveries.begin(), Some((entry(0), 1)));
-        assert_eq!((deliveries.begin(), deliveries.is_trying()), (None, true));
+        let mut deliveries = resumed(vec![entry(0), entry(1)]);
+        assert_eq!(begin(&mut deliveries), Some((entry(0), Attempt::nth(1))));
+        assert_eq!((begin(&mut deliveries), deliveries.is_trying()), (None, true));
         let now = Timestamp::from_millis(5);
-        let settled = deliveries.tried(Ok(Receipt::default()), now, 0.5);
+        let settled = deliveries.tried(Some(Ok(Receipt::default())), now, 0.5);
         let receipt = OutboxLine::Receipt { id: entry(0).id, at: now, receipt: Receipt::default() };
         assert_eq!(settled, Some(Next::Settle(Box::new(receipt))));
-        assert_eq!(deliveries.begin(), Some((entry(1), 1)));
+        assert_eq!(begin(&mut deliveries), Some((entry(1), Attempt::nth(1))));
+    }
+
+    #[test]
+    fn an_attempt_is_recorded_before_it_begins_and_one_that_was_cut_off_may_repeat() {
+        let now = Timestamp::from_millis(5);
+        let mut deliveries = resumed(vec![entry(0)]);
+        assert_eq!((deliveries.begin(), deliveries.unrecorded()), (None, Some(&entry(0).id)));
+        deliveries.record();
+        assert_eq!(deliveries.begin(), Some((entry(0), Attempt::nth(1))));
+        assert!(matches!(deliveries.tried(None, now, 0.5), Some(Next::Wait(_))));
+        deliveries.waited();
+        assert_eq!(deliveries.unrecorded(), None, "the line of the attempt that was cut off stands");
+        assert_eq!(deliveries.begin(), Some((entry(0), Attempt { number: 2, may_repeat: true })));
+        assert!(matches!(deliveries.tried(Some(retry(None)), now, 0.5), Some(Next::Wait(_))));
+        deliveries.waited();
+        assert_eq!(begin(&mut deliveries), Some((entry(0), Attempt::nth(3))), "the platform has answered");
+        let mut next_daemon = Deliveries::resumed(vec![entry(0), entry(1)], &[entry(0).id], 0);
+        assert_eq!(next_daemon.begin(), Some((entry(0), Attempt { number: 1, may_repeat: true })));
     }
 
     #[test]
     fn a_failed_try_is_repeated_later_and_never_sooner_than_asked() {
-        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
-        deliveries.begin();
+        let mut deliveries = resumed(vec![entry(0)]);
+        begin(&mut deliveries);
         let now = Timestamp::from_millis(5);
-        assert_eq!(deliveries.tried(retry(None), now, 0.5), Some(Next::Wait(Duration::from_secs(1))));
-        assert_eq!((deliveries.begin(), deliveries.is_trying()), (None, false), "waiting");
+        assert_eq!(deliveries.tried(Some(retry(None)), now, 0.5), Some(Next::Wait(Duration::from_secs(1))));
+        assert_eq!((begin(&mut deliveries), deliveries.is_trying()), (None, false), "waiting");
         deliveries.waited();
-        assert_eq!(deliveries.begin(), Some((entry(0), 2)));
-        assert_eq!(deliveries.tried(retry(Some(40)), now, 0.5), Some(Next::Wait(Duration::from_secs(40))));
+        assert_eq!(begin(&mut deliveries), Some((entry(0), Attempt::nth(2))));
+        assert_eq!(
+            deliveries.tried(Some(retry(Some(40))), now, 0.5),
+            Some(Next::Wait(Duration::from_secs(40)))
+        );
     }
 
     #[test]
     fn what_cannot_be_delivered_becomes_a_dead_letter_and_frees_the_way() {
-        let mut deliveries = Deliveries::resumed(vec![entry(0), entry(1)], 0);
-        deliveries.begin();
+        let mut deliveries = resumed(vec![entry(0), entry(1)]);
+        begin(&mut deliveries);
         let now = Timestamp::from_millis(5);
         let gone = Err(DeliveryError::Permanent { reason: "blocked".to_owned() });
         let dead = OutboxLine::Dead { id: entry(0).id, at: now, reason: "blocked".to_owned() };
-        assert_eq!(deliveries.tried(gone, now, 0.0), Some(Next::Settle(Box::new(dead))));
+        assert_eq!(deliveries.tried(Some(gone), now, 0.0), Some(Next::Settle(Box::new(dead))));
         assert_eq!(deliveries.dead, 1);
-        assert_eq!(deliveries.begin(), Some((entry(1), 1)));
+        assert_eq!(begin(&mut deliveries), Some((entry(1), Attempt::nth(1))));
     }
 
     #[test]
     fn what_is_held_waits_for_somebody_to_speak_however_long() {
         let held = || Err(DeliveryError::Hold { reason: "no replies left".to_owned() });
-        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
-        deliveries.begin();
+        let mut deliveries = resumed(vec![entry(0)]);
+        begin(&mut deliveries);
         let late = Timestamp::from_millis(90_000_000_000);
-        assert_eq!(deliveries.tried(held(), late, 0.5), Some(Next::Hold));
-        assert_eq!((deliveries.begin(), deliveries.outstanding(), deliveries.to_do()), (None, 1, 0));
+        assert_eq!(deliveries.tried(Some(held()), late, 0.5), Some(Next::Hold));
+        assert_eq!((begin(&mut deliveries), deliveries.outstanding(), deliveries.to_do()), (None, 1, 0));
         assert_eq!(deliveries.hear(), 1);
-        assert_eq!((deliveries.to_do(), deliveries.begin().map(|(entry, _)| entry)), (1, Some(entry(0))));
+        assert_eq!((deliveries.to_do(), begin(&mut deliveries).map(|(entry, _)| entry)), (1, Some(entry(0))));
         assert_eq!(deliveries.hear(), 0);
-        assert_eq!(deliveries.tried(held(), late, 0.5), None, "somebody spoke meanwhile");
-        assert!(deliveries.begin().is_some());
+        assert_eq!(deliveries.tried(Some(held()), late, 0.5), None, "somebody spoke meanwhile");
+        assert!(begin(&mut deliveries).is_some());
     }
 
     #[test]
     fn after_a_day_there_is_no_hope() {
-        let mut deliveries = Deliveries::resumed(vec![entry(0)], 0);
-        deliveries.begin();
-        let next = deliveries.tried(retry(None), Timestamp::from_millis(90_000_000), 0.0);
+        let mut deliveries = resumed(vec![entry(0)]);
+        begin(&mut deliveries);
+        let next = deliveries.tried(Some(retry(None)), Timestamp::from_millis(90_000_000), 0.0);
         assert!(matches!(next, Some(Next::Settle(line)) if matches!(*line, OutboxLine::Dead { .. })));
     }
 

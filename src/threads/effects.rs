@@ -106,10 +106,14 @@ impl Actor {
     ) -> Result<(), StoreError> {
         let entries = self.entries(say).await?;
         let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
+        // The first one is attempted at once: the same write tells the store, so that it costs nothing.
+        let first = entries.first().filter(|_| self.deliveries.are_idle()).map(|entry| entry.id.clone());
+        let begins = first.map(|id| OutboxLine::Attempted { id, at: self.runtime.clock.now() });
+        let recorded = begins.is_some();
         let commit = Commit {
             thread: self.id.clone(),
             messages: messages.clone(),
-            outbox: entries.iter().cloned().map(OutboxLine::Entry).collect(),
+            outbox: entries.iter().cloned().map(OutboxLine::Entry).chain(begins).collect(),
             durability,
             work: if busy { Work::Open } else { Work::Settled },
         };
@@ -118,6 +122,9 @@ impl Actor {
             count::checkpoint(&self.runtime.metrics, record.by);
         }
         self.deliveries.push(entries);
+        if recorded {
+            self.deliveries.record();
+        }
         self.note_deliveries();
         self.publisher.tell(messages);
         Ok(())

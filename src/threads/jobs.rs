@@ -33,8 +33,8 @@ pub(super) enum Done {
     },
     /// A tool call has ended.
     Tool(ToolCallId, ToolOutcome),
-    /// A delivery was attempted.
-    Delivery(Result<Receipt, DeliveryError>),
+    /// A delivery was attempted; `None` where it reached its deadline.
+    Delivery(Option<Result<Receipt, DeliveryError>>),
     /// An attempt to compact the conversation is at its end.
     Compacted(u64, Box<Compacted>),
     /// The retry delay of a delivery is over.

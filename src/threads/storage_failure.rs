@@ -71,12 +71,15 @@ impl Actor {
         let trial = Commit {
             thread: self.id.clone(),
             messages: Vec::new(),
-            outbox: Vec::new(),
+            outbox: self.unwritten.clone(),
             durability: Durability::Synced,
             work: Work::Open,
         };
         let reloaded = match self.runtime.store.commit(trial).await {
-            Ok(()) => self.load().await,
+            Ok(()) => {
+                self.unwritten.clear();
+                self.load().await
+            }
             Err(error) => Err(error),
         };
         match reloaded {

@@ -55,6 +55,12 @@ impl Project {
         std::fs::write(path, text).unwrap();
     }
 
+    /// The log of all its daemons.
+    pub(crate) fn log(&self) -> String {
+        let files = std::fs::read_dir(self.path().join(".ship/logs")).into_iter().flatten().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
+    }
+
     pub(crate) fn thread_file(&self, thread: &str) -> PathBuf {
         let name = thread.replace('%', "%25").replace(':', "%3A");
         self.path().join(".ship/threads").join(format!("{name}.jsonl"))

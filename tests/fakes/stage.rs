@@ -15,7 +15,7 @@ use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
 use shipagent::policy::grants::Proposal;
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, BoxFuture, CallToJudge, Changes, Commit, Completion, Delivering,
+    Acceptance, Adapter, AdapterIo, Attempt, BoxFuture, CallToJudge, Changes, Commit, Completion, Delivering,
     DeliveryError, FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
     RandomIds, Receipt, Ruling, Running, StoreError, StoreErrorKind, SystemClock, ThreadPage, ThreadQuery,
     ThreadRecord, ThreadStore, ThreadsHandle, ToolBox,
@@ -39,6 +39,11 @@ pub(crate) struct Recorder {
     /// Every delivered file, in order.
     pub(crate) files: Mutex<Vec<StoredFile>>,
     pub(crate) tries: AtomicUsize,
+    pub(crate) attempts: Mutex<Vec<Attempt>>,
+    /// Messages arrive, and no attempt gets an answer.
+    pub(crate) hangs: AtomicBool,
+    /// A store that refuses all writes after the next delivery.
+    pub(crate) refuses_after: Mutex<Option<Arc<FailingStore>>>,
 }
 
 impl Recorder {
@@ -72,8 +77,9 @@ impl Adapter for Recorder {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Delivering<'_> {
         self.tries.fetch_add(1, Ordering::SeqCst);
+        self.attempts.lock().unwrap().push(attempt);
         Box::pin(async move {
             if let Some(trouble) = self.troubles.lock().unwrap().pop_front() {
                 return Err(trouble);
@@ -87,6 +93,12 @@ impl Adapter for Recorder {
                 other => format!("{other:?}"),
             };
             self.delivered.lock().unwrap().push((entry.id.as_str().to_owned(), text));
+            if let Some(store) = self.refuses_after.lock().unwrap().take() {
+                store.refuses.store(true, Ordering::SeqCst);
+            }
+            if self.hangs.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
             Ok(Receipt { platform_message: Some("1".to_owned()) })
         })
     }

@@ -31,8 +31,8 @@ use crate::adapters::chat::{
 };
 use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Hook, HookAnswer, HookRequest, OutboxEntry,
-    Running,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
+    OutboxEntry, Running,
 };
 
 /// Most bytes of one message. A card holds 30 KB, quotes and escapes included.
@@ -276,7 +276,7 @@ impl Adapter for FeishuAdapter {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         Box::pin(self.courier.deliver(entry))
     }
 

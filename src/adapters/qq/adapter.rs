@@ -28,8 +28,8 @@ use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, BoxFuture, Delivering, Hook, HookAnswer, HookRequest, OutboxEntry,
-    Running, ThreadsHandle,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
+    OutboxEntry, Running, ThreadsHandle,
 };
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
@@ -220,7 +220,7 @@ impl Adapter for QqAdapter {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         Box::pin(async move {
             // A progress message must not arrive after its answer.
             self.screen.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;

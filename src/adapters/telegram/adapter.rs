@@ -16,7 +16,9 @@ use super::webhook::{Call, TelegramHook};
 use crate::adapters::chat::{ChatParts, DraftTask, TaskSlot};
 use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::metrics::Metrics;
-use crate::ports::{Adapter, AdapterError, AdapterIo, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt};
+use crate::ports::{
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt,
+};
 
 /// Without a heartbeat for this long the adapter counts as dead; a poll ends well before.
 const STALE_AFTER: Duration = Duration::from_secs(90);
@@ -90,7 +92,7 @@ impl Adapter for TelegramAdapter {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, attempt: u32) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
+    fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
         Box::pin(self.sender.deliver(entry, attempt))
     }
 

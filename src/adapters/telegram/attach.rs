@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::api::{ApiError, Upload};
 use super::chat_target::ChatTarget;
 use super::client::OutgoingMessage;
-use super::deliver::{Failure, Sender, parcel, reply_target};
+use super::deliver::{Failure, Sender, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::Weight;
 use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit, StoredFile};
-use crate::ports::OutboxEntry;
+use crate::ports::{Attempt, OutboxEntry};
 
 /// The server's limits.
 const LARGEST: u64 = 50 << 20;
@@ -63,7 +63,7 @@ impl Sender {
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         let Intent::Attachment { file, name, media_type, kind, caption } = &entry.intent.intent else {
             return Ok(None);
@@ -83,14 +83,13 @@ impl Sender {
         }
         let upload =
             Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
-        let parcel = parcel(entry, attempt);
-        let sent = match self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await {
+        let sent = match self.post.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await {
             // An image that the server cannot read, a person who disabled voice messages: as a document it still
             // arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
                 let upload = Upload { field: medium.field(), ..upload };
-                self.post.upload(place, medium.method(), &upload, &outgoing, parcel).await
+                self.post.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await
             }
             sent => sent,
         };

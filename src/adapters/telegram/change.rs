@@ -8,12 +8,14 @@ use serde_json::Value;
 use super::api::{ApiError, CALL, SEND};
 use super::chat_target::ChatTarget;
 use super::classify::{Obstacle, is_absent, is_final, obstacle};
-use super::client::{BRIEFLY, Client, DETOURS, lost};
+use super::client::{BRIEFLY, Client, DETOURS, lost, number};
 use super::limits::Weight;
 use super::live::Lives;
 use super::outgoing_message::{OutgoingMessage, SendPlan, deletion};
 use crate::domain::ThreadId;
 
+/// A message id that no chat has reached, so it cannot exist.
+const NOBODYS: i64 = 0x7fff_fff0;
 /// How many failed deletions are retried at a time.
 const TIDIED: usize = 3;
 const TIDY_PAUSE: Duration = Duration::from_millis(100);
@@ -57,7 +59,7 @@ impl Client {
         })
     }
 
-    pub(super) async fn change(
+    async fn change(
         &self,
         place: ChatTarget,
         message: i64,
@@ -105,6 +107,41 @@ impl Client {
             }
         }
         Err(lost())
+    }
+
+    /// Whether a message sent now can certainly be edited later. A server without edits, or one that accepts any edit,
+    /// is detected once, by an edit of a message that does not exist.
+    pub(super) async fn surely_edits(&self, place: ChatTarget, outgoing: &OutgoingMessage) -> bool {
+        if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
+            return self.can_edit();
+        }
+        if self.turn(place, Weight::May).await.is_err() {
+            return false;
+        }
+        let change = SendPlan::of(place, outgoing).change(NOBODYS, outgoing);
+        let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
+            Err(error) if is_absent(&error) => true,
+            // The server accepts any edit and returns the id that it was sent.
+            Ok(message) if number(&message) == Some(NOBODYS) => true,
+            Ok(_) => {
+                tracing::info!("server accepts edits of missing messages, treating edits as unsupported");
+                self.edits.mark_unsupported();
+                false
+            }
+            Err(error) => {
+                self.note(place, &error);
+                if obstacle(&error) == Obstacle::UnknownMethod || is_final(&error) {
+                    tracing::info!(%error, "edits not supported by the server");
+                    self.edits.is_missing(&error);
+                }
+                false
+            }
+        };
+        if proved {
+            self.edits.works();
+            self.proved.store(true, Ordering::Relaxed);
+        }
+        proved
     }
 
     /// Deletes a message; false where a retry makes sense.

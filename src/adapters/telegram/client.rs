@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, CALL, SEND, Upload};
@@ -16,10 +15,8 @@ use super::feature_probe::FeatureProbe;
 use super::limits::{Limits, Weight};
 pub(super) use super::outgoing_message::OutgoingMessage;
 use super::outgoing_message::SendPlan;
-use super::send_log::{SendLog, SendStatus};
-use crate::domain::DeliveryId;
 use crate::metrics::Metrics;
-use crate::ports::KeyValueStore;
+use crate::ports::{Attempt, KeyValueStore, OutboxEntry};
 
 /// Deadline of an optional call.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
@@ -28,16 +25,6 @@ pub(super) const DETOURS: u32 = 4;
 /// After this many consecutive server errors on a call the feature counts as missing.
 pub(super) const BROKEN_TRIES: u32 = 4;
 
-/// An outbox entry in flight.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DeliveryAttempt<'a> {
-    pub(super) delivery: &'a DeliveryId,
-    /// The message that it replies to.
-    pub(super) answers: Option<i64>,
-    /// The attempt in this process, from 1.
-    pub(super) attempt: u32,
-}
-
 /// Sends messages to chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
@@ -45,7 +32,6 @@ pub(super) struct Client {
     pub(super) limits: Arc<Limits>,
     chats: Aliases,
     notes: Arc<dyn KeyValueStore>,
-    trail: Arc<SendLog>,
     metrics: Arc<Metrics>,
     /// Whether the server supports edits, as far as known.
     pub(super) edits: Arc<FeatureProbe>,
@@ -55,9 +41,8 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn KeyValueStore>) -> Self {
-        let trail = Arc::new(SendLog::new(notes.clone()));
         let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
-        Self { api, limits, chats, notes, trail, metrics: Arc::default(), edits, proved: Arc::default() }
+        Self { api, limits, chats, notes, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
     /// Adds shared metrics.
@@ -81,29 +66,6 @@ impl Client {
         outgoing: &OutgoingMessage,
         weight: Weight,
     ) -> Result<Option<i64>, ApiError> {
-        let _turn = self.alone(place).await;
-        let message = self.put(place, outgoing, weight).await?;
-        self.noted(place, message).await;
-        Ok(message)
-    }
-
-    /// Locks a chat while a lost message is searched there, so that an unrecorded one is not mistaken for it.
-    async fn alone(&self, place: ChatTarget) -> Option<OwnedSemaphorePermit> {
-        if is_traced(place) { self.trail.alone(place).await } else { None }
-    }
-
-    async fn noted(&self, place: ChatTarget, message: Option<i64>) {
-        if let Some(message) = message.filter(|_| is_traced(place)) {
-            self.trail.arrived(place, message, None).await;
-        }
-    }
-
-    async fn put(
-        &self,
-        place: ChatTarget,
-        outgoing: &OutgoingMessage,
-        weight: Weight,
-    ) -> Result<Option<i64>, ApiError> {
         let mut way = SendPlan::of(place, outgoing);
         for _ in 0..DETOURS {
             self.turn(way.place, weight).await?;
@@ -115,116 +77,73 @@ impl Client {
         Err(lost())
     }
 
-    /// Sends a message at most once if possible: an earlier attempt without an answer is searched for first. If it is not
-    /// found, the message is sent again and counted.
-    pub(super) async fn send_once(
+    /// Sends the message of an outbox entry. The Bot API has no idempotency keys, so a send whose outcome is unknown is
+    /// repeated and counted.
+    pub(super) async fn send_entry(
         &self,
         place: ChatTarget,
         outgoing: &OutgoingMessage,
-        parcel: DeliveryAttempt<'_>,
+        entry: &OutboxEntry,
+        attempt: Attempt,
     ) -> Result<Option<i64>, ApiError> {
-        let _turn = self.alone(place).await;
-        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
-            SendStatus::None => {}
-            SendStatus::Is(message) => return Ok(Some(message)),
-            SendStatus::Behind(behind, others) if is_traced(place) => {
-                if let Some(message) = self.find(place, outgoing, parcel, behind, &others).await? {
-                    self.trail.arrived(place, message, Some(parcel.delivery)).await;
-                    return Ok(Some(message));
-                }
-                self.again(place, parcel);
-            }
-            SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
-        }
-        self.trail.sets_out(place, parcel.delivery).await;
-        let sent = self.put(place, outgoing, Weight::Must).await;
-        self.ended(place, parcel, &sent).await;
+        self.count_repeat(place, entry, attempt);
+        let sent = self.send(place, outgoing, Weight::Must).await;
+        self.count_unknown(place, entry, &sent);
         sent
     }
 
-    /// Counts a possible duplicate.
-    fn again(&self, place: ChatTarget, parcel: DeliveryAttempt<'_>) {
-        // An attempt of this process was counted when it was interrupted.
-        if parcel.attempt <= 1 {
-            self.metrics.deliveries_unsure.count();
-            let delivery = parcel.delivery.as_str();
-            tracing::warn!(chat = place.chat, delivery, "message resent, may be a duplicate");
-        }
-    }
-
-    /// Counts a possibly repeated notice.
-    pub(super) fn said_again(&self, place: ChatTarget) {
-        self.metrics.deliveries_unsure.count();
-        tracing::warn!(chat = place.chat, "notice resent, may be a duplicate");
-    }
-
-    /// Records the outcome of an attempt.
-    async fn ended(
-        &self,
-        place: ChatTarget,
-        parcel: DeliveryAttempt<'_>,
-        sent: &Result<Option<i64>, ApiError>,
-    ) {
-        match sent {
-            Ok(Some(message)) => self.trail.arrived(place, *message, Some(parcel.delivery)).await,
-            Ok(None) => {}
-            // After a server error the outcome is unknown.
-            Err(
-                error @ (ApiError::Unsure(_) | ApiError::Gateway(_) | ApiError::Refused { code: 500.., .. }),
-            ) => {
-                self.metrics.deliveries_unsure.count();
-                tracing::warn!(
-                    chat = place.chat,
-                    attempt = parcel.attempt,
-                    %error,
-                    "send outcome unknown, may become a duplicate"
-                );
-            }
-            Err(_) => self.trail.called_off(place, parcel.delivery).await,
-        }
-    }
-
-    /// Sends a file with a caption. A file that is known to have arrived is not sent again.
+    /// Sends the file of an outbox entry with its caption; see [`Self::send_entry`].
     pub(super) async fn upload(
         &self,
         place: ChatTarget,
         method: &str,
         file: &Upload,
         outgoing: &OutgoingMessage,
-        parcel: DeliveryAttempt<'_>,
+        entry: &OutboxEntry,
+        attempt: Attempt,
     ) -> Result<Option<i64>, ApiError> {
-        match self.trail.trace(place, parcel.delivery, parcel.answers).await {
-            SendStatus::None => {}
-            SendStatus::Is(message) => return Ok(Some(message)),
-            SendStatus::Behind(..) | SendStatus::Somewhere => self.again(place, parcel),
-        }
-        self.trail.sets_out(place, parcel.delivery).await;
-        let sent = self.put_file(place, method, file, outgoing).await;
-        self.ended(place, parcel, &sent).await;
+        self.count_repeat(place, entry, attempt);
+        let mut way = SendPlan::of(place, outgoing);
+        let send = async {
+            for _ in 0..DETOURS {
+                self.turn(way.place, Weight::Must).await?;
+                match self.api.upload(method, way.fields(outgoing), file.clone()).await {
+                    Ok(sent) => return Ok(number(&sent)),
+                    Err(error) => self.apply_fallback(&mut way, error).await?,
+                }
+            }
+            Err(lost())
+        };
+        let sent = send.await;
+        self.count_unknown(place, entry, &sent);
         sent
     }
 
-    /// Sends a file with a caption.
-    pub(super) async fn put_file(
-        &self,
-        place: ChatTarget,
-        method: &str,
-        file: &Upload,
-        outgoing: &OutgoingMessage,
-    ) -> Result<Option<i64>, ApiError> {
-        let _turn = self.alone(place).await;
-        let mut way = SendPlan::of(place, outgoing);
-        for _ in 0..DETOURS {
-            self.turn(way.place, Weight::Must).await?;
-            match self.api.upload(method, way.fields(outgoing), file.clone()).await {
-                Ok(sent) => {
-                    self.noted(way.place, number(&sent)).await;
-                    return Ok(number(&sent));
-                }
-                Err(error) => self.apply_fallback(&mut way, error).await?,
-            }
+    /// Counts a send that repeats one which was cut off.
+    fn count_repeat(&self, place: ChatTarget, entry: &OutboxEntry, attempt: Attempt) {
+        if attempt.may_repeat {
+            self.metrics.deliveries_repeated.count();
+            let delivery = entry.id.as_str();
+            tracing::warn!(chat = place.chat, delivery, "send repeated, may be a duplicate");
         }
-        Err(lost())
+    }
+
+    /// Counts a send whose outcome is unknown, because it will be repeated.
+    fn count_unknown(&self, place: ChatTarget, entry: &OutboxEntry, sent: &Result<Option<i64>, ApiError>) {
+        if let Err(
+            error @ (ApiError::Unsure(_) | ApiError::Gateway(_) | ApiError::Refused { code: 500.., .. }),
+        ) = sent
+        {
+            self.metrics.deliveries_repeated.count();
+            let delivery = entry.id.as_str();
+            tracing::warn!(chat = place.chat, delivery, %error, "send outcome unknown, may become a duplicate");
+        }
+    }
+
+    /// Counts a possibly repeated notice.
+    pub(super) fn said_again(&self, place: ChatTarget) {
+        self.metrics.deliveries_repeated.count();
+        tracing::warn!(chat = place.chat, "notice resent, may be a duplicate");
     }
 
     /// An optional call about a chat; skipped while the chat is rate limited.
@@ -290,11 +209,6 @@ impl Client {
         tracing::debug!(chat = way.place.chat, %error, "send refused, applying a fallback");
         Ok(())
     }
-}
-
-/// Whether the bot's messages in a chat have consecutive ids; in groups and topics they do not.
-const fn is_traced(place: ChatTarget) -> bool {
-    !place.is_group() && place.topic.is_none()
 }
 
 pub(super) fn number(sent: &Value) -> Option<i64> {

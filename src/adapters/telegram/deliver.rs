@@ -11,7 +11,7 @@ use super::api::{Api, ApiError, Upload};
 use super::change::Edited;
 use super::chat_target::ChatTarget;
 use super::classify::verdict;
-use super::client::{BROKEN_TRIES, Client, DeliveryAttempt, OutgoingMessage};
+use super::client::{BROKEN_TRIES, Client, OutgoingMessage};
 use super::draft_renderer::DraftRenderer;
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
 use super::limits::Weight;
@@ -21,7 +21,7 @@ use super::retry::{patiently_but_once_more, with_retry};
 use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTarget, DraftTask};
 use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
-use crate::ports::{DeliveryError, OutboxEntry, Receipt};
+use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
 
 /// The longest text of a callback answer.
 const LONGEST_ANSWER: usize = 200;
@@ -58,7 +58,7 @@ impl Sender {
         self.brush.clone()
     }
 
-    pub async fn deliver(&self, entry: OutboxEntry, attempt: u32) -> Result<Receipt, DeliveryError> {
+    pub async fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Result<Receipt, DeliveryError> {
         let Some(place) = ChatTarget::of(&entry.intent.thread_id, &self.chats) else {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
@@ -82,7 +82,7 @@ impl Sender {
             }
             Intent::ApprovalResolved { approval_id, text } => {
                 self.clear(place, &entry, live).await;
-                Box::pin(self.resolve(place, approval_id, text, parcel(&entry, attempt))).await
+                Box::pin(self.resolve(place, approval_id, text, &entry, attempt)).await
             }
             Intent::Attachment { .. } => {
                 self.clear(place, &entry, live).await;
@@ -179,7 +179,7 @@ impl Sender {
         entry: &OutboxEntry,
         text: &str,
         live: Option<Live>,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         let words = render_one(text, MESSAGE_LIMIT);
         if is_cut(text, &words) {
@@ -196,7 +196,7 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        match self.post.send_once(place, &outgoing, parcel(entry, attempt)).await {
+        match self.post.send_entry(place, &outgoing, entry, attempt).await {
             Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
             sent => Ok(sent?),
         }
@@ -209,7 +209,7 @@ impl Sender {
         place: ChatTarget,
         message: i64,
         outgoing: &OutgoingMessage,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Edited, ApiError> {
         let edited = self.post.edit(place, message, outgoing, Weight::Must).await;
         let last_try = match &edited {
@@ -219,7 +219,7 @@ impl Sender {
             _ => u32::MAX,
         };
         match edited {
-            Err(error) if attempt > last_try => {
+            Err(error) if attempt.number > last_try => {
                 tracing::warn!(
                     chat = place.chat,
                     message,
@@ -238,11 +238,11 @@ impl Sender {
         place: ChatTarget,
         entry: &OutboxEntry,
         text: &str,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         let outgoing = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         let file = text_file("answer.md", text);
-        Ok(self.post.upload(place, "sendDocument", &file, &outgoing, parcel(entry, attempt)).await?)
+        Ok(self.post.upload(place, "sendDocument", &file, &outgoing, entry, attempt).await?)
     }
 }
 
@@ -264,12 +264,6 @@ impl From<ApiError> for Failure {
 pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64> {
     let first = entry.id.as_str().ends_with("#0");
     entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
-}
-
-/// An entry in flight.
-pub(super) fn parcel(entry: &OutboxEntry, attempt: u32) -> DeliveryAttempt<'_> {
-    let answers = entry.intent.reply_to.as_deref().and_then(|message| message.parse().ok());
-    DeliveryAttempt { delivery: &entry.id, answers, attempt }
 }
 
 /// A text as a file.

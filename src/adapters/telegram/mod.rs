@@ -11,9 +11,8 @@
 //!
 //! `deliver` sends the outbox, with `question` and `attach`; `draft_renderer` shows a running turn (its state is in
 //! `draft_state`), `first_draft` sends the streamed message, and `live` stores it. All use `client` and `change`, which
-//! apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `lost_messages` uses
-//! the `send_log` to find messages whose send got no response, `feature_probe` remembers which calls the server
-//! supports, and `retry` repeats calls outside of the outbox. `outgoing_message`, `html`, `keyboard` and `menu` build
+//! apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `feature_probe`
+//! remembers which calls the server supports, and `retry` repeats calls outside of the outbox. `outgoing_message`, `html`, `keyboard` and `menu` build
 //! the contents.
 //!
 //! # Both
@@ -47,7 +46,6 @@ mod identity;
 mod keyboard;
 mod limits;
 mod live;
-mod lost_messages;
 mod menu;
 mod offsets;
 mod options;
@@ -59,7 +57,6 @@ mod question;
 mod retry;
 mod run;
 mod section;
-mod send_log;
 mod update;
 mod update_handler;
 mod update_queue;

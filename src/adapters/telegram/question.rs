@@ -7,15 +7,15 @@ use super::adapter::capabilities;
 use super::api::ApiError;
 use super::change::Edited;
 use super::chat_target::ChatTarget;
-use super::client::{DeliveryAttempt, OutgoingMessage};
-use super::deliver::{Failure, Sender, parcel, reply_target};
+use super::client::OutgoingMessage;
+use super::deliver::{Failure, Sender, reply_target};
 use super::html::{MESSAGE_LIMIT, render_one};
 use super::keyboard::{ask_back_keyboard, keyboard};
 use super::outgoing_message::new_buttons;
 use super::retry::with_retry;
 use crate::adapters::chat::{Menu, fenced, question};
 use crate::domain::{Approval, ApprovalId, Intent, Language};
-use crate::ports::OutboxEntry;
+use crate::ports::{Attempt, OutboxEntry};
 use crate::render::fit_question;
 
 /// The stored message of an approval, to find and edit it.
@@ -37,7 +37,7 @@ impl Sender {
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         let now = self.parts.clock.now();
         let intent = &entry.intent.intent;
@@ -53,7 +53,7 @@ impl Sender {
             reply_to,
             keyboard: Some(keyboard(approval_id, *kind, Menu::First, scopes, *language)),
         };
-        let message = self.post.send_once(place, &outgoing, parcel(entry, attempt)).await?;
+        let message = self.post.send_entry(place, &outgoing, entry, attempt).await?;
         let head = head(intent, &text);
         self.note(approval_id, &Asked { message, head, language: *language }).await;
         Ok(message)
@@ -64,7 +64,7 @@ impl Sender {
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
-        attempt: u32,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         let Intent::ApprovalAskBack { text, language, choices } = &entry.intent.intent else {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Sender {
             reply_to: reply_target(place, entry),
             keyboard: Some(ask_back_keyboard(choices, *language)),
         };
-        Ok(self.post.send_once(place, &letter, parcel(entry, attempt)).await?)
+        Ok(self.post.send_entry(place, &letter, entry, attempt).await?)
     }
 
     /// Shows the outcome of an approval, on its own message where that is known.
@@ -83,18 +83,19 @@ impl Sender {
         place: ChatTarget,
         approval: &ApprovalId,
         outcome: &str,
-        parcel: DeliveryAttempt<'_>,
+        entry: &OutboxEntry,
+        attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
         if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
             let outgoing = OutgoingMessage { words, ..OutgoingMessage::default() };
-            if self.changes(place, message, &outgoing, parcel.attempt).await? == Edited::Yes {
+            if self.changes(place, message, &outgoing, attempt).await? == Edited::Yes {
                 return Ok(Some(message));
             }
         }
         let outgoing =
             OutgoingMessage { words: render_one(outcome, MESSAGE_LIMIT), ..OutgoingMessage::default() };
-        Ok(self.post.send_once(place, &outgoing, parcel).await?)
+        Ok(self.post.send_entry(place, &outgoing, entry, attempt).await?)
     }
 
     /// Shows another menu under an approval.

@@ -10,7 +10,7 @@ use super::listen::{BindError, Service, bind, places, serve};
 use super::server::{Web, crowded, router};
 use super::{WebOptions, WebParts};
 use crate::domain::{Capabilities, Platform};
-use crate::ports::{Adapter, AdapterError, AdapterIo, Delivering, OutboxEntry, Receipt, Running};
+use crate::ports::{Adapter, AdapterError, AdapterIo, Attempt, Delivering, OutboxEntry, Receipt, Running};
 
 /// The HTTP interface and the console.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Adapter for WebAdapter {
         })
     }
 
-    fn deliver(&self, _entry: OutboxEntry, _attempt: u32) -> Delivering<'_> {
+    fn deliver(&self, _entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         // Clients read the thread itself: an entry is delivered as soon as it is stored.
         Box::pin(async { Ok(Receipt::default()) })
     }

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::disk::refused;
 use super::lines::ended_lines;
-use crate::domain::DeliveryId;
+use crate::domain::{DeliveryId, Timestamp};
 use crate::ports::{OutboxEntry, OutboxLine, StoreError};
 
 /// Most permanently failed deliveries that are kept: a chat that refuses everything must not grow the file without
@@ -20,6 +20,8 @@ const KEPT_DEAD: usize = 100;
 pub(super) struct Outbox {
     /// Without a receipt and not failed permanently, in order.
     pub(super) undelivered: Vec<OutboxEntry>,
+    /// Those of `undelivered` whose last attempt has no result.
+    pub(super) cut_off: Vec<(DeliveryId, Timestamp)>,
     /// Failed permanently, with the entry where it is known.
     pub(super) dead: Vec<(Option<OutboxEntry>, OutboxLine)>,
 }
@@ -39,6 +41,7 @@ impl Outbox {
     pub(super) fn fold(lines: impl IntoIterator<Item = OutboxLine>) -> Self {
         let mut entries: Vec<OutboxEntry> = Vec::new();
         let mut dead: Vec<(DeliveryId, OutboxLine)> = Vec::new();
+        let mut cut_off: Vec<(DeliveryId, Timestamp)> = Vec::new();
         let (mut known, mut delivered, mut given_up) = (HashSet::new(), HashSet::new(), HashSet::new());
         for line in lines {
             match line {
@@ -47,6 +50,11 @@ impl Outbox {
                         entries.push(entry);
                     }
                 }
+                OutboxLine::Attempted { id, at } => {
+                    cut_off.retain(|(other, _)| *other != id);
+                    cut_off.push((id, at));
+                }
+                OutboxLine::Failed { id, .. } => cut_off.retain(|(other, _)| *other != id),
                 OutboxLine::Receipt { id, .. } => {
                     delivered.insert(id);
                 }
@@ -61,9 +69,10 @@ impl Outbox {
         dead.retain(|(id, _)| !delivered.contains(id));
         let (lost, undelivered): (Vec<_>, Vec<_>) =
             entries.into_iter().partition(|entry| given_up.contains(&entry.id));
+        cut_off.retain(|(id, _)| known.contains(id) && !delivered.contains(id) && !given_up.contains(id));
         let mut lost: HashMap<_, _> = lost.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
         let dead = dead.into_iter().map(|(id, line)| (lost.remove(&id), line)).collect();
-        Self { undelivered, dead }
+        Self { undelivered, cut_off, dead }
     }
 
     /// The fewest lines with the same state, without the oldest permanent failures.
@@ -74,7 +83,8 @@ impl Outbox {
             entry.into_iter().chain([line])
         });
         let entries = self.undelivered.into_iter().map(OutboxLine::Entry);
-        dead.chain(entries).map(|line| to_raw_value(&line)).collect()
+        let cut_off = self.cut_off.into_iter().map(|(id, at)| OutboxLine::Attempted { id, at });
+        dead.chain(entries).chain(cut_off).map(|line| to_raw_value(&line)).collect()
     }
 }
 
@@ -94,7 +104,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Vec<OutboxLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Intent, OutboundIntent, Timestamp};
+    use crate::domain::{Intent, OutboundIntent};
     use crate::ports::Receipt;
 
     const NOW: Timestamp = Timestamp::from_millis(0);
@@ -115,6 +125,14 @@ mod tests {
 
     fn put(index: usize) -> OutboxLine {
         OutboxLine::Entry(entry(index))
+    }
+
+    fn attempted(index: usize) -> OutboxLine {
+        OutboxLine::Attempted { id: id(index), at: NOW }
+    }
+
+    fn failed(index: usize) -> OutboxLine {
+        OutboxLine::Failed { id: id(index), at: NOW }
     }
 
     fn receipt(index: usize) -> OutboxLine {
@@ -148,10 +166,28 @@ mod tests {
     }
 
     #[test]
+    fn an_attempt_without_a_result_was_cut_off() {
+        for (lines, cut_off) in [
+            (vec![put(1)], vec![]),
+            (vec![put(1), attempted(1)], vec![1]),
+            (vec![put(1), attempted(1), failed(1)], vec![]),
+            (vec![put(1), attempted(1), failed(1), attempted(1)], vec![1]),
+            (vec![put(1), put(2), attempted(1), receipt(1), attempted(2)], vec![2]),
+            (vec![put(1), attempted(1), dead(1)], vec![]),
+            (vec![attempted(9)], vec![]),
+        ] {
+            let outbox = Outbox::fold(lines.clone());
+            let found: Vec<_> = outbox.cut_off.iter().map(|(id, _)| id.clone()).collect();
+            assert_eq!(found, cut_off.into_iter().map(id).collect::<Vec<_>>(), "{lines:?}");
+        }
+    }
+
+    #[test]
     fn fewer_lines_come_to_the_same() {
-        let lines = vec![put(1), put(2), put(3), put(4), receipt(2), dead(1), receipt(4), dead(7)];
+        let mut lines = vec![put(1), put(2), put(3), put(4), receipt(2), dead(1), receipt(4), dead(7)];
+        lines.extend([attempted(1), attempted(3), failed(3), attempted(3)]);
         let fewer = Outbox::fold(lines.clone()).lines().unwrap();
-        assert_eq!(fewer.len(), 4);
+        assert_eq!(fewer.len(), 5);
         let parsed: Vec<OutboxLine> =
             fewer.iter().map(|line| serde_json::from_str(line.get()).unwrap()).collect();
         assert_eq!(Outbox::fold(parsed), Outbox::fold(lines));

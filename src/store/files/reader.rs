@@ -76,8 +76,9 @@ impl Reader {
             self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
         let outbox = Outbox::read(&self.layout.data(&outbox))?;
+        let cut_off = outbox.cut_off.into_iter().map(|(id, _)| id).collect();
         let (undelivered, dead) = (outbox.undelivered, outbox.dead.len());
-        Ok(ThreadRecord { checkpoints, tail, has_more, undelivered, dead })
+        Ok(ThreadRecord { checkpoints, tail, has_more, undelivered, cut_off, dead })
     }
 
     /// Whether the thread has a message of this id, of any age.

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{MessageId, ThreadId, ThreadState};
+use crate::domain::{DeliveryId, MessageId, ThreadId, ThreadState};
 use crate::ports::{
     BoxFuture, Commit, OutboxEntry, OutboxLine, StoreError, ThreadPage, ThreadQuery, ThreadRecord,
     ThreadStore, ThreadSummary, Work,
@@ -69,12 +69,19 @@ impl InMemoryThreads {
 }
 
 impl Thread {
-    /// Deliveries without a receipt that have not failed permanently, in order; and how many failed permanently.
-    fn deliveries(&self) -> (Vec<OutboxEntry>, usize) {
-        let (mut settled, mut dead) = (BTreeSet::new(), BTreeSet::new());
+    /// Deliveries without a receipt that have not failed permanently, in order; those whose last attempt has no result;
+    /// and how many failed permanently.
+    fn deliveries(&self) -> (Vec<OutboxEntry>, Vec<DeliveryId>, usize) {
+        let (mut settled, mut dead, mut cut_off) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for line in &self.outbox {
             match line {
                 OutboxLine::Entry(_) => {}
+                OutboxLine::Attempted { id, .. } => {
+                    cut_off.insert(id.as_str());
+                }
+                OutboxLine::Failed { id, .. } => {
+                    cut_off.remove(id.as_str());
+                }
                 OutboxLine::Receipt { id, .. } => {
                     settled.insert(id.as_str());
                 }
@@ -91,7 +98,10 @@ impl Thread {
             }
             _ => None,
         };
-        (self.outbox.iter().filter_map(waits).collect(), dead.len())
+        let undelivered: Vec<OutboxEntry> = self.outbox.iter().filter_map(waits).collect();
+        let ids = undelivered.iter().map(|entry| &entry.id);
+        let cut_off = ids.filter(|id| cut_off.contains(id.as_str())).cloned().collect();
+        (undelivered, cut_off, dead.len())
     }
 
     fn summary(&self, id: &ThreadId) -> Option<ThreadSummary> {
@@ -113,10 +123,10 @@ impl Thread {
 impl ThreadStore for InMemoryThreads {
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         let known = self.threads().get(thread).cloned().unwrap_or_default();
-        let (undelivered, dead) = known.deliveries();
+        let (undelivered, cut_off, dead) = known.deliveries();
         let (checkpoints, tail) = behind_checkpoints(fold(known.lines));
         let has_more = !checkpoints.is_empty();
-        let record = ThreadRecord { checkpoints, tail, has_more, undelivered, dead };
+        let record = ThreadRecord { checkpoints, tail, has_more, undelivered, cut_off, dead };
         Box::pin(ready(Ok(record)))
     }
 

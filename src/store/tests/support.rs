@@ -87,6 +87,14 @@ pub(super) fn entry(thread: &ThreadId, index: usize) -> OutboxLine {
     OutboxLine::Entry(OutboxEntry { id: DeliveryId::new("m", index), at: at(0), intent })
 }
 
+pub(super) fn attempted(index: usize) -> OutboxLine {
+    OutboxLine::Attempted { id: DeliveryId::new("m", index), at: at(1) }
+}
+
+pub(super) fn failed(index: usize) -> OutboxLine {
+    OutboxLine::Failed { id: DeliveryId::new("m", index), at: at(1) }
+}
+
 pub(super) fn receipt(index: usize) -> OutboxLine {
     OutboxLine::Receipt { id: DeliveryId::new("m", index), at: at(1), receipt: Receipt::default() }
 }

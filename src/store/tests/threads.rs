@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::for_every_store;
-use super::support::{TestStore, at, commit, dead, entry, message, receipt, thread};
+use super::support::{TestStore, at, attempted, commit, dead, entry, failed, message, receipt, thread};
 use crate::domain::{ThreadId, ThreadState};
-use crate::ports::{Among, Commit, StoreErrorKind, ThreadQuery, Work};
+use crate::ports::{Among, Commit, Durability, StoreErrorKind, ThreadQuery, Work};
 use crate::uimessage::UiMessage;
 
 for_every_store!(
@@ -14,6 +14,7 @@ for_every_store!(
     pages_go_backwards_and_nothing_stands_before_an_unknown_message,
     a_run_is_found_by_any_of_its_messages,
     a_delivery_waits_until_it_has_a_receipt_or_was_given_up,
+    an_attempt_without_a_result_is_known_to_the_next_daemon,
     only_threads_with_work_left_are_unfinished,
     threads_are_listed_newest_first_with_their_title,
     the_list_is_given_in_pages,
@@ -100,6 +101,32 @@ async fn a_delivery_waits_until_it_has_a_receipt_or_was_given_up(store: TestStor
     state.threads.commit(Commit { outbox, ..commit(&a, Vec::new()) }).await.unwrap();
     let state = store.reopen(state).await;
     assert_eq!(waiting(&state).await, (0, None, 1));
+    state.threads.close().await;
+}
+
+async fn an_attempt_without_a_result_is_known_to_the_next_daemon(store: TestStore) {
+    let (a, state) = (thread("a"), store.open());
+    let outbox = vec![entry(&a, 0), attempted(0), entry(&a, 1), entry(&a, 2)];
+    state.threads.commit(Commit { outbox, work: Work::Open, ..commit(&a, Vec::new()) }).await.unwrap();
+    let cut_off = async |state: &crate::store::State| {
+        let record = state.threads.load(&a).await.unwrap();
+        record.cut_off.iter().map(|id| id.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let mut state = store.reopen(state).await;
+    assert_eq!(cut_off(&state).await, ["m#0"]);
+    for (lines, expected) in [
+        (vec![receipt(0), attempted(1)], vec!["m#1"]),
+        (vec![failed(1)], vec![]),
+        (vec![attempted(1)], vec!["m#1"]),
+        (vec![dead(1), attempted(2)], vec!["m#2"]),
+        (vec![receipt(2)], vec![]),
+    ] {
+        let durability = Durability::Written;
+        let written = Commit { outbox: lines, durability, work: Work::Open, ..commit(&a, Vec::new()) };
+        state.threads.commit(written).await.unwrap();
+        state = store.reopen(state).await;
+        assert_eq!(cut_off(&state).await, expected);
+    }
     state.threads.close().await;
 }
 

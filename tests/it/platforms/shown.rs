@@ -13,8 +13,8 @@ use shipagent::domain::{
     Language, OutboundIntent, Risk, ScopeKind, StoredFile, ThreadId,
 };
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, Clock as _, HealthReporter, OutboxEntry, RandomIds, Request, SystemClock,
-    ThreadsHandle,
+    Acceptance, Adapter, AdapterIo, Attempt, Clock as _, HealthReporter, OutboxEntry, RandomIds, Request,
+    SystemClock, ThreadsHandle,
 };
 use shipagent::render::lower;
 use shipagent::store::memory::InMemoryAudit;
@@ -97,7 +97,7 @@ impl Screen {
         for (index, part) in lower(&intent, &self.adapter.capabilities()).into_iter().enumerate() {
             let (id, at) = (DeliveryId::new(run, index), SystemClock.now());
             let entry = OutboxEntry { id, at, intent: self.intent(run, reply_to, part) };
-            self.adapter.deliver(entry, 1).await.unwrap();
+            self.adapter.deliver(entry, Attempt::nth(1)).await.unwrap();
         }
         self.recorder.take()
     }

@@ -1,6 +1,7 @@
-//! kill -9, repeatedly, while fifty people write in Telegram: nothing is lost, answered or done twice.
+//! kill -9, repeatedly, while fifty people write in Telegram: nothing is lost or done twice, and an answer shows twice
+//! only where the daemon has counted a send that was cut off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,7 @@ struct Writer {
 impl Writer {
     /// Writes one message after the other, each after the answer to the last. Returns how many.
     async fn write(self, stop: watch::Receiver<bool>, mut dice: Dice) -> usize {
+        let mut pressed = BTreeSet::new();
         for number in 0.. {
             if *stop.borrow() {
                 return number;
@@ -50,17 +52,21 @@ impl Writer {
             let act = if dice.one_in(ACTS) { " act" } else { "" };
             let words = format!("chat{}-message{number}", self.chat.id());
             self.chat.say(&self.user, &format!("{words}{act}"));
-            self.wait_for_answer(&words, &format!("echo {words}{act}")).await;
+            self.wait_for_answer(&words, &format!("echo {words}{act}"), &mut pressed).await;
         }
         0
     }
 
-    /// Waits for the answer; questions meanwhile are answered truthfully.
-    async fn wait_for_answer(&self, words: &str, expected: &str) {
+    /// Waits for the answer; questions meanwhile are answered truthfully. A question whose send was cut off may show
+    /// twice, and only one of both loses its buttons.
+    async fn wait_for_answer(&self, words: &str, expected: &str, pressed: &mut BTreeSet<i64>) {
         let chat = self.chat.id();
         loop {
+            let known = pressed.clone();
             let asked = |world: &crate::fakes::telegram::world::Environment| {
-                world.visible(chat).into_iter().find(|message| message.by_bot && !message.buttons.is_empty())
+                let questions = world.visible(chat).into_iter().filter(|message| message.by_bot);
+                let mut open = questions.filter(|message| !message.buttons.is_empty());
+                open.find(|message| !known.contains(&message.id))
             };
             self.fake
                 .wait_within(PATIENCE * 3, |world| {
@@ -71,11 +77,7 @@ impl Writer {
             let done = lines_of(&self.lines).contains_key(words);
             let button = if done { "✔ It was done" } else { "🔁 Re-run" };
             self.chat.press(&self.user, question.id, button);
-            // The press was processed when the question has no buttons any more, or was replaced by another.
-            let heard = |world: &crate::fakes::telegram::world::Environment| {
-                asked(world).is_none_or(|now| now.id != question.id)
-            };
-            self.fake.wait_within(PATIENCE * 3, heard).await;
+            pressed.insert(question.id);
         }
     }
 }
@@ -89,7 +91,7 @@ fn lines_of(path: &Path) -> BTreeMap<String, usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_people_lose_nothing_and_get_nothing_twice_over_two_hundred_kills() {
+async fn fifty_people_lose_nothing_and_only_counted_answers_show_twice_over_two_hundred_kills() {
     let seed = seed();
     println!("SHIPAGENT_TEST_SEED={seed}");
     let mut dice = Dice::new(seed);
@@ -125,20 +127,24 @@ async fn fifty_people_lose_nothing_and_get_nothing_twice_over_two_hundred_kills(
     let written: usize = writers.join_all().await.into_iter().sum();
     assert!(daemon.stop().await.success());
 
-    let mut answered = 0;
+    let (mut answered, mut repeated) = (0, 0);
     for user in 1..=CHATS {
         let mut texts: BTreeMap<String, usize> = BTreeMap::new();
         for text in fake.read(|world| world.bot_texts(user)) {
             *texts.entry(text).or_insert(0) += 1;
         }
         let echoes: Vec<_> = texts.iter().filter(|(text, _)| text.starts_with("echo ")).collect();
-        assert!(echoes.iter().all(|(_, count)| **count == 1), "answered twice in chat {user}: {echoes:?}");
+        repeated += echoes.iter().map(|(_, count)| **count - 1).sum::<usize>();
         answered += echoes.len();
     }
-    assert_eq!(answered, written, "each message has one answer");
+    assert_eq!(answered, written, "each message has its answer");
+    // Each daemon counts for itself, and most are killed before they can be asked. The log has every count.
+    let counted = project.log().matches("send repeated, may be a duplicate").count();
+    assert!(repeated <= counted, "{repeated} answers show twice, {counted} are counted");
     let lines = lines_of(&lines);
     assert!(lines.values().all(|count| *count == 1), "done twice: {lines:?}");
     let calls = fake.read(|world| (world.log.calls("sendMessage"), world.log.calls("editMessageText")));
     println!("{written} messages, {} lines, {KILLS} kills, sends and edits {calls:?}", lines.len());
+    println!("{repeated} answers show twice, {counted} sends are counted");
     assert!(written >= KILLS / 2, "too few messages got through to prove anything: {written}");
 }

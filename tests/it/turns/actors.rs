@@ -136,6 +136,59 @@ async fn after_a_crash_what_was_delivered_is_not_sent_again_and_what_was_not_is(
 }
 
 #[tokio::test]
+async fn the_next_daemon_knows_which_attempt_was_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    let may_repeat = || -> Vec<bool> {
+        recorder.attempts.lock().unwrap().drain(..).map(|attempt| attempt.may_repeat).collect()
+    };
+    let stage = Stage::open(dir.path(), recorder.clone());
+    // The answer is longer than a message: its first part arrives, and the answer of the platform does not.
+    recorder.hangs.store(true, Ordering::SeqCst);
+    stage.say("a", "m1", "one two three four five six").await;
+    until("the first part", || recorder.texts().len() == 1).await;
+    stage.crash().await;
+    recorder.hangs.store(false, Ordering::SeqCst);
+    let stage = Stage::open(dir.path(), recorder.clone());
+    until("the rest", || stage.metrics.deliveries.get() == 2).await;
+    let (first, second) = ("one two three four", "five six");
+    assert_eq!(recorder.texts(), [first, first, second]);
+    assert_eq!(may_repeat(), [false, true, false], "only the part that was cut off may show twice");
+    // A refusal is an answer.
+    recorder.troubles.lock().unwrap().extend((0..50).map(|_| retry()));
+    stage.say("a", "m2", "third").await;
+    until("a failed try", || stage.metrics.delivery_retries.get() > 0).await;
+    stage.crash().await;
+    recorder.troubles.lock().unwrap().clear();
+    let stage = Stage::open(dir.path(), recorder.clone());
+    until("the third", || stage.metrics.deliveries.get() == 1).await;
+    assert!(may_repeat().iter().all(|may_repeat| !may_repeat));
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn what_the_platform_answered_is_not_sent_again_though_the_disk_refused_its_receipt() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::default());
+    let stage = Stage::open(dir.path(), recorder.clone());
+    *recorder.refuses_after.lock().unwrap() = Some(stage.store.clone());
+    stage.say("a", "m1", "first").await;
+    until("a full disk", || stage.store.refuses.load(Ordering::SeqCst)).await;
+    let refused = stage.say("a", "m2", "second").await;
+    assert!(matches!(refused, Acceptance::StorageFailed(_)), "{refused:?}");
+    stage.store.refuses.store(false, Ordering::SeqCst);
+    stage.say("a", "m3", "third").await;
+    until("the third", || recorder.texts().len() == 2).await;
+    assert_eq!(recorder.texts(), ["first", "third"]);
+    stage.stop().await;
+    let stage = Stage::open(dir.path(), recorder.clone());
+    stage.say("a", "m4", "fourth").await;
+    until("the fourth", || recorder.texts().len() == 3).await;
+    assert_eq!(recorder.texts(), ["first", "third", "fourth"]);
+    stage.stop().await;
+}
+
+#[tokio::test]
 async fn idle_actors_leave_and_come_back_without_loss() {
     let dir = tempfile::tempdir().unwrap();
     let stage = Stage::open(dir.path(), Arc::default());

@@ -9,7 +9,9 @@ use shipagent::adapters::chat::{ChatParts, Deciders};
 use shipagent::adapters::telegram::{Aliases, Api, Sender};
 use shipagent::domain::{DeliveryId, Intent, OutboundIntent, ThreadId, Timestamp};
 use shipagent::metrics::Metrics;
-use shipagent::ports::{DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock};
+use shipagent::ports::{
+    Attempt, DeliveryError, KeyValueStore as _, OutboxEntry, RandomIds, Receipt, SystemClock,
+};
 use shipagent::store::memory::InMemoryAudit;
 use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
@@ -53,12 +55,17 @@ impl Desk {
     }
 
     pub(crate) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
-        self.sender.deliver(entry, 1).await
+        self.sender.deliver(entry, Attempt::nth(1)).await
     }
 
-    /// Delivers an entry that may have been sent before.
+    /// Delivers an entry after an attempt that ended with an error.
     pub(crate) async fn deliver_again(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
-        self.sender.deliver(entry, 2).await
+        self.sender.deliver(entry, Attempt::nth(2)).await
+    }
+
+    /// Delivers an entry after an attempt that was cut off.
+    pub(crate) async fn deliver_after_cut(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        self.sender.deliver(entry, Attempt { number: 1, may_repeat: true }).await
     }
 
     /// Waits until the draft update in progress has ended, with its note.

@@ -7,6 +7,8 @@ use shipagent::domain::{
     Timestamp,
 };
 
+use shipagent::ports::Attempt;
+
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
 use crate::fakes::telegram::trouble::Trouble;
@@ -91,9 +93,9 @@ async fn the_outcome_stands_on_the_question_also_when_the_server_was_broken_for_
         desk.fake.plan(broken.times(4).on("editMessageText"));
         let outcome = entry(&thread(ANN), "run_1", 1, resolved());
         for attempt in 1..=4 {
-            assert!(desk.sender.deliver(outcome.clone(), attempt).await.is_err(), "{attempt}");
+            assert!(desk.sender.deliver(outcome.clone(), Attempt::nth(attempt)).await.is_err(), "{attempt}");
         }
-        desk.sender.deliver(outcome, 5).await.unwrap();
+        desk.sender.deliver(outcome, Attempt::nth(5)).await.unwrap();
         let seen = desk.fake.read(|world| world.visible(ANN));
         assert_eq!(seen.len(), 1);
         assert!(seen[0].text.ends_with("approved by Ann") && seen[0].labels().is_empty(), "{seen:?}");

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use shipagent::adapters::telegram::ChatTarget;
-use shipagent::domain::{Intent, LengthUnit, Timestamp};
-use shipagent::ports::{DeliveryError, OutboxEntry};
+use shipagent::domain::{Intent, LengthUnit};
+use shipagent::ports::DeliveryError;
 use shipagent::render::split;
 
 use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, intent, replying, text, thread, topic};
@@ -204,10 +204,10 @@ async fn only_a_send_whose_end_nobody_knows_counts_as_one_that_may_show_twice() 
         desk.fake.plan(trouble.once().on("sendMessage"));
         assert!(again(desk.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
     }
-    assert_eq!(desk.metrics.deliveries_unsure.get(), 5);
+    assert_eq!(desk.metrics.deliveries_repeated.get(), 5);
     desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
     assert!(again(desk.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
-    assert_eq!(desk.metrics.deliveries_unsure.get(), 5, "the server said that it did nothing");
+    assert_eq!(desk.metrics.deliveries_repeated.get(), 5, "the server said that it did nothing");
 }
 
 #[tokio::test]
@@ -265,87 +265,62 @@ async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
 }
 
 #[tokio::test]
-async fn what_was_sent_without_an_answer_is_found_and_not_sent_again() {
-    let desk = Desk::new().await;
-    let ann = desk.fake.user(ANN, "Ann");
-    desk.deliver(entry(&thread(ANN), "run_0", 0, text("before"))).await.unwrap();
-    let asked = desk.fake.private(&ann).say(&ann, "and now?");
-    let answer = replying(entry(&thread(ANN), "run_1", 0, text("**now**")), asked);
-    desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
-    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
-    desk.fake.private(&ann).say(&ann, "hello?");
-    let receipt = desk.deliver_again(answer).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["before", "now"]);
-
-    assert!(receipt.platform_message.is_some());
-
-    let desk = desk.restarted().await;
-    let other =
-        OutboxEntry { at: Timestamp::from_millis(0), ..entry(&thread(ANN), "run_2", 0, text("after")) };
-    desk.deliver(other).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["before", "now", "after"], "what stands there already is not touched");
+async fn a_send_without_an_answer_is_repeated_and_counted() {
+    for chat in [ANN, GROUP] {
+        for (trouble, seen) in [(Trouble::ResetAfter, 2), (Trouble::ResetBefore, 1)] {
+            let desk = Desk::new().await;
+            let answer = entry(&thread(chat), "run_1", 0, text("now"));
+            desk.fake.plan(trouble.once().on("sendMessage"));
+            assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
+            desk.deliver_again(answer).await.unwrap();
+            assert_eq!(desk.texts(chat), vec!["now"; seen]);
+            assert_eq!(desk.metrics.deliveries_repeated.get(), 1);
+            let edits = desk.fake.read(|world| world.log.calls("editMessageText"));
+            assert_eq!(edits, 0, "no message is edited to find out");
+        }
+    }
 }
 
 #[tokio::test]
-async fn a_server_that_says_yes_to_everything_is_not_believed_and_nothing_is_lost() {
+async fn what_the_daemon_before_was_cut_off_from_is_counted_when_it_is_sent_again() {
+    for chat in [ANN, GROUP] {
+        let desk = Desk::new().await;
+        let answer = entry(&thread(chat), "run_1", 0, text("now"));
+        desk.deliver(answer.clone()).await.unwrap();
+        let desk = desk.restarted().await;
+        desk.deliver_after_cut(answer).await.unwrap();
+        assert_eq!(desk.texts(chat), ["now", "now"]);
+        assert_eq!(desk.metrics.deliveries_repeated.get(), 1);
+        desk.deliver(entry(&thread(chat), "run_2", 0, text("then"))).await.unwrap();
+        assert_eq!(desk.metrics.deliveries_repeated.get(), 1, "only what may show twice is counted");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_replaces_its_draft_shows_once_however_often_it_is_cut_off() {
+    let desk = Desk::new().await;
+    let words = "The answer so far is long enough";
+    let frame = draft(&thread(GROUP), "run_1", words);
+    desk.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
+    let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
+    desk.deliver(answer.clone()).await.unwrap();
+    let desk = desk.restarted().await;
+    desk.deliver_after_cut(answer).await.unwrap();
+    assert_eq!(desk.texts(GROUP), ["done"]);
+    assert_eq!(desk.metrics.deliveries_repeated.get(), 0, "an edit repeats nothing");
+}
+
+#[tokio::test]
+async fn a_server_that_says_yes_to_everything_loses_nothing() {
     let desk = Desk::new().await;
     desk.fake.reconfigure(|account| account.agreeable = true);
-    let ann = desk.fake.user(ANN, "Ann");
-    let asked = desk.fake.private(&ann).say(&ann, "and now?");
-    let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
+    let answer = entry(&thread(ANN), "run_1", 0, text("now"));
     desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
     assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
     assert_eq!(desk.texts(ANN), Vec::<String>::new(), "it never arrived");
     desk.deliver_again(answer).await.unwrap();
     assert_eq!(desk.texts(ANN), ["now"]);
-    assert_eq!(desk.fake.read(|world| world.log.calls("editMessageText")), 1, "asked once what it is worth");
-    assert_eq!(desk.metrics.deliveries_unsure.get(), 1);
-}
-
-#[tokio::test]
-async fn what_the_daemon_before_was_cut_off_from_is_counted_when_it_is_sent_again() {
-    for (chat, found) in [(ANN, true), (GROUP, false)] {
-        let desk = Desk::new().await;
-        let ann = desk.fake.user(ANN, "Ann");
-        let asked = match chat {
-            ANN => desk.fake.private(&ann).say(&ann, "and now?"),
-            _ => desk.fake.group(chat).say(&ann, "and now?"),
-        };
-        let answer = replying(entry(&thread(chat), "run_1", 0, text("now")), asked);
-        desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
-        assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
-        let desk = desk.restarted().await;
-        desk.deliver(answer).await.unwrap();
-        let (seen, counted) = if found { (1, 0) } else { (2, 1) };
-        assert_eq!(desk.texts(chat), vec!["now"; seen]);
-        assert_eq!(desk.metrics.deliveries_unsure.get(), counted, "only what may show twice is counted");
-    }
-}
-
-#[tokio::test]
-async fn looking_for_a_message_overwrites_none_that_is_known_and_clears_what_was_left_behind() {
-    let desk = Desk::new().await;
-    let ann = desk.fake.user(ANN, "Ann");
-    let place = ChatTarget { chat: ANN, topic: None };
-    let asked = desk.fake.private(&ann).say(&ann, "and now?");
-    let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-    // A draft whose response was lost precedes it, and a known text follows.
-    desk.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("sendMessageDraft"));
-    desk.fake.plan(Trouble::ResetAfter.times(2).on("sendMessage"));
-    let frame = draft(&thread(ANN), "run_1", "The answer so far is long enough");
-    desk.show_until(&[frame], |world| !world.bot_texts(ANN).is_empty()).await;
-    assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
-    desk.sender.say(&place, None, "known words").await;
-    desk.deliver_again(answer.clone()).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["now", "known words"]);
-
-    // The same where it never arrived: known messages stay.
-    let next = replying(entry(&thread(ANN), "run_2", 0, text("then")), asked);
-    desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
-    assert!(matches!(desk.deliver(next.clone()).await, Err(DeliveryError::Retry { .. })));
-    desk.sender.say(&place, None, "more words").await;
-    desk.deliver_again(next).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["now", "known words", "more words", "then"]);
+    assert_eq!(desk.metrics.deliveries_repeated.get(), 1);
 }
 
 #[tokio::test]
@@ -375,38 +350,6 @@ async fn where_no_message_can_be_changed_for_certain_only_the_answer_is_one() {
             assert_eq!(desk.texts(chat), ["done"]);
             assert_eq!(desk.fake.read(|world| world.log.sent(chat).len()), 1);
         }
-    }
-}
-
-#[tokio::test]
-async fn while_the_server_is_broken_nobody_looks_for_a_message_and_nothing_is_sent_twice() {
-    let broken = || [Trouble::BadGateway, Trouble::Refuse(Refusal::new(500, "Internal Server Error"))];
-    for trouble in broken() {
-        let desk = Desk::new().await;
-        let ann = desk.fake.user(ANN, "Ann");
-        let asked = desk.fake.private(&ann).say(&ann, "and now?");
-        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-        desk.fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
-        assert!(matches!(desk.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
-        desk.fake.plan(trouble.times(2).on("editMessageText"));
-        for _ in 0..2 {
-            let again = desk.deliver_again(answer.clone()).await;
-            assert!(matches!(again, Err(DeliveryError::Retry { .. })), "{again:?}");
-        }
-        desk.deliver_again(answer).await.unwrap();
-        assert_eq!(desk.texts(ANN), ["now"]);
-    }
-    // A permanent failure of it does not block other deliveries.
-    for trouble in broken() {
-        let desk = Desk::new().await;
-        let ann = desk.fake.user(ANN, "Ann");
-        let asked = desk.fake.private(&ann).say(&ann, "and now?");
-        let answer = replying(entry(&thread(ANN), "run_1", 0, text("now")), asked);
-        desk.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
-        desk.fake.plan(trouble.always().on("editMessageText"));
-        assert!(desk.deliver(answer.clone()).await.is_err());
-        desk.sender.deliver(answer, 5).await.unwrap();
-        assert_eq!(desk.texts(ANN), ["now"]);
     }
 }
 
