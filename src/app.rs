@@ -138,7 +138,6 @@ pub enum StartError {
     Http(#[from] reqwest::Error),
 }
 
-/// A running daemon.
 #[derive(Debug)]
 pub struct App {
     /// The handle for requests to its threads.

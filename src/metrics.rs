@@ -21,7 +21,6 @@ impl Counter {
     }
 }
 
-/// All counters.
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Messages that were accepted.

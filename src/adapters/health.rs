@@ -28,7 +28,6 @@ pub enum Health {
 }
 
 impl Health {
-    /// The status word.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::output::Output;
 use crate::domain::Role;
 
-/// What can be done about who may talk to the agent.
+/// Subcommands about who may talk to the agent.
 #[derive(Debug, Subcommand)]
 pub enum AccessCommand {
     List(Output),

@@ -9,7 +9,7 @@ use super::output::Output;
 use crate::domain::Language;
 use crate::phrases::cli as words;
 
-/// What can be done with the agent's questions.
+/// Subcommands about requests for approval.
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
     List {
@@ -56,7 +56,7 @@ pub enum ApprovalsCommand {
     },
 }
 
-/// What a decision can be told.
+/// Options of a decision.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DecisionArgs {
     #[arg(long, value_name = "WORDS")]
@@ -66,7 +66,7 @@ pub struct DecisionArgs {
     pub output: Output,
 }
 
-/// Which questions are listed.
+/// Which requests are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalFilter {
     #[value(help = words::help("approvals list/state=pending", Language::En))]
@@ -75,18 +75,18 @@ pub enum ApprovalFilter {
     All,
 }
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScopeArg {
     /// This call.
     Once,
-    /// Calls like it in its conversation.
+    /// Calls like it in its thread.
     Thread,
     /// Commands of its shape, everywhere.
     Shape,
     /// Calls like it, everywhere.
     Project,
-    /// Calls like it in its conversation, for so many minutes.
+    /// Calls like it in its thread, for this many minutes.
     Minutes(NonZeroU32),
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What `audit` can be told.
+/// Options of `audit`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct AuditArgs {
     #[arg(long, value_name = "WHEN")]

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::output::Output;
 
-/// What `chat` can be told.
+/// Options of `chat`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ChatArgs {
     #[arg(value_name = "MESSAGE")]

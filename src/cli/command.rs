@@ -1,4 +1,4 @@
-//! The whole command line: the one option of all commands, and the list of them.
+//! The command line: the option that all commands share, and the list of commands.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,7 +31,6 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What there is to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(RunArgs),
@@ -72,7 +71,7 @@ pub enum Command {
 
 impl Cli {
     /// The command line with its help in this language, where `init --adapter` chooses among these adapters, each a
-    /// name and what people call it.
+    /// name and its display name.
     pub fn command_with(adapters: &[(&'static str, &'static str)], language: Language) -> clap::Command {
         let choices = adapters.iter().map(|(name, title)| PossibleValue::new(*name).help(*title));
         let parser = PossibleValuesParser::new(choices.collect::<Vec<_>>());
@@ -87,7 +86,7 @@ impl Cli {
     /// Reads arguments, the first of them the program's name.
     ///
     /// # Errors
-    /// With what the parser tells instead, in this language: help that was asked for, or a complaint.
+    /// With the parser's output in this language: requested help, or an error message.
     pub fn parse_with(
         args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
         adapters: &[(&'static str, &'static str)],

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::output::Output;
 
-/// What can be done with the configuration.
+/// Subcommands about the configuration.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
     Check(Output),

@@ -1,26 +1,25 @@
-//! How the program ends.
+//! Exit codes of the program.
 
-/// How the program ends.
+/// Exit codes of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All is well.
     Ok,
-    /// It did not work.
+    /// Any other failure.
     Failed,
-    /// The command line makes no sense.
+    /// Invalid arguments.
     Usage,
-    /// `Agent.md`, `ship.json` or `.env` is not as it should be.
+    /// `Agent.md`, `ship.json` or `.env` is missing or invalid.
     Configuration,
     /// Another daemon runs in this project.
     AnotherDaemon,
-    /// The address is taken.
+    /// The address to listen on is in use.
     PortInUse,
     /// State cannot be written.
     StateNotWritable,
 }
 
 impl Exit {
-    /// The number the shell sees.
+    /// The code that the shell gets.
     pub const fn code(self) -> u8 {
         match self {
             Self::Ok => 0,

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::output::Output;
 
-/// What can be done with grants.
+/// Subcommands about grants.
 #[derive(Debug, Subcommand)]
 pub enum GrantsCommand {
     List(Output),

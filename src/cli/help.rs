@@ -1,5 +1,5 @@
-//! The help and the complaints of the command line, in a language. For English the parser's own frame is kept; for other
-//! languages its headings, notes and complaints are replaced as well.
+//! Help and error messages of the command line, in a language. English keeps the parser's own frame; other languages
+//! replace its headings, notes and error messages as well.
 
 use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -19,7 +19,7 @@ pub(super) fn localized(command: Command, language: Language) -> Command {
     reframe(command, language)
 }
 
-/// Gives a command and everything below it their words.
+/// Sets the help texts of a command and of everything below it.
 fn describe(command: Command, path: &str, language: Language) -> Command {
     let command = command.mut_args(|arg| describe_argument(arg, path, language)).mut_subcommands(|sub| {
         let path = format!("{path} {}", sub.get_name());
@@ -52,7 +52,7 @@ fn item_of(arg: &Arg, path: &str, language: Language) -> String {
     if words::help(&own, language).is_some() { own } else { format!("/{}", arg.get_id()) }
 }
 
-/// Replaces what the parser itself says on help pages.
+/// Replaces the parser's own texts on help pages.
 fn reframe(command: Command, language: Language) -> Command {
     let usage = words::usage(language);
     let command =
@@ -91,7 +91,7 @@ fn reframe_argument(arg: Arg, language: Language) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
-/// A complaint about the arguments in this language; nothing where the parser's own words have to do.
+/// The error message about the arguments in this language; `None` where the parser's own text has to serve.
 pub fn complaint(error: &Error, language: Language) -> Option<String> {
     if language == Language::En || !error.use_stderr() {
         return None;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What `init` can be told.
+/// Options of `init`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct InitArgs {
     #[arg(short, long)]

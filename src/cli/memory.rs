@@ -1,4 +1,4 @@
-//! `shipagent memory` and `shipagent tasks`: what stays between conversations.
+//! `shipagent memory` and `shipagent tasks`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::output::Output;
 
-/// What can be done with what is remembered.
+/// Subcommands about memory.
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
     Show {
@@ -50,14 +50,14 @@ pub struct ScopeArgs {
     pub scope: String,
 }
 
-/// For whom something is remembered.
+/// The scope of a memory.
 #[derive(Clone, Debug, Args)]
 pub struct MemoryOf {
     #[arg(long, value_name = "PERSON")]
     pub user: Option<String>,
 }
 
-/// What can be done with tasks.
+/// Subcommands about tasks.
 #[derive(Debug, Subcommand)]
 pub enum TasksCommand {
     List(Output),

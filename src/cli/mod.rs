@@ -1,4 +1,4 @@
-//! The command line: types and help pages only; the words are in `phrases`. What a command does is in `commands`, in the file of the same name.
+//! The command line: types and help pages only; texts are in `phrases`, and each command's code in the file of the same name in `commands`.
 
 mod access;
 mod approvals;

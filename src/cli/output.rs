@@ -1,8 +1,8 @@
-//! In which form a command prints; an option of most of them.
+//! The output format, an option of most commands.
 
 use clap::Args;
 
-/// In which form a command prints what it found.
+/// The output format of a command.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Output {
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::Args;
 
-/// How the daemon is started.
+/// Options of `run`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
 pub struct RunArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]

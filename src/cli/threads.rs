@@ -8,7 +8,7 @@ use super::output::Output;
 use crate::domain::Language;
 use crate::phrases::cli as words;
 
-/// What can be done with conversations.
+/// Subcommands about threads.
 #[derive(Debug, Subcommand)]
 pub enum ThreadsCommand {
     List(Output),
@@ -36,7 +36,7 @@ pub enum ThreadsCommand {
     },
 }
 
-/// The forms a conversation can be exported in.
+/// Export formats of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     #[value(help = words::help("threads export/format=jsonl", Language::En))]

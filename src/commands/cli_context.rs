@@ -1,4 +1,4 @@
-//! Where and how a command looks at a project's state: the directory, and whoever reads what it finds.
+//! What the commands that read state share: the state, the output surface, language, time zone and clock.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,31 +14,28 @@ use crate::ports::{StoreError, StoreErrorKind};
 use crate::store::State;
 use crate::telemetry::Redactor;
 
-/// Whoever gives commands on the machine itself holds everything the operator holds.
+/// A person with a shell on this machine has the operator's rights.
 const OPERATOR: &str = "cli:user:operator";
-/// What they speak through.
+/// The `via` of audit lines.
 pub(super) const VIA: &str = "cli";
 
-/// Where and how a command looks.
+/// The context of a command that reads state.
 #[derive(Debug)]
 pub(super) struct CliContext {
     /// The `.ship` directory, which need not exist.
     pub(super) state: PathBuf,
-    /// What the project keeps.
     pub(super) store: State,
     runtime: Runtime,
-    /// The language of whoever looks.
     pub(super) language: Language,
-    /// The clock of whoever looks.
+    /// The reader's time zone.
     pub(super) zone: TimeZone,
-    /// What it is shown on.
     pub(super) surface: Surface,
 }
 
 impl CliContext {
-    /// A look at the project in this directory; nothing, with a word to `err`, where there is none.
+    /// The context of the project in this directory; `None`, with a message on `err`, where there is no project.
     pub(super) fn at(project: &Path, env: &Env, err: &mut dyn Write) -> io::Result<Option<Self>> {
-        // A mistake in the configuration is no reason to keep people from what is there.
+        // An invalid configuration must not hide the state.
         let language = operator_language(project, env);
         if !project.is_dir() {
             writeln!(err, "{}", words::no_project(project.display(), language))?;
@@ -48,7 +45,7 @@ impl CliContext {
         Self::with(project.join(".ship"), language, zone, surface).map(Some)
     }
 
-    /// A look at this `.ship` directory.
+    /// The context of this `.ship` directory.
     pub(super) fn with(
         state: PathBuf,
         language: Language,
@@ -62,13 +59,13 @@ impl CliContext {
         Ok(Self { state, store, runtime, language, zone, surface })
     }
 
-    /// Waits for an answer of the store.
+    /// Blocks on a future of the store.
     pub(super) fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
         self.runtime.block_on(answer)
     }
 
-    /// Changes something, with its lines in the audit trail on the disk; nothing where the project has no state, for a
-    /// command must not make any.
+    /// Runs a change and flushes its audit lines; `None` where the project has no state, because a command must not
+    /// create any.
     pub(super) fn change<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
@@ -83,7 +80,7 @@ impl CliContext {
         })
     }
 
-    /// Words for a state file that cannot be read or written.
+    /// The message for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
         let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
         let subject = error.subject();

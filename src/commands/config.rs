@@ -1,4 +1,4 @@
-//! `shipagent config`: is it right, and what could it say.
+//! `shipagent config`: checks the configuration, and prints its schema.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::config::{AgentMdError, ConfigCheck, Env, check_config, schema};
 use crate::phrases::config as words;
 use crate::ports::AdapterTable;
 
-/// Checks `ship.json` and `.env`, and writes down every mistake.
+/// Checks `ship.json` and `.env`, and prints every problem.
 pub fn check(
     project: &Path,
     env: &Env,
@@ -19,7 +19,7 @@ pub fn check(
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     if !project.is_dir() {
-        // Without this, a slip in -C would look like a project that takes the defaults.
+        // Without this, a wrong -C would look like a project with defaults.
         let missing = AgentMdError::NoProject(project.to_owned()).words(env.language());
         if output.json {
             writeln!(

@@ -1,4 +1,4 @@
-//! From the command line to the command.
+//! Dispatches the command line to its command.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -16,11 +16,11 @@ use crate::model::list_models;
 use crate::ports::{AdapterTable, BoxFuture, SystemClock};
 use crate::sandbox;
 
-/// Runs the command that was asked for. What people should read goes to `out`, trouble to the standard error
+/// Runs the command. Results go to `out`, errors to the standard error
 /// output.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let env = Env::process();
     let project = cli.directory;
@@ -66,7 +66,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
     }
 }
 
-/// What the command line must know of the adapters: their names and what people call them.
+/// The adapters for `init --adapter`: names and display names.
 pub fn choices(adapters: &AdapterTable) -> Vec<(&'static str, &'static str)> {
     adapters.iter().map(|def| (def.name, def.title)).collect()
 }
@@ -103,7 +103,7 @@ fn examine(
     Ok(runtime.block_on(doctor(surgery, output, out))?)
 }
 
-/// The language of what is told instead of running a command: that of the project these arguments name, where it says.
+/// The language of help and argument errors: that of the project which the arguments name.
 pub fn language_of(args: &[OsString], adapters: &AdapterTable) -> Language {
     check_config(&directory_of(args), &Env::process(), adapters).language
 }

@@ -1,4 +1,4 @@
-//! What each command does. Commands write to what they are given and return how the program should end; they
+//! The commands. They write to the given streams and return an exit code; they
 //! never print by themselves and never end the process.
 
 pub mod access;

@@ -6,10 +6,10 @@ use super::terminal::one_line;
 use crate::domain::Language;
 use crate::phrases::commands::{audit_exit_code, ended_by_signal};
 
-/// The widest a result is shown.
+/// Most columns of a result.
 const COLUMNS: usize = 100;
 
-/// How a call ended and the beginning of what it gave: `exit 0 · 3 files changed`.
+/// The outcome of a call and the beginning of its output: `exit 0 · 3 files changed`.
 pub(super) fn result_line(output: &Value, language: Language) -> String {
     let text =
         |key: &str| output.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());

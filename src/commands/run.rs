@@ -1,4 +1,4 @@
-//! `shipagent run`: the daemon, from its settings to its last breath.
+//! `shipagent run`: starts the daemon, announces it, and stops it.
 
 use std::io::{self, IsTerminal, Write};
 use std::net::TcpListener;
@@ -22,28 +22,28 @@ use crate::signals::Signals;
 use crate::store::{OpenError, State, address, survive_file_size_limits};
 use crate::telemetry::Console;
 
-/// Threads that drive everything, at most. A daemon that mostly waits gains nothing from one for each of many cores,
+/// Most worker threads of the runtime. A daemon that mostly waits gains nothing from one per core,
 /// and each costs memory.
 const WORKER_THREADS: usize = 4;
 
-/// How many files and connections are asked for.
+/// The wanted limit of open files.
 const OPEN_FILES: u64 = 16_384;
 
 /// Threads for blocking work: reads, searches. More would only cost memory.
 const BLOCKING_THREADS: usize = 16;
 
-/// How many ports after the usual one are tried where it is taken.
+/// How many ports after the default one are tried where it is in use.
 const PORTS: u16 = 100;
 
-/// How long the daemon waits for its adapters before it says that it is there. Whoever can be reached is by then; a
-/// platform that is down must not keep the others and the console from being found, nor have a service manager give the
-/// start up, which it does after 90 s or less.
+/// How long the daemon waits for its adapters before it announces itself. Reachable platforms are ready by then; a
+/// platform that is down must not delay the others and the console, nor let a service manager give up on the start,
+/// which it does after 90 s or less.
 const FIRST_CHECKS: Duration = Duration::from_secs(10);
 
-/// Runs the daemon until it is told to stop. The summary goes to `out`, trouble to `err`.
+/// Runs the daemon until it is told to stop. The summary goes to `out`, errors to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,
@@ -72,7 +72,7 @@ pub fn run(
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     let ended = runtime.block_on(serve(&settings, env, out, err));
-    // A second signal may have left tasks behind; they are not waited for.
+    // After a second signal, tasks may be left; they are not awaited.
     runtime.shutdown_background();
     ended
 }
@@ -83,7 +83,7 @@ async fn serve(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    // From here on a signal no longer ends the process by itself, so nothing is left half done.
+    // From here on a signal does not end the process by itself, so that the stop is orderly.
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
     raise_open_files();
@@ -91,7 +91,7 @@ async fn serve(
         Ok(state) => state,
         Err(error) => return refuse(&error, err),
     };
-    // A note that a crash left behind may name an address that is somebody else's by now.
+    // An address file left by a crash may name a port that another program has by now.
     address::withdraw(&settings.state);
     let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
         Ok(web) => web,
@@ -123,7 +123,7 @@ async fn serve(
         }
     };
     let pool = PoolProbe::default();
-    // From here on every way out leads through the stop below.
+    // From here on every exit goes through the stop below.
     let served = tokio::select! {
         _signal = signals.next() => Ok(()),
         () = notify::watchdog(async || works(&app.threads, &*state.threads, &pool).await) => Ok(()),
@@ -153,15 +153,15 @@ fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> 
     })
 }
 
-/// What shows that the daemon works, whatever becomes of the platforms: its threads can be spoken to, and what is said
-/// there can be written, and files can be looked at.
+/// The health that the watchdog reports: the router answers, the store writes, and the blocking pool has a free
+/// thread. Platforms do not count.
 async fn works(threads: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
     let (threads, disk, blocking) = tokio::join!(threads.answers(), store.answers(), pool.answers());
     threads && disk && blocking
 }
 
-/// Says that the daemon is there once it can be used, and afterwards what was not known by then. Ends only when nobody
-/// could find it.
+/// Announces the daemon once it is usable, then prints what becomes known later. Ends only when the address cannot
+/// be stored.
 async fn announce(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     let starting = app.wait_until_ready(FIRST_CHECKS).await;
     if let Some(address) = summary.address {
@@ -180,7 +180,7 @@ async fn announce(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> anyh
     std::future::pending().await
 }
 
-/// Adds to the summary what keeps commands in, as soon as that is known; a start does not wait for it.
+/// Prints the sandbox once it is probed; the start does not wait for it.
 async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) {
     let mut news = app.sandbox.clone();
     let report = news.wait_for(Option::is_some).await.ok().and_then(|report| report.clone());
@@ -189,7 +189,7 @@ async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) {
     }
 }
 
-/// Tells when nobody is `late` any more.
+/// Reports when no adapter is starting any more.
 async fn tell_settled(app: &App, late: bool) {
     if late {
         app.healths.wait_until_settled().await;
@@ -198,27 +198,27 @@ async fn tell_settled(app: &App, late: bool) {
     }
 }
 
-/// Prints whole lines. Nobody may read them any more, and the daemon does not depend on that.
+/// Prints whole lines. A closed stream is not an error.
 fn print(lines: &str, out: &mut dyn Write) {
-    // At once, so that nothing of what was refused waits in a buffer.
+    // Flushed at once, so that refused output does not stay in a buffer.
     if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
         tracing::warn!(%error, "what the daemon says of itself cannot be printed");
     }
 }
 
-/// Asks the system for more open files than the few that are usual: each client is one. Where it grants no more,
-/// fewer clients are let in.
+/// Raises the limit of open files: each client needs one. Where it cannot be raised,
+/// fewer clients are served.
 fn raise_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
     if limit.current.is_some_and(|current| current < wanted) {
         limit.current = Some(wanted);
-        // A refusal leaves what there is.
+        // On an error the limit stays as it is.
         let _granted = setrlimit(Resource::Nofile, limit).is_ok();
     }
 }
 
-/// Whether a service manager keeps what is printed, for more eyes than the operator's.
+/// Whether the output goes to a service manager's journal, which others than the operator may read.
 fn is_journaled(env: &Env) -> bool {
     let managed = ["JOURNAL_STREAM", "INVOCATION_ID", "NOTIFY_SOCKET"].map(|name| env.filled(name));
     managed.iter().any(Option::is_some) && !io::stdout().is_terminal()

@@ -1,4 +1,4 @@
-//! What keeps commands in, in words: for the summary of a start and for the doctor.
+//! The sandbox in words, for the start summary and the doctor.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::domain::{Language, SandboxLevel, SandboxReport};
 use crate::phrases::doctor as words;
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
-/// How things stand, in one line.
+/// The state of the sandbox in one line.
 pub(super) fn status(report: &SandboxReport, language: Language) -> String {
     let reasons = report.reasons.join("; ");
     match report.level {
@@ -27,7 +27,7 @@ fn by(report: &SandboxReport, language: Language) -> String {
     if report.landlock == 0 { by.to_owned() } else { format!("Landlock {}, {by}", report.landlock) }
 }
 
-/// What can be done about it, where something can.
+/// Advice, where there is any.
 pub(super) fn advice(report: &SandboxReport, language: Language) -> Option<String> {
     let advice = match report.level {
         SandboxLevel::Full => return None,
@@ -38,8 +38,8 @@ pub(super) fn advice(report: &SandboxReport, language: Language) -> Option<Strin
     Some(advice.to_owned())
 }
 
-/// Which sockets of other programs approved commands can reach; nothing where none is listed. Without namespaces
-/// one cannot be told from another.
+/// The sockets of other programs that approved commands can reach; `None` where none is listed. Without namespaces
+/// they cannot be told apart.
 pub(super) fn sockets(listed: &[PathBuf], report: &SandboxReport, language: Language) -> Option<String> {
     if listed.is_empty() {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn sockets(listed: &[PathBuf], report: &SandboxReport, language: Lang
     })
 }
 
-/// How much memory commands may use, and what keeps them to it.
+/// The memory limit of commands, and its enforcement.
 pub(super) fn memory(limits: MemoryLimits, control: MemoryControl, language: Language) -> String {
     let (command, together) = (limits.command >> 20, limits.together >> 20);
     match control {

@@ -1,4 +1,4 @@
-//! What a daemon says when it is ready: where to talk to it and what it runs on.
+//! The summary that the daemon prints when it is ready.
 
 use std::net::SocketAddr;
 
@@ -9,20 +9,19 @@ use crate::config::{Provider, Settings};
 use crate::domain::{Language, Platform, SandboxReport};
 use crate::phrases::start as words;
 
-/// What there is to say.
 #[derive(Debug)]
 pub(super) struct Summary<'a> {
     pub(super) settings: &'a Settings,
     pub(super) address: Option<SocketAddr>,
     pub(super) token: Option<&'a SecretString>,
     pub(super) unfinished: usize,
-    /// Whether what is written is kept for others to read, as a journal is.
+    /// Whether the output is kept in a journal that others may read.
     pub(super) journaled: bool,
 }
 
 impl Summary<'_> {
-    /// The address of the console with the token behind the `#`, where it never leaves the browser; in a journal
-    /// only the place where the token is.
+    /// The URL of the console with the token in the fragment, which never leaves the browser; in a journal
+    /// only the path of the token file.
     fn console(&self, language: Language) -> Option<String> {
         if self.journaled {
             let given = self.settings.web.as_ref().is_some_and(|web| web.token.is_some());
@@ -33,7 +32,7 @@ impl Summary<'_> {
         self.address.map(|address| format!("http://{address}/#token={token}"))
     }
 
-    /// All of it. The adapters of `starting` have not reached their platforms yet.
+    /// The whole summary. The adapters of `starting` have not reached their platforms yet.
     pub(super) fn text(&self, starting: &[Platform]) -> String {
         let language = self.settings.operator_language;
         let mut text = format!("shipagent {} · {}\n", env!("CARGO_PKG_VERSION"), self.settings.name);
@@ -57,7 +56,7 @@ impl Summary<'_> {
         text
     }
 
-    /// What keeps commands in, once that is known.
+    /// The line about the sandbox.
     pub(super) fn sandbox(&self, report: &SandboxReport) -> String {
         let language = self.settings.operator_language;
         let name = words::line_sandbox(language);
@@ -92,7 +91,7 @@ impl Summary<'_> {
     }
 }
 
-/// Adapters as people read them.
+/// The display names of adapters.
 pub(super) fn names(platforms: &[Platform]) -> String {
     platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Tables on a terminal: columns below each other, whatever the script. Pure.
+//! Aligned tables for a terminal, also for Chinese text. Pure.
 
 use unicode_width::UnicodeWidthStr;
 

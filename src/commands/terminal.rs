@@ -1,4 +1,4 @@
-//! How words look on a terminal: colours, widths, and what must not reach it. Pure: it writes nothing.
+//! Text for a terminal: colours, widths, and removal of control characters. Pure.
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
@@ -11,23 +11,23 @@ use crate::config::Env;
 use crate::domain::Timestamp;
 use crate::policy::shell::is_invisible;
 
-/// The widest a tool call is shown.
+/// Most columns of a tool call.
 const CALL_COLUMNS: usize = 100;
 
-/// What stands at the end of one of the outputs.
+/// What an output stream is connected to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Surface {
-    /// A file or another program: it gets the words as they are.
+    /// A file or another program: text is written as it is.
     #[default]
     Stream,
-    /// A terminal that shows no colours, or must not.
+    /// A terminal without colours.
     Plain,
     /// A terminal with colours.
     Colour,
 }
 
 impl Surface {
-    /// What an output is, and whether colours are wanted.
+    /// Detects what a stream is connected to, and whether colours are wanted.
     pub(super) fn of(output: &impl IsTerminal, env: &Env) -> Self {
         let wanted = env.get("NO_COLOR").is_none_or(str::is_empty) && !is_dumb(env);
         match (output.is_terminal(), wanted) {
@@ -37,17 +37,16 @@ impl Surface {
         }
     }
 
-    /// Whether a person looks at it.
     pub(super) fn is_terminal(self) -> bool {
         self != Self::Stream
     }
 
-    /// Words of less weight.
+    /// Dimmed text.
     pub(super) fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// Words that stand out.
+    /// Bold text.
     pub(super) fn strong(self, text: &str) -> String {
         self.paint("1;36", text)
     }
@@ -63,7 +62,7 @@ impl Surface {
         }
     }
 
-    /// Words of others, fit for this output: on a terminal, letters alone, for what stands between them could
+    /// Untrusted text, fit for this output: on a terminal without control characters, which could
     /// move the cursor or change what is on the screen.
     pub(super) fn clean(self, text: &str) -> Cow<'_, str> {
         let unfit = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -75,7 +74,7 @@ impl Surface {
     }
 }
 
-/// Whether the terminal can do nothing but print.
+/// Whether the terminal has no cursor control (`TERM=dumb`).
 pub(super) fn is_dumb(env: &Env) -> bool {
     matches!(env.get("TERM"), Some("dumb" | "cons25" | "emacs"))
 }
@@ -151,7 +150,7 @@ pub(super) fn call_line(name: &str, input: &Value) -> String {
     one_line(&line, CALL_COLUMNS)
 }
 
-/// A moment on the clock of whoever looks.
+/// A time in the reader's time zone.
 pub(super) fn moment(at: Timestamp, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()

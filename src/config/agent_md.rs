@@ -13,20 +13,18 @@ use crate::phrases::config as words;
 
 pub const AGENT_MD: &str = "Agent.md";
 
-/// The largest `Agent.md` there may be: all of it goes into every call.
+/// The largest `Agent.md`: all of it goes into every model call.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Why there is no agent.
+/// Why `Agent.md` cannot be used.
 #[derive(Debug)]
 pub enum AgentMdError {
-    /// The project directory is not there.
+    /// The project directory does not exist.
     NoProject(PathBuf),
-    /// There is no such file.
     Missing(PathBuf),
     Empty(PathBuf),
-    /// It is too large.
     TooLarge(PathBuf),
-    /// It is not text.
+    /// It is not UTF-8.
     NotUtf8(PathBuf),
     Io {
         path: PathBuf,
@@ -35,7 +33,7 @@ pub enum AgentMdError {
 }
 
 impl AgentMdError {
-    /// What is wrong and what to do, in a language.
+    /// The message: what is wrong and what to do.
     pub fn words(&self, language: Language) -> String {
         match self {
             Self::NoProject(path) => words::no_project(path.display(), language),
@@ -79,10 +77,10 @@ pub fn read_agent_md(project: &Path) -> Result<String, AgentMdError> {
     if text.trim().is_empty() { Err(AgentMdError::Empty(path)) } else { Ok(text.to_owned()) }
 }
 
-/// Reads a whole file, unless it is larger than a bound.
+/// Reads a whole file of at most `limit` bytes.
 pub(super) fn read_bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // Without waiting: a named pipe in the file's place would never open.
+    // Non-blocking: opening a named pipe would block for ever.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));

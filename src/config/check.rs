@@ -1,7 +1,7 @@
 //! Checks a `ship.json` against its schema, value by value, and fills in its variables on the way.
 //!
-//! Everything that is wrong is collected; nothing stops at the first. What comes out is plain JSON that the
-//! types of `file` accept, as long as nothing was wrong.
+//! All problems are collected. Without problems, the result is plain JSON that the
+//! types of `file` accept.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,20 @@ use super::suggest::nearest;
 use super::syntax;
 use crate::ports::AdapterTable;
 
-/// The name of the file, as the operator knows it.
 pub(super) const SHIP_JSON: &str = "ship.json";
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
-    /// The file as JSON, variables filled in.
+    /// The file as JSON, with expanded variables.
     pub value: Value,
-    /// What is wrong, in the order of the file.
+    /// In the order of the file.
     pub problems: Vec<Problem>,
-    /// What is allowed and yet probably not what was meant.
+    /// Valid values that are probably mistakes.
     pub warnings: Vec<Problem>,
-    /// Where each key's value stands, for what is found later.
+    /// The position of each value, for problems that are found later.
     pub places: Places,
-    /// Values nobody but their owner should see.
+    /// Secret values, for redaction.
     pub secrets: Vec<SecretString>,
 }
 
@@ -60,7 +59,7 @@ pub(super) fn check_against(schema: &Value, text: &str, env: &Env, adapters: &Ad
     walk.out
 }
 
-/// Whether variables are filled in: not where a section is off.
+/// Whether variables are expanded: not in a disabled section.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Variables {
     Filled,
@@ -192,7 +191,7 @@ impl Walk<'_> {
         }
         let secret_variables: Vec<&String> =
             expanded.used.iter().filter(|name| names_a_secret(name)).collect();
-        // A report may quote a value, but never a secret one: then the text is quoted as it stands in the file.
+        // A report never quotes a secret value: the text is quoted as written in the file, with its variables.
         let shown = if write_only || !secret_variables.is_empty() { raw } else { &expanded.text };
         if let Err(fault) = text_fault(schema, &expanded.text, shown, self.platforms) {
             self.problem(start, path, fault);
@@ -239,7 +238,7 @@ fn variable_fault(fault: ExpandFault) -> Fault {
     }
 }
 
-/// What is wrong with a text; `shown` is what may be quoted of it.
+/// The fault of a text; `shown` is the part that may be quoted.
 fn text_fault(schema: &Value, text: &str, shown: &str, platforms: &[&str]) -> Result<(), Fault> {
     if let Some(choices) = choices(schema) {
         if choices.contains(&text) {
@@ -260,7 +259,7 @@ fn text_fault(schema: &Value, text: &str, shown: &str, platforms: &[&str]) -> Re
     forms::check(format, text, platforms).map_err(|fault| fault.quoting(shown))
 }
 
-/// The range that a number is not in.
+/// The range that a number violates.
 fn outside(schema: &Value, number: f64) -> Option<Range> {
     let bound = |name| schema.get(name).and_then(Value::as_f64);
     let text = |bound: f64| bound.to_string();
@@ -314,7 +313,7 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// The path of a key that exists, once, somewhere else in the file.
+/// The path of a key that the schema has exactly once, in another section.
 fn elsewhere(schema: &Value, key: &str) -> Option<String> {
     fn find(schema: &Value, key: &str, path: &str, found: &mut Vec<String>) {
         for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {

@@ -1,30 +1,29 @@
-//! Reads the text of a `.env` file. Pure; small on purpose.
+//! Parses a `.env` file. Pure.
 //!
 //! `NAME=value`, `export NAME=value`, `#` comments, single quotes (literal) and double quotes (with `\n`, `\t`,
 //! `\"`, `\\`, `\$`), quoted values over several lines. Nothing is interpolated.
 
-/// A line that is not what a `.env` file holds.
+/// An invalid line of a `.env` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLine {
-    /// Which line, from 1.
+    /// From 1.
     pub line: usize,
     pub fault: LineFault,
 }
 
-/// What is wrong with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineFault {
     /// There is no `=`.
     NoEquals,
-    /// The part before `=` is no name.
+    /// The part before `=` is not a valid name.
     BadName,
     /// A quote is not closed.
     OpenQuote,
-    /// Something stands behind the closing quote.
+    /// There is text after the closing quote.
     AfterQuote,
 }
 
-/// Reads all of it. Good lines count even where others are bad; of two lines with one name the last one counts.
+/// Parses all lines. Valid lines count even where others are invalid; the last of several lines with one name counts.
 pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<BadLine>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut pairs, mut bad) = (Vec::new(), Vec::new());
@@ -53,7 +52,7 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<BadLine>) {
     (pairs, bad)
 }
 
-/// Whether a text can name a variable.
+/// Whether a text is a valid variable name.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
@@ -67,7 +66,7 @@ fn exported(line: &str) -> &str {
     }
 }
 
-/// Reads what stands behind the `=`; a quoted value may take further lines.
+/// Parses the value after `=`; a quoted value may span lines.
 fn value<'a>(
     first: &'a str,
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
@@ -106,7 +105,7 @@ fn unquoted(text: &str) -> String {
     text.get(..end).unwrap_or(text).trim_end().to_owned()
 }
 
-/// Reads up to the closing quote, which gives what stands behind it; nothing means that the line ended first.
+/// Reads up to the closing quote and returns the rest of the line; `None` where the line ends first.
 fn quoted<'a>(line: &'a str, quote: char, out: &mut String) -> Option<&'a str> {
     let mut chars = line.chars();
     while let Some(c) = chars.next() {

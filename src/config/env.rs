@@ -1,11 +1,11 @@
-//! The environment, as a value. The only place that looks at the process's own.
+//! The environment variables. The only place that reads those of the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::domain::Language;
 
-/// Variables by name. What the process was given wins over what a `.env` file says.
+/// Variables by name. Those of the process override those of a `.env` file.
 #[derive(Clone, Default)]
 pub struct Env {
     vars: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ impl Env {
         Self { vars: vars.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
-    /// This environment, with the lines of a `.env` file behind it. Of two lines with one name the last counts.
+    /// Adds the lines of a `.env` file. The last of several lines with one name counts.
     #[must_use]
     pub fn with_dotenv(&self, pairs: Vec<(String, String)>) -> Self {
         let mut vars: BTreeMap<String, String> = pairs.into_iter().collect();
@@ -42,12 +42,12 @@ impl Env {
         self.vars.get(name).map(String::as_str)
     }
 
-    /// The value of a variable, where it says anything.
+    /// The value of a variable, unless it is blank.
     pub fn filled(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// The language of whoever sits at the terminal.
+    /// The language of the locale, for the terminal.
     pub fn language(&self) -> Language {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| self.filled(name));
         if locale.is_some_and(|locale| locale.to_ascii_lowercase().starts_with("zh")) {
@@ -58,14 +58,14 @@ impl Env {
     }
 }
 
-/// Names only: values may be secrets.
+/// Prints names only: values may be secrets.
 impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.vars.keys()).finish()
     }
 }
 
-/// Whether a variable's name says that its value is not for everybody's eyes.
+/// Whether a variable's name marks its value as a secret.
 pub(super) fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PRIVATE"];
@@ -73,8 +73,8 @@ pub(super) fn names_a_secret(name: &str) -> bool {
     words.into_iter().any(|word| name.contains(word)) || endings.into_iter().any(|end| name.ends_with(end))
 }
 
-/// What of a line of `.env` must not be seen: its value where the name says so or where it looks made up by a machine,
-/// and the password of an address.
+/// The secrets in a line of `.env`: its value where the name says so or where it looks machine-generated,
+/// and the password of a URL.
 pub(super) fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     let mut secrets = Vec::new();
     if (names_a_secret(name) && !is_trivial(value)) || looks_random(value) {
@@ -90,14 +90,14 @@ pub(super) fn secrets_of<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     secrets
 }
 
-/// Numbers and switches, which stand in every text.
+/// Numbers and booleans, which occur in every text.
 fn is_trivial(value: &str) -> bool {
     let words = ["true", "false", "enabled", "disabled", "required", "optional", "default", "none", "null"];
     let number = value.len() < 10 && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     number || words.contains(&value.trim().to_ascii_lowercase().as_str())
 }
 
-/// Whether letters and digits alternate in one long word as they do in keys and tokens, and in no name or address.
+/// Whether a long word mixes letters and digits like a key or token.
 fn looks_random(value: &str) -> bool {
     let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_=+/.".contains(&byte));
     let pairs = value.bytes().zip(value.bytes().skip(1));

@@ -3,26 +3,26 @@
 use super::dotenv::is_name;
 use super::env::Env;
 
-/// A text whose variables have been filled in.
+/// A text with expanded variables.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Expanded {
     pub text: String,
-    /// The variables whose own value (not the default) stands in it.
+    /// The variables whose own value, not the default, was used.
     pub used: Vec<String>,
 }
 
-/// Why a text cannot be filled in.
+/// Why a text cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ExpandFault {
     /// The variable is not set, and there is no default.
     Unset(String),
     /// `${` without `}`.
     Unclosed,
-    /// What stands between the braces is not `NAME` or `NAME:-default`.
+    /// The braces contain neither `NAME` nor `NAME:-default`.
     BadName(String),
 }
 
-/// Fills in every variable. `$${` stands for `${` itself; any other `$` is a dollar sign. An empty variable
+/// Expands every variable. `$${` stands for `${` itself; any other `$` is a dollar sign. An empty variable
 /// counts as unset where a default is given, and as empty text where none is.
 pub(super) fn expand(text: &str, env: &Env) -> Result<Expanded, Vec<ExpandFault>> {
     let mut out = Expanded { text: String::with_capacity(text.len()), used: Vec::new() };

@@ -1,4 +1,4 @@
-//! Texts of a certain form: addresses, ids, host names. Pure; the schema names a form by its `format`.
+//! Parsers of the schema's `format`s: addresses, ids, host names. Pure.
 
 use std::net::SocketAddr;
 
@@ -8,18 +8,18 @@ use crate::domain::AuthorId;
 use crate::policy::shell::check_rule;
 use crate::ports::AdapterTable;
 
-/// The places besides chat platforms that an id may belong to.
+/// Platforms of ids besides those of the adapter table.
 const OWN_PLATFORMS: [&str; 4] = ["web", "api", "cli", "task"];
 
 /// The roles that may approve.
 const ROLES: [&str; 3] = ["requester", "owners", "admins"];
 
-/// The places an id may belong to.
+/// All platforms of ids.
 pub(super) fn platforms(adapters: &AdapterTable) -> Vec<&'static str> {
     adapters.names().chain(OWN_PLATFORMS).collect()
 }
 
-/// Whether a text has a form. A form nobody knows is met by every text.
+/// Checks a text against a format. An unknown format accepts every text.
 pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), Fault> {
     match format {
         "http-url" => url(text).map(drop),
@@ -33,22 +33,22 @@ pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), 
     }
 }
 
-/// An address on the web, without the slash at its end.
+/// A URL without a trailing slash.
 pub(super) fn url(text: &str) -> Result<String, Fault> {
     let bad = || Fault::BadUrl(clip(text));
     let parsed = reqwest::Url::parse(text).map_err(|_| bad())?;
     let web = matches!(parsed.scheme(), "http" | "https") && parsed.host_str().is_some_and(|h| !h.is_empty());
-    // A query or fragment would end up in the middle of every address that is built from this one.
+    // A query or fragment would end up in the middle of every URL that is built from this one.
     let plain = parsed.query().is_none() && parsed.fragment().is_none();
     if web && plain && text == text.trim() { Ok(text.trim_end_matches('/').to_owned()) } else { Err(bad()) }
 }
 
-/// Whether a text is an address on the web.
+/// Whether a text is an HTTP URL.
 pub(crate) fn is_web_address(text: &str) -> bool {
     url(text).is_ok()
 }
 
-/// An address and port to listen at; `localhost` is taken for the loopback address.
+/// An address and port to listen on; `localhost` means the loopback address.
 pub(super) fn listen(text: &str) -> Result<SocketAddr, Fault> {
     let numeric = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
@@ -68,10 +68,10 @@ pub(super) fn author(text: &str, platforms: &[&str]) -> Result<AuthorId, Fault> 
     Err(bad(nearest(platform, platforms.iter().copied()).map(|platform| format!("{platform}:{rest}"))))
 }
 
-/// Who may approve, as the file says it.
+/// An entry of `approvals.approvers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approver {
-    /// Whoever asked for it.
+    /// The author of the request.
     Requester,
     Owners,
     /// The administrators of the chat.
@@ -79,7 +79,7 @@ pub enum Approver {
     Person(AuthorId),
 }
 
-/// Reads who may approve.
+/// Parses an entry of `approvals.approvers`.
 pub(super) fn approver(text: &str, platforms: &[&str]) -> Result<Approver, Fault> {
     match text {
         "requester" => Ok(Approver::Requester),
@@ -106,10 +106,10 @@ fn host(text: &str) -> Result<(), Fault> {
     }
 }
 
-/// Directories with the sockets of many programs: never all of them are meant.
+/// Directories with the sockets of many programs, which cannot be allowed as a whole.
 const SHARED_DIRECTORIES: [&str; 3] = ["/dev/shm", "/var/run", "/var/tmp"];
 
-/// The path of a socket, or of a folder below a top-level directory: absolute, without detours, and never inside
+/// The path of a socket, or of a folder below a top-level directory: absolute, without `..`, and never inside
 /// the daemon's own state.
 fn socket(text: &str) -> Result<(), Fault> {
     let name = |name: &str| {

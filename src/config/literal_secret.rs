@@ -1,6 +1,6 @@
-//! Finds secrets that are written into `ship.json` itself instead of a variable. Pure.
+//! Finds secrets that are written into `ship.json` instead of a variable. Pure.
 
-/// Values that stand where a server wants a key but needs none, or that still have to be filled in.
+/// Placeholders for keys that a server does not check, or that still have to be filled in.
 const PLACEHOLDERS: &[&str] = &[
     "none",
     "null",
@@ -19,12 +19,12 @@ const PLACEHOLDERS: &[&str] = &[
     "password",
 ];
 
-/// Parts of values that still have to be filled in.
+/// Parts of placeholders.
 const PLACEHOLDER_PARTS: &[&str] =
     &["your", "change", "example", "placeholder", "xxx", "...", "…", "<", "***"];
 
-/// Whether this text of a secret key is the secret itself. `${NAME:-text}` gives the secret as a default, which is
-/// the same; `used` says whether the value of a variable is part of it.
+/// Whether the text of a secret key is the secret itself. A default in `${NAME:-text}` is one as well;
+/// `used` says whether a variable's value is part of it.
 pub(super) fn is_literal_secret(text: &str, used: bool) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let placeholder = text.is_empty()
@@ -33,7 +33,7 @@ pub(super) fn is_literal_secret(text: &str, used: bool) -> bool {
     !used && !placeholder
 }
 
-/// The name of a variable for the key at a path: `adapters.telegram.botToken` is kept in `TELEGRAM_BOT_TOKEN`.
+/// A variable name for the key at a path: `TELEGRAM_BOT_TOKEN` for `adapters.telegram.botToken`.
 pub(super) fn variable_for(path: &str) -> String {
     let parts: Vec<&str> = path.split('.').filter(|part| *part != "adapters").collect();
     let mut name = String::new();

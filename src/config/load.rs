@@ -1,4 +1,4 @@
-//! Reads a project's configuration: `Agent.md`, `ship.json` and `.env`. The room's only IO.
+//! Reads a project's configuration: `Agent.md`, `ship.json` and `.env`. The only I/O of this module.
 
 use std::fmt;
 use std::io;
@@ -22,17 +22,16 @@ use crate::ports::AdapterTable;
 
 const DOT_ENV: &str = ".env";
 
-/// The largest configuration file there may be.
+/// The largest configuration file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Everything that keeps a project from being run, all at once.
+/// All errors of a project's configuration.
 #[derive(Debug)]
 pub struct ConfigErrors {
-    /// What is wrong with `Agent.md`.
     pub agent_md: Option<AgentMdError>,
-    /// What is wrong with `ship.json` and `.env`, in the order of the files.
+    /// Of `ship.json` and `.env`, in the order of the files.
     pub problems: Vec<Problem>,
-    /// The language to tell it in.
+    /// The language of the messages.
     pub language: Language,
 }
 
@@ -47,7 +46,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 impl Settings {
-    /// Reads and checks all of a project's configuration.
+    /// Reads and checks the configuration of a project.
     pub fn load(project: &Path, env: &Env, adapters: &AdapterTable) -> Result<Self, ConfigErrors> {
         let Some(project) = project.canonicalize().ok().filter(|path| path.is_dir()) else {
             let agent_md = Some(AgentMdError::NoProject(project.to_owned()));
@@ -73,15 +72,15 @@ impl Settings {
     }
 }
 
-/// What a check of the configuration files found.
+/// The result of checking the configuration files.
 #[derive(Debug)]
 pub struct ConfigCheck {
     /// Whether there is a `ship.json`.
     pub has_file: bool,
     pub problems: Vec<Problem>,
-    /// What is allowed and yet probably not what was meant.
+    /// Valid values that are probably mistakes.
     pub warnings: Vec<Problem>,
-    /// The language to tell it in.
+    /// The language of the messages.
     pub language: Language,
 }
 
@@ -97,13 +96,13 @@ pub fn check_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Confi
     ConfigCheck { has_file, problems, warnings, language }
 }
 
-/// The language of the person at the terminal, by the `language` key and the environment. A mistake elsewhere in the
-/// file does not matter here.
+/// The language of the terminal, by the `language` key and the locale. Other mistakes in the
+/// file are ignored.
 pub fn operator_language(project: &Path, env: &Env) -> Language {
     read_config(project, env, &AdapterTable::default()).language
 }
 
-/// What the configuration files say.
+/// The parsed configuration files.
 #[derive(Debug)]
 struct Config {
     file: ShipFile,
@@ -163,7 +162,7 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
     Config { file, sections, platforms, has_file: true, places, secrets, problems, warnings, language }
 }
 
-/// A checked file as its types: the sections of the adapter table by their adapters, the rest as [`ShipFile`].
+/// Deserialises a checked file: the sections of the adapter table by their adapters, the rest as [`ShipFile`].
 pub(super) fn typed(
     mut value: Value,
     adapters: &AdapterTable,
@@ -179,7 +178,7 @@ pub(super) fn typed(
     Ok((serde_json::from_value(value)?, sections))
 }
 
-/// Without a file, three variables that most people have already set.
+/// The settings without a file, from three common variables.
 fn from_environment(env: &Env, secrets: &mut Vec<SecretString>, problems: &mut Vec<Problem>) -> ShipFile {
     let mut file = ShipFile::default();
     if let Some(key) = env.filled("OPENAI_API_KEY") {
@@ -200,7 +199,7 @@ fn from_environment(env: &Env, secrets: &mut Vec<SecretString>, problems: &mut V
     file
 }
 
-/// Reads a file that need not be there.
+/// Reads an optional file.
 fn read_text(project: &Path, name: &'static str, problems: &mut Vec<Problem>) -> Option<String> {
     let fault = match read_bounded(&project.join(name), MAX_BYTES) {
         Ok(bytes) => match String::from_utf8(bytes) {

@@ -1,7 +1,7 @@
-//! `ship.json`: as it is written, as it is checked, as the program knows it.
+//! The configuration: the types of `ship.json`, its schema and checks, and the resolved settings.
 //!
-//! `file` has the types of the file, from which the schema derives; `check` walks the schema over the parsed
-//! text; `resolve` makes [`Settings`] of what it found good. Only `load` reads files, only [`Env`] looks at the
+//! `file` has the types of the file, from which the schema is derived; `check` validates the parsed text against the
+//! schema; `resolve` makes [`Settings`] of a valid file. Only `load` reads files, only [`Env`] reads the
 //! environment.
 
 mod agent_md;

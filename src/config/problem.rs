@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, as data. The words for it are in `words`.
+//! Problems of a configuration, as data. Their messages are in `words`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::words;
 use crate::domain::Language;
 use crate::phrases::config::{between_message_and_fix, warning};
 
-/// A place in a file, from 1; columns count characters.
+/// A position in a file, from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Position {
     pub line: usize,
@@ -18,7 +18,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The place of a byte offset in a text.
+    /// The position of a byte offset.
     pub fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.matches('\n').count().saturating_add(1);
@@ -27,7 +27,7 @@ impl Position {
     }
 }
 
-/// Where the values of a file stand, for what is only found once all of them are known.
+/// The positions of the values of a file, for problems that are found after parsing.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     text: String,
@@ -35,12 +35,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// No places yet in a text.
+    /// No positions yet.
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), offsets: BTreeMap::new() }
     }
 
-    /// Notes where the value of a key stands.
+    /// Records the position of a value.
     pub(super) fn note(&mut self, path: &str, offset: usize) {
         self.offsets.insert(path.to_owned(), offset);
     }
@@ -50,7 +50,7 @@ impl Places {
         self.offsets.contains_key(path)
     }
 
-    /// Where the value of a key stands, or else the nearest object around the place where it would be.
+    /// The position of a value; where the key is missing, that of the nearest enclosing object.
     pub(super) fn near(&self, path: &str) -> Option<Position> {
         let mut around = path;
         while !self.offsets.contains_key(around) && !around.is_empty() {
@@ -60,12 +60,11 @@ impl Places {
     }
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// The file, as the operator knows it.
+    /// The file name.
     pub file: &'static str,
-    /// Where in the file, unless the whole of it is meant.
+    /// `None` where the problem concerns the whole file.
     pub at: Option<Position>,
     /// The key, such as `llm.fallbacks[0].model`; empty for the whole file.
     pub path: String,
@@ -74,50 +73,50 @@ pub struct Problem {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The file cannot be read at all.
+    /// An I/O error.
     Unreadable(String),
-    /// The file is larger than any configuration is.
+    /// The file is too large.
     TooLarge,
     /// The file is not UTF-8.
     NotUtf8,
-    /// It is not JSON.
+    /// Invalid JSON.
     Syntax(SyntaxFault),
-    /// A line of `.env` is not what it should be.
+    /// An invalid line of `.env`.
     DotEnv(LineFault),
-    /// A key that stands twice in one object.
+    /// A key occurs twice in one object.
     DuplicateKey {
         /// The line of the first one.
         first_line: usize,
     },
-    /// A key that nobody knows.
+    /// An unknown key.
     UnknownKey {
-        /// The key, or the path of the key, that was probably meant.
+        /// The key, or its path, that was probably meant.
         meant: Option<String>,
-        /// The keys there are.
+        /// The valid keys.
         known: Vec<String>,
     },
-    /// A tool's name that is almost another one.
+    /// A misspelt tool name.
     TypoInTool {
         /// The tool that was probably meant.
         meant: String,
     },
-    /// The name of a tool that this binary does not bring.
+    /// A tool that this binary does not have.
     UnknownTool {
-        /// The tools there are.
+        /// The known tools.
         known: Vec<String>,
     },
     /// A value of the wrong type.
     WrongType {
-        /// What there should be.
+        /// The expected type.
         expected: JsonType,
         found: JsonType,
-        /// Whether the text would be right if it had no quotes.
+        /// Whether the value would be valid without its quotes.
         in_quotes: bool,
     },
-    /// A text that is none of the choices.
+    /// An invalid choice.
     BadChoice {
         found: String,
-        /// What there is to choose from.
+        /// The valid choices.
         choices: Vec<String>,
         /// What was probably meant.
         meant: Option<String>,
@@ -125,25 +124,25 @@ pub enum Fault {
     /// A number outside its range, as texts.
     OutOfRange {
         found: String,
-        /// What it may be.
+        /// The valid range.
         range: Range,
     },
-    /// A text that may not be empty.
+    /// An empty text.
     EmptyText,
     /// A text that is too long.
     LongText {
-        /// How many characters it may have.
+        /// Most characters.
         max: u64,
     },
     /// A variable that is not set.
     UnsetVariable(String),
-    /// `${` without an end.
+    /// `${` without `}`.
     OpenVariable,
-    /// `${…}` around something that is no name.
+    /// An invalid name in `${…}`.
     BadVariable(String),
-    /// Not an address on the web.
+    /// Not an HTTP URL.
     BadUrl(String),
-    /// Not an address to listen at.
+    /// Not an address to listen on.
     BadListen(String),
     /// Not the id of a person.
     BadAuthor {
@@ -163,19 +162,19 @@ pub enum Fault {
     BadRule(String),
     /// Not the path of a socket that commands may connect to.
     BadSocket(String),
-    /// A secret that is written into the file itself.
+    /// A secret in the file itself.
     LiteralSecret {
         /// The name of a variable that could hold it.
         variable: String,
     },
     /// The server needs a key and there is none.
     KeyNeeded,
-    /// The checker let something through that the types refuse: a fault of ours.
+    /// The types refuse what the checker accepted: a bug.
     Disagreement(String),
 }
 
 impl Fault {
-    /// The same fault with other words in place of the text it quotes.
+    /// The same fault with another quoted text.
     #[must_use]
     pub(super) fn quoting(mut self, shown: &str) -> Self {
         if let Self::BadUrl(found)
@@ -214,17 +213,17 @@ pub enum JsonType {
 /// The range of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
-    /// From the first to the last, both included.
+    /// Inclusive.
     Between(String, String),
     MoreThan(String),
-    /// Any, as long as it can be held.
+    /// Any number that the type can hold.
     Representable,
 }
 
 /// Why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntaxFault {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
     /// Two values without a comma between them.
     MissingComma,
@@ -250,21 +249,21 @@ pub enum SyntaxFault {
     OpenArray,
     /// A comment that does not end.
     OpenComment,
-    /// Something behind the end.
+    /// Text after the value.
     SecondValue,
-    /// Too many brackets in each other.
+    /// Too many nested brackets.
     TooDeep,
-    /// A sign where it makes no sense.
+    /// An unexpected character.
     StraySign,
 }
 
 impl Problem {
-    /// What is wrong and what to do, in words.
+    /// The message: what is wrong and what to do.
     pub fn words(&self, language: Language) -> Words {
         words::say(&self.fault, language)
     }
 
-    /// The whole report of this problem: one line, which editors can follow.
+    /// The report in one line, in a form that editors can follow.
     pub fn line(&self, language: Language) -> String {
         let mut line = self.file.to_owned();
         if let Some(at) = self.at {
@@ -281,12 +280,12 @@ impl Problem {
         line
     }
 
-    /// The same for something that stops nobody.
+    /// The same for a warning.
     pub fn warning_line(&self, language: Language) -> String {
         warning(&self.line(language), language)
     }
 
-    /// The problem as data, for programs.
+    /// The problem for `--json`.
     pub fn report(&self, language: Language) -> ProblemReport {
         let words = self.words(language);
         ProblemReport {
@@ -306,7 +305,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// A message and its advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     pub message: String,

@@ -1,4 +1,4 @@
-//! From what the file says to what the program knows. Pure; the file has been checked before.
+//! Makes the settings from a checked file. Pure.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::settings::{
 };
 use crate::ports::ConfiguredAdapter;
 
-/// A key, and what is wrong with it although its value alone is fine.
+/// Keys with problems that depend on other keys.
 pub(super) type Faults = Vec<(String, Fault)>;
 
-/// The longest time that is still told apart from "never".
+/// The longest duration.
 const AGES: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// The shortest time that is still told apart from "at once".
+/// The shortest duration.
 const BLINK: Duration = Duration::from_millis(1);
 
-/// The model the file asks for.
+/// The model settings.
 pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
     let main = Endpoint {
         base_url: address(&llm.base_url),
@@ -49,13 +49,13 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
     });
     let context_tokens = main.context_tokens;
     let provider = provider(llm.provider, main, "llm.apiKey", faults);
-    // The built-in model cannot fail, so nothing ever comes behind it.
+    // The built-in model cannot fail and needs no fallbacks.
     let fallbacks = if matches!(provider, Provider::Offline) { Vec::new() } else { fallbacks };
     let helper = helper.filter(|_| !matches!(provider, Provider::Offline));
     ModelSettings { provider, context_tokens, max_steps: llm.max_steps, fallbacks, helper }
 }
 
-/// A further model. A key is never sent to a server it was not meant for.
+/// A fallback. A key is never sent to another server than the one it was given for.
 fn further(file: FallbackFile, main: &Endpoint) -> Endpoint {
     let own_server = file.base_url.is_some();
     let shared_key = if own_server { None } else { main.api_key.clone() };
@@ -86,7 +86,7 @@ fn provider(choice: ProviderChoice, endpoint: Endpoint, key: &str, faults: &mut 
     }
 }
 
-/// The adapters that run, and those that do not.
+/// The enabled and the idle adapters.
 #[derive(Debug)]
 pub(super) struct Adapters {
     pub web: Option<WebSettings>,
@@ -94,7 +94,7 @@ pub(super) struct Adapters {
     pub idle: Vec<IdleAdapter>,
 }
 
-/// Which adapters run: those whose section is there, on, and has its credentials; the console if nothing else.
+/// Selects the adapters that run: those whose section exists, is enabled and has its credentials; else the console.
 pub(super) fn adapters(
     web_file: WebFile,
     sections: Vec<AdapterSettings>,
@@ -118,7 +118,7 @@ pub(super) fn adapters(
     Adapters { web, chats, idle }
 }
 
-/// Why an adapter does not run, by its switch and by the keys it lacks.
+/// Why an adapter does not run: disabled, or with missing keys.
 fn idle_reason(section: &dyn ConfiguredAdapter) -> Option<Idle> {
     if !section.enabled() {
         return Some(Idle::Disabled);
@@ -128,8 +128,8 @@ fn idle_reason(section: &dyn ConfiguredAdapter) -> Option<Idle> {
 }
 
 fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSettings> {
-    // A section that is off was not expanded; when the console is served all the same, its own words are used
-    // only as far as they need no variable.
+    // A disabled section is not expanded; when the console is served all the same, its values are used
+    // only where they contain no variable.
     let plain = |text: &str| file.enabled || !text.contains("${");
     let listen = if plain(&file.listen) { file.listen.clone() } else { WebFile::default().listen };
     let token = filled(file.token).filter(|token| plain(token.expose_secret()));
@@ -143,7 +143,7 @@ fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSet
     }
 }
 
-/// What tools may do.
+/// The permissions of the tools.
 pub(super) fn permissions(file: PermissionsFile) -> Permissions {
     let ExecShellFile { mode, allow, deny, compound, sandbox, sockets, timeout_secs } = file.exec_shell;
     let timeout = Duration::from_secs(timeout_secs);

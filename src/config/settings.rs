@@ -1,5 +1,5 @@
-//! The configuration as the program knows it: checked, whole, absolute. Whoever holds a `Settings` asks nothing
-//! more of files or environment.
+//! The resolved configuration, with absolute paths. Code that has a `Settings` needs neither files nor the
+//! environment.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,73 +15,66 @@ use super::problem::Problem;
 use crate::domain::{AuthorId, AutoMemory, Language, ReadReplies, WhileRunning, WhileWaiting};
 use crate::ports::{AdapterDef, ConfiguredAdapter};
 
-/// Everything a daemon needs to know before it starts.
+/// The settings of a daemon.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The project directory, absolute and resolved.
     pub project: PathBuf,
-    /// Where state is kept: `.ship` in the project directory.
+    /// `.ship` in the project directory.
     pub state: PathBuf,
     pub name: String,
-    /// What `Agent.md` says.
+    /// The text of `Agent.md`.
     pub agent_md: String,
-    /// The language of the daemon's own words to the people it talks with; nothing means theirs.
+    /// The language of the daemon's own messages; `None` means the language of each person.
     pub language: Option<Language>,
-    /// The language of whoever runs it, for the terminal.
+    /// The language at the terminal and in start messages.
     pub operator_language: Language,
-    /// The people the agent belongs to.
     pub owners: Vec<AuthorId>,
     pub model: ModelSettings,
-    /// The console and the API, unless they are off.
+    /// The console and the API; `None` where they are off.
     pub web: Option<WebSettings>,
     /// The chat platforms that run, in the order of the adapter table.
     pub adapters: Vec<AdapterSettings>,
-    /// Adapters that the file names but that do not run.
+    /// Configured adapters that do not run.
     pub idle_adapters: Vec<IdleAdapter>,
-    /// What tools may do.
+    /// The permissions of the tools.
     pub permissions: Permissions,
-    /// Who decides, and for how long they are asked.
     pub approvals: Approvals,
-    /// What happens to messages that come close together.
     pub queue: Queue,
-    /// Bounds of the daemon.
     pub limits: Limits,
-    /// What is remembered, and how a conversation is kept inside the model's window.
     pub memory: MemorySettings,
-    /// Every value that must not be seen, for redaction.
+    /// Secret values, for redaction.
     pub secrets: Vec<SecretString>,
     /// Whether there is a `ship.json`.
     pub has_file: bool,
-    /// What the file may say and yet probably does not mean.
+    /// Valid values of the file that are probably mistakes.
     pub warnings: Vec<Problem>,
 }
 
-/// The language model and what it may take.
+/// The models and their limits.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
-    /// The one that is asked first.
     pub provider: Provider,
-    /// How many tokens its window holds.
+    /// The size of the context window.
     pub context_tokens: u64,
-    /// How many times a model may be called in one turn.
+    /// Most model calls in one turn.
     pub max_steps: u32,
-    /// Those that are asked when it fails, in order.
+    /// In this order.
     pub fallbacks: Vec<Provider>,
-    /// The one that does the agent's own chores, where it is another.
+    /// For summaries and other work of the agent's own; `None` means the main model.
     pub helper: Option<Provider>,
 }
 
-/// A kind of model.
 #[derive(Clone, Debug)]
 pub enum Provider {
-    /// The small built-in one.
+    /// The built-in model.
     Offline,
     /// A server that speaks the OpenAI chat protocol.
     OpenAi(Endpoint),
 }
 
 impl Provider {
-    /// The model's name, for people.
+    /// The display name.
     pub fn name(&self) -> &str {
         match self {
             Self::Offline => "offline",
@@ -93,18 +86,16 @@ impl Provider {
 /// A model on a server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The server's address, without a slash at its end.
+    /// Without a trailing slash.
     pub base_url: String,
-    /// The key, where the server needs one.
     pub api_key: Option<SecretString>,
     pub model: String,
-    /// How many tokens its window holds.
+    /// The size of the context window.
     pub context_tokens: u64,
-    /// How long one call may take.
+    /// Deadline of one call.
     pub timeout: Duration,
-    /// Whether its thinking is sent back to it.
+    /// Whether its reasoning is sent back to it.
     pub send_reasoning: bool,
-    /// How freely it chooses its words.
     pub temperature: Option<f64>,
     pub max_output_tokens: Option<u32>,
 }
@@ -112,13 +103,12 @@ pub struct Endpoint {
 /// The console and the API.
 #[derive(Clone, Debug)]
 pub struct WebSettings {
-    /// Where they are served.
     pub listen: SocketAddr,
-    /// Whether the operator chose that address; where not, a taken port is no reason to give up.
+    /// Whether the operator chose the address; if not, the next free port is taken.
     pub listen_chosen: bool,
-    /// The token; nothing means that the daemon makes one.
+    /// `None` means that the daemon creates one.
     pub token: Option<SecretString>,
-    /// Further host names they are reached by.
+    /// Further host names of the console and the API.
     pub allowed_hosts: Vec<String>,
 }
 
@@ -127,11 +117,11 @@ pub struct WebSettings {
 pub struct AdapterSettings {
     /// Its line in the adapter table.
     pub def: AdapterDef,
-    /// What its section says.
+    /// Its parsed section.
     pub section: Arc<dyn ConfiguredAdapter>,
 }
 
-/// An adapter that the file names but that does not run.
+/// A configured adapter that does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleAdapter {
     /// Its key in the file.
@@ -143,86 +133,80 @@ pub struct IdleAdapter {
 /// Why an adapter does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// The file says so.
+    /// `"enabled": false`.
     Disabled,
     /// These keys are empty.
     NoCredentials(Vec<&'static str>),
 }
 
-/// What tools may do.
+/// The permissions of the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
     pub exec_shell: ExecShell,
-    /// Other tools that the file names. A tool that is not here is judged by what it does.
+    /// Modes by tool name. A tool without an entry is judged by its effects.
     pub tools: BTreeMap<String, Mode>,
 }
 
-/// What shell commands may do.
+/// The permissions of shell commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecShell {
-    /// The verdict on a command that no rule knows.
+    /// The verdict on a command that no rule matches.
     pub mode: Mode,
     /// Commands that run unasked.
     pub allow: Vec<String>,
     /// Commands that never run.
     pub deny: Vec<String>,
-    /// What happens to commands made of several.
+    /// The treatment of compound commands.
     pub compound: Compound,
-    /// Whether they run in the system's sandbox.
     pub sandbox: Sandbox,
     /// Sockets of other programs that approved commands may connect to.
     pub sockets: Vec<PathBuf>,
-    /// How long one may take.
+    /// Deadline of one command.
     pub timeout: Duration,
 }
 
-/// Who decides, and for how long they are asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approvals {
     pub approvers: Vec<Approver>,
-    /// After how long an undecided request lapses.
     pub expire: Duration,
-    /// What a new message does meanwhile.
+    /// The effect of a new message while a request waits.
     pub while_waiting: WhileWaiting,
     pub read_replies: ReadReplies,
 }
 
-/// What happens to messages that come close together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// How close together they are answered as one; zero turns it off.
+    /// Messages within this time are answered together; zero turns it off.
     pub merge: Duration,
-    /// What a message does that comes while a turn runs.
+    /// The effect of a message during a turn.
     pub while_running: WhileRunning,
 }
 
-/// Bounds of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many threads may work at the same time.
+    /// Most concurrent turns.
     pub max_concurrent_runs: usize,
-    /// How many shell commands may run at the same time.
+    /// Most concurrent shell commands.
     pub max_processes: usize,
-    /// How many messages may wait in one thread.
+    /// Most queued messages of one thread.
     pub mailbox: usize,
-    /// How many bytes of memory the histories of idle threads may take together.
+    /// Most bytes of cached histories of idle threads.
     pub history_cache: usize,
-    /// How long running turns get to end.
+    /// Time for running turns at a stop.
     pub stop: Duration,
-    /// How many megabytes of memory one command may use; nothing means half of the machine's.
+    /// Memory limit of one command in MB; `None` means half of the machine's.
     pub command_memory_mb: Option<u64>,
 }
 
-/// What is remembered, and how a conversation is kept inside the model's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// After how long a silence core memory is read anew.
+    /// Idle time after which core memory is read again.
     pub refresh: Duration,
-    /// How many of the newest turns are never summed up.
+    /// Newest turns that are never summarised.
     pub keep_runs: usize,
-    /// At how many percent of the window a conversation is summed up once nothing else is to be done.
+    /// Percentage of the window at which an idle conversation is summarised.
     pub compact_idle_percent: usize,
-    /// At how many percent it is summed up before the model is asked.
+    /// Percentage of the window at which it is summarised before a model call.
     pub compact_percent: usize,
     /// After how many turns a conversation is distilled; nothing leaves it to Agent.md.
     pub distil_every: Option<u32>,

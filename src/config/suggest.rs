@@ -1,6 +1,6 @@
-//! "Did you mean …?" Pure.
+//! Spelling suggestions. Pure.
 
-/// The candidate a word was probably meant to be, if one is near enough.
+/// The candidate nearest to a word, if one is near enough.
 pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain(word);
     let far = plain.chars().count().div_ceil(3).min(3);
@@ -12,7 +12,7 @@ pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// A word without what people mix up first: case, dashes and underscores.
+/// A word without case, dashes and underscores.
 fn plain(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }

@@ -1,7 +1,7 @@
-//! From the text of a file to values that know where they stand.
+//! Parses a file to values with positions.
 //!
-//! JSON with comments and trailing commas. What people often get wrong (a forgotten comma, single quotes, a key
-//! without quotes) is read all the same and reported, so that the rest of the file can be checked too.
+//! JSON with comments and trailing commas. Common mistakes (a missing comma, single quotes, a key
+//! without quotes) are reported but still parsed, so that the rest of the file is checked too.
 
 use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
@@ -13,12 +13,12 @@ use jsonc_parser::{
 
 use super::problem::SyntaxFault;
 
-/// What could be read of a text.
+/// A parsed text.
 #[derive(Debug)]
 pub(super) struct Parsed<'a> {
-    /// The value, unless the text is beyond reading.
+    /// `None` where the text cannot be parsed.
     pub value: Option<Value<'a>>,
-    /// What is not JSON, each with its byte offset, in the order of the text.
+    /// Syntax faults with their byte offsets, in the order of the text.
     pub faults: Vec<(usize, SyntaxFault)>,
 }
 
@@ -60,7 +60,7 @@ fn options(strictness: Strictness) -> ParseOptions {
     }
 }
 
-/// What stopped the reading; and, where something was forgiven before, that as well, since it may be the cause.
+/// The fatal fault; also the tolerated ones before it, since they may be the cause.
 fn fatal(text: &str, collect: &CollectOptions, error: &ParseError) -> Vec<(usize, SyntaxFault)> {
     let mut faults = vec![(error.range().start, fault_of(text, error))];
     if let Err(first) = parse_to_ast(text, collect, &options(Strictness::Strict)) {
@@ -72,7 +72,7 @@ fn fatal(text: &str, collect: &CollectOptions, error: &ParseError) -> Vec<(usize
     faults
 }
 
-/// Finds what was forgiven.
+/// Finds tolerated faults.
 fn forgiven(
     text: &str,
     value: &Value<'_>,

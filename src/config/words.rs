@@ -1,4 +1,4 @@
-//! What the checker says of each fault: which entry of the phrase table, with which values.
+//! The message of each fault, from the phrase table.
 
 use super::dotenv::LineFault;
 use super::problem::{Fault, JsonType, Range, SyntaxFault, Words};
@@ -8,7 +8,7 @@ use crate::phrases::config as words;
 /// An entry of the phrase table.
 type Text = fn(Language) -> &'static str;
 
-/// What is wrong and what to do about it.
+/// The message and the advice.
 pub(super) fn say(fault: &Fault, language: Language) -> Words {
     let l = language;
     let (message, fix) = match fault {
@@ -119,7 +119,7 @@ fn type_fix(expected: JsonType, found: JsonType, in_quotes: bool) -> Text {
     }
 }
 
-/// What is wanted of a number is not that it has a fraction.
+/// A number key is described as a number, with or without a fraction.
 fn wanted(json: JsonType) -> Text {
     if json == JsonType::Number { words::a_number } else { type_name(json) }
 }

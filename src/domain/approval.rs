@@ -159,7 +159,6 @@ pub enum Risk {
     High,
 }
 
-/// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Yes; for an unknown outcome: run it again.

@@ -1,9 +1,7 @@
 //! Chat commands: messages for the daemon, not for the agent.
 
-/// A chat command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Show the commands.
     Help,
     /// Show the state of this thread.
     Status,
@@ -17,9 +15,7 @@ pub enum Command {
     Cancel,
     /// List the pending approvals.
     Approvals,
-    /// Approve a call.
     Approve,
-    /// Deny a call.
     Deny,
     /// List grants, or revoke one.
     Grants,
@@ -27,7 +23,6 @@ pub enum Command {
     Model,
     /// Show the agent's memory.
     Memory,
-    /// List the tasks.
     Tasks,
     /// Show the ids of this thread and of the author.
     Id,
@@ -77,7 +72,6 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInvocation {
     pub command: Command,
-    /// The arguments.
     pub words: String,
 }
 

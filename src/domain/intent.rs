@@ -63,7 +63,6 @@ pub enum Intent {
         /// The outcome and who decided, in the person's language.
         text: String,
     },
-    /// A file.
     Attachment {
         file: StoredFile,
         /// The file name for people.

@@ -29,7 +29,6 @@ pub struct Remembered {
     pub cut: bool,
 }
 
-/// A stored task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNote {
     pub file: String,

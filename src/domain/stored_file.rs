@@ -57,7 +57,6 @@ impl StoredFile {
         PathBuf::from(self.thread.file_name()).join(&self.name)
     }
 
-    /// Its URL path.
     pub fn url(&self) -> String {
         let name = utf8_percent_encode(&self.name, NON_ALPHANUMERIC);
         format!("/api/files/{}/{name}", self.thread.file_name())

@@ -32,7 +32,6 @@ impl Timestamp {
         self.rfc3339().chars().take(10).collect()
     }
 
-    /// Parses RFC 3339.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
     }

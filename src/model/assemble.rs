@@ -107,7 +107,6 @@ impl Assembler {
         (deltas, completion)
     }
 
-    /// The remaining size.
     fn room(&self) -> usize {
         MAX_KEPT.saturating_sub(self.text.len() + self.reasoning.len() + self.calls.size())
     }

@@ -25,13 +25,8 @@ pub(crate) enum Failure {
     /// The stream ended in the middle of an answer that was partly shown.
     #[error("the answer broke off after its first words: {0}")]
     BrokenOff(String),
-    /// A time-out.
     #[error("no {awaited} within {} seconds", limit.as_secs_f32())]
-    Silent {
-        /// What was awaited.
-        awaited: &'static str,
-        limit: Duration,
-    },
+    Silent { awaited: &'static str, limit: Duration },
     /// The response could not be parsed.
     #[error("not an answer: {0}")]
     Unreadable(String),

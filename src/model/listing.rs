@@ -11,7 +11,6 @@ use crate::http_client::{Http, whole_story};
 
 /// Deadline of the request.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Largest list.
 const MAX_BYTES: usize = 4 << 20;
 /// Most alternatives in a hint.
 const ALTERNATIVES: usize = 5;

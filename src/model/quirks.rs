@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// One unsupported feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Quirk {
@@ -27,7 +26,6 @@ impl Quirks {
         self.0 & quirk as u8 != 0
     }
 
-    /// Adds a quirk.
     #[must_use]
     pub(crate) const fn with(self, quirk: Quirk) -> Self {
         Self(self.0 | quirk as u8)

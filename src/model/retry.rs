@@ -25,7 +25,6 @@ pub(crate) struct Failed {
     pub seed: u64,
 }
 
-/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Retry after this delay.

@@ -1,4 +1,4 @@
-//! What every chat platform gives reason to say, and what the built-in offline model answers. The words of one platform
+//! Messages that all chat platforms share, and the answers of the offline model. The messages of one platform
 //! are in its own folder.
 
 use super::table::phrases;

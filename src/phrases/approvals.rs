@@ -1,4 +1,4 @@
-//! What is said about requests for approval: the question, its buttons, how answers are read, what became of it.
+//! Messages about approvals: the question, its buttons, the reading of replies, the outcome.
 
 use super::table::phrases;
 use crate::domain::{Answer, ApprovalKind, ApprovalNumber, ApprovalState, Language};
@@ -33,7 +33,7 @@ phrases! {
     text button_skip() { en: "⏭ Skip", zh: "⏭ 跳过" }
     text button_done() { en: "✔ It was done", zh: "✔ 已完成" }
 
-    /// The words that decide, as the reply grammar reads them.
+    /// The replies that decide, as the grammar reads them.
     text reply_approve() { en: "approve", zh: "同意" }
     text reply_deny() { en: "deny", zh: "拒绝" }
     text reply_rerun() { en: "rerun", zh: "重跑" }
@@ -109,7 +109,7 @@ phrases! {
         zh: "在 10 分钟内都同意 {program}",
     }
 
-    /// How far an approval reaches, behind the word for it.
+    /// The scope of an approval, after the word for it.
     text reach_thread() { en: " for this chat", zh: "（本会话）" }
     format reach_minutes(minutes: u32) { en: " for {minutes} minutes", zh: "（{minutes} 分钟内）" }
     text reach_shape() { en: " for commands like this", zh: "（同类命令）" }
@@ -152,7 +152,7 @@ phrases! {
             zh: "{number} 已撤回。",
         }
     }
-    /// Who decided, as it stands in `resolved`.
+    /// The person who decided, for `resolved`.
     format by(name: &str) { en: " by {name}", zh: "{name} " }
     format counted(answer: &Answer, number: ApprovalNumber, reach: &str) {
         (Answer::Approve(_), ..) => { en: "{number}: approved{reach}.", zh: "{number}：已同意{reach}。" }

@@ -1,4 +1,4 @@
-//! What `shipagent chat` says on the terminal.
+//! Messages of `shipagent chat`.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What the commands about threads, approvals, grants, access, audit and memory print.
+//! Output of the commands threads, approvals, grants, access, audit and memory.
 
 use std::fmt::Display;
 
@@ -42,7 +42,7 @@ phrases! {
         en: "{path} exists and is not overwritten: choose another name, or remove it first",
         zh: "{path} 已存在，不会被覆盖：请换个名字，或先删除它",
     }
-    /// Who speaks, where no name is known.
+    /// The author where no name is known.
     format checkpoint(messages: u64) {
         en: "earlier conversation summarised, {messages} messages",
         zh: "之前的对话已整理，共 {messages} 条消息",

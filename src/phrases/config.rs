@@ -1,4 +1,4 @@
-//! What is said about mistakes in `ship.json`, `.env` and `Agent.md`: what is wrong, and what to do about it.
+//! Messages about problems in `ship.json`, `.env` and `Agent.md`, each with its advice.
 
 use std::fmt::Display;
 

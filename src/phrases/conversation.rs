@@ -1,4 +1,4 @@
-//! What the daemon says in a conversation: errors, the status, help, files and memory.
+//! Messages of the daemon in a conversation: errors, status, help, files and memory.
 
 use std::fmt::Display;
 
@@ -156,7 +156,7 @@ phrases! {
         en: "Just write what you need. Besides, there are these commands:",
         zh: "直接写下你的需求即可。另外还有这些命令：",
     }
-    /// What a command does, in a few words.
+    /// The description of a command.
     text command(command: Command) {
         Command::Help => { en: "shows this list", zh: "显示这个列表" }
         Command::Status => { en: "says what I am doing", zh: "查看我在做什么" }

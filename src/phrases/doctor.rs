@@ -1,4 +1,4 @@
-//! What `doctor` finds and advises, and what keeps commands in.
+//! Findings and advice of `doctor`, and messages about the sandbox.
 
 use std::fmt::Display;
 use std::net::SocketAddr;

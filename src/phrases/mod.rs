@@ -1,6 +1,6 @@
-//! Every word that the program says to people, in English and Chinese side by side, by topic; the words of one
-//! chat platform are in its own folder. A new phrase is one entry here; what is said when is decided by the modules that
-//! use it.
+//! Every message for people, in English and Chinese side by side, by topic; the messages of one
+//! chat platform are in its own folder. A new phrase is one entry here; other modules decide which one is
+//! used.
 
 pub(crate) mod table;
 

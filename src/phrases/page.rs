@@ -1,4 +1,4 @@
-//! What the console in the browser says. A test writes these entries into `adapters/web/page/phrases.js`, the names in
+//! Texts of the console. A test writes these entries into `adapters/web/page/phrases.js`, the names in
 //! camel case, an entry with names as an object.
 
 use super::table::phrases;

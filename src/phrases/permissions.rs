@@ -1,4 +1,4 @@
-//! Why a call asks or is refused, and what is said about grants.
+//! Reasons why a call asks or is refused, and messages about grants.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What `init` asks and tells, and what a daemon says when it starts.
+//! Questions and messages of `init`, and messages of a start.
 
 use std::fmt::Display;
 

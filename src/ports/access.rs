@@ -123,11 +123,9 @@ pub struct Removed {
     pub removed_at: String,
 }
 
-/// All access records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessList {
-    /// People with access.
     pub people: Vec<Member>,
     /// Groups that were opened.
     pub chats: Vec<OpenChat>,

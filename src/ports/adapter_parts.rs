@@ -58,7 +58,6 @@ pub type MayAnswer = dyn Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + S
 pub struct Deciders(Arc<MayAnswer>);
 
 impl Deciders {
-    /// With this check.
     pub fn new(
         may_answer: impl Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + Sync + 'static,
     ) -> Self {

@@ -41,7 +41,6 @@ pub enum AuditEvent {
     LinesLost,
 }
 
-/// The judge's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditVerdict {
@@ -180,7 +179,6 @@ impl AuditLine {
         Some(settled)
     }
 
-    /// Adds who decided.
     #[must_use]
     pub fn by(self, decided: &Decided) -> Self {
         Self {

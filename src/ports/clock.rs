@@ -15,7 +15,6 @@ impl Clock for SystemClock {
     }
 }
 
-/// Creates unique ids.
 pub trait Ids: Send + Sync + std::fmt::Debug {
     /// A unique text that sorts by time.
     fn unique(&self) -> String;

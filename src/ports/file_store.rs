@@ -33,7 +33,6 @@ impl std::fmt::Debug for OpenFile {
 
 /// A file that is being written. It appears complete when it is finished; dropped before, it leaves nothing.
 pub trait FileWriter: Send + std::fmt::Debug {
-    /// Appends a piece.
     fn write<'a>(&'a mut self, piece: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Makes the file durable and replaces one of the same name.

@@ -2,7 +2,6 @@
 
 use super::BoxFuture;
 
-/// A webhook request.
 #[derive(Clone, Debug, Default)]
 pub struct HookRequest {
     pub headers: http::HeaderMap,

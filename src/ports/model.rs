@@ -25,7 +25,6 @@ pub struct Prompt {
 pub enum ModelDelta {
     /// More of the answer.
     Text(String),
-    /// More reasoning.
     Reasoning(String),
     /// A tool call has begun, or its arguments grow. Boxed: most deltas are text, and every call in flight reserves
     /// space for many deltas.

@@ -22,7 +22,6 @@ pub struct NoteBatch {
     pub sources: Vec<UiMessage>,
 }
 
-/// Keeps notes.
 pub trait NoteSink: Send + Sync + std::fmt::Debug {
     /// Keeps what may be kept of a batch and gives the ids of all that is there now. The same batch may come again after a
     /// crash: a text that is there already is not added.

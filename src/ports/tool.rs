@@ -72,9 +72,7 @@ pub struct CallSite<'a> {
 pub struct TextChange {
     /// The path for people.
     pub path: String,
-    /// The current text.
     pub before: Option<String>,
-    /// The new text.
     pub after: String,
 }
 

@@ -1,9 +1,9 @@
 //! Code fences, read line by line: what opens one, what closes it, and how to close and open it elsewhere.
 
-/// Where code begins or ends.
+/// An opening or closing code fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
-    /// What stands before every line of it: spaces and the marks of quotes.
+    /// The prefix of every line: spaces and quote marks.
     margin: String,
     marker: char,
     length: usize,
@@ -11,13 +11,13 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// The fence that a line opens, be it in a list item or a quote.
+    /// Parses the fence that a line opens, also inside a list item or quote.
     pub(super) fn opened_by(line: &str) -> Option<Self> {
         let (margin, rest) = margin(line);
         let marker = rest.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
         let info = rest.trim_start_matches(marker);
         let length = rest.len() - info.len();
-        // A line such as ```code``` is code inside a line.
+        // A line such as ```code``` is inline code.
         let inline = marker == '`' && info.contains('`');
         (length >= 3 && !inline).then(|| Self { margin, marker, length, info: info.trim().to_owned() })
     }
@@ -29,7 +29,7 @@ impl Fence {
         rest.len() - after.len() >= self.length && after.trim().is_empty()
     }
 
-    /// Whether the quote it stands in has ended before this line, and the code with it.
+    /// Whether the enclosing quote, and with it the code, ended before this line.
     pub(super) fn is_left_by(&self, line: &str) -> bool {
         self.margin.contains('>') && !line.trim_start().starts_with('>')
     }
@@ -46,7 +46,7 @@ impl Fence {
     }
 }
 
-/// What a line begins with before its text, as the lines after it repeat it, and the text.
+/// The prefix of a line, as the following lines repeat it, and its text.
 fn margin(line: &str) -> (String, &str) {
     let (mut margin, mut rest) = (String::new(), line);
     loop {
@@ -58,7 +58,7 @@ fn margin(line: &str) -> (String, &str) {
     }
 }
 
-/// What follows the mark of a list item: `- `, `1. `.
+/// The text after a list marker: `- `, `1. `.
 fn after_list_mark(text: &str) -> Option<&str> {
     let unmarked = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let after = match text.len() - unmarked.len() {

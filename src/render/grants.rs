@@ -1,29 +1,29 @@
-//! What the daemon says of grants: what was allowed for longer than once, and how it is taken back.
+//! The daemon's messages about grants.
 
 use crate::domain::{ApprovalNumber, GrantNumber, GrantSummary, Language, Reach, Timestamp};
 use crate::phrases::permissions;
 
-/// Something the daemon says of grants.
+/// A message about grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantPhrase {
-    /// Those that hold here.
+    /// The grants of this thread.
     List(Vec<GrantSummary>),
-    /// One was taken back.
+    /// A grant was revoked.
     Revoked(GrantNumber),
     /// There is no such grant.
     Unknown(GrantNumber),
-    /// Whoever wants to take it back may not.
+    /// The person may not revoke it.
     NotTheirs(GrantNumber),
-    /// What can be said.
+    /// How to use the command.
     HowTo,
-    /// The grants cannot be read, so none of them counts.
+    /// The grants cannot be read; none is in force.
     Unreadable,
-    /// A call was allowed for longer, but that could not be kept: only this call is.
+    /// The grant could not be stored: only this call is approved.
     NotKept(ApprovalNumber),
 }
 
 impl GrantPhrase {
-    /// The words, as CommonMark.
+    /// The text, as CommonMark.
     pub fn say(&self, language: Language) -> String {
         match self {
             Self::List(grants) if grants.is_empty() => permissions::no_grants_here(language).into(),
@@ -52,7 +52,7 @@ fn calls(grant: &GrantSummary) -> String {
     grant.commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The moment, to the minute.
+/// The time, to the minute.
 fn until(moment: Timestamp) -> String {
     let text = moment.rfc3339();
     let minute: String = text.chars().take("2026-01-01T00:00".len()).collect();

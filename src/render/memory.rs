@@ -1,21 +1,21 @@
-//! What is said about what is remembered and about tasks.
+//! The daemon's messages about memory and tasks.
 
 use crate::domain::{Language, MemoryScope, Remembered, TaskNote};
 use crate::phrases::conversation;
 
-/// Something that is said about memory.
+/// A message about memory or tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemoryPhrase {
-    /// What is remembered here, for whom; nothing where there is nothing. In private the person's own comes second.
+    /// Core memory of the scopes of this thread; in a private thread the person's own comes second.
     Here(Vec<(MemoryScope, Option<Remembered>)>),
-    /// The tasks there are.
+    /// The list of tasks.
     Tasks(Vec<TaskNote>),
     /// The files cannot be read.
     Unreadable,
 }
 
 impl MemoryPhrase {
-    /// The words, as CommonMark.
+    /// The text, as CommonMark.
     pub fn say(&self, language: Language) -> String {
         match self {
             Self::Here(all) => here(all, language),

@@ -1,4 +1,4 @@
-//! Intents to deliverable pieces, phrases in the person's language, text that is split to fit. Pure.
+//! Lowers intents to blocks, phrases messages, and splits long texts. Pure.
 
 mod fence;
 mod grants;

@@ -1,4 +1,4 @@
-//! What the daemon itself says to people, as facts. The words are in `phrases`.
+//! The daemon's own messages to people, as facts. Their texts are in `phrases`.
 
 use super::status::{Status, duration};
 use crate::domain::{
@@ -7,140 +7,139 @@ use crate::domain::{
 };
 use crate::phrases::{approvals, conversation, permissions};
 
-/// Something the daemon says.
+/// A message of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phrase {
     /// A turn could not be finished: what happened and what to do.
     Error(ErrorKind),
-    /// The model has trouble and is asked again.
+    /// The model call failed and is retried.
     Retrying(ErrorKind),
-    /// The model has trouble and another one is asked.
+    /// The model call failed and a fallback is asked.
     Switching {
-        /// What sort of trouble.
+        /// Why the call failed.
         kind: ErrorKind,
-        /// The name of the model that is asked next.
+        /// The fallback.
         model: String,
     },
-    /// Too much is waiting in this thread; the message was not taken.
+    /// The queue of the thread is full; the message was refused.
     Busy,
-    /// The daemon is stopping; the message was not taken.
+    /// The daemon is stopping; the message was refused.
     Stopping,
-    /// The turn was ended, as the person asked.
+    /// The turn was stopped by a person.
     Stopped,
-    /// There was no turn to end.
+    /// There is no turn to stop.
     NothingToStop,
-    /// The conversation so far is forgotten.
+    /// A new conversation begins.
     NewConversation,
-    /// The conversation is being summed up.
+    /// A summary is being made.
     Compacting,
-    /// It was: so many messages, and the tokens of a prompt before and after.
+    /// The result of a summary: messages, and the tokens of a prompt before and after.
     Compacted {
         messages: u64,
         before: u64,
         after: u64,
-        /// Whether no model gave anything usable.
+        /// Whether the summary was made without a model.
         by_rules: bool,
     },
-    /// There is too little to sum up.
+    /// There is too little to summarise.
     NothingToCompact,
-    /// A turn runs, or the conversation is being summed up already.
+    /// A turn or a summary is running.
     CompactLater,
-    /// What can be said to the daemon.
+    /// The list of commands.
     Help,
-    /// What the thread is doing.
+    /// The status of the thread.
     Status(Status),
-    /// A message could not be written, so it was not taken.
+    /// The message could not be stored and was refused.
     StorageFailed,
-    /// The answer above ends where the model's own limit was.
+    /// The answer was cut at the model's output limit.
     Truncated,
-    /// The model has not answered for so many seconds.
+    /// The model has been silent for this many seconds.
     StillThinking(u64),
     /// `Agent.md` was edited and read again.
     InstructionsChanged,
     /// The model answered nothing.
     EmptyAnswer,
-    /// A question was answered, or needs no answer any more.
+    /// A question was decided or withdrawn.
     Resolved {
-        /// The question, as it is now.
         approval: Box<Approval>,
         by: Option<String>,
     },
-    /// A call was approved once, though a longer yes was given.
+    /// A call was approved once, although a longer scope was asked for.
     ResolvedOnce {
         number: ApprovalNumber,
         by: Option<String>,
     },
-    /// An answer was understood.
+    /// A reply was read as a decision.
     Counted {
         number: ApprovalNumber,
         answer: Answer,
     },
-    /// There is no such question, or it was settled before.
+    /// The question does not exist, or was decided before.
     NotOpen,
-    /// Whoever answered may not.
+    /// The person may not decide.
     NotTheirs(ApprovalNumber),
-    /// The buttons of a question cannot be changed any more, so it has to be answered in words.
+    /// The buttons of a question are outdated; it has to be answered in words.
     AnswerInWords(ApprovalNumber),
-    /// The answer came too late.
+    /// The question expired.
     TooLate(ApprovalNumber),
-    /// Questions that an answer may not have been meant for.
+    /// The reply does not say which question it decides.
     WhetherMeant(Vec<Approval>),
-    /// Questions wait, and this message was none of their answers.
+    /// Questions are pending, and this message decides none.
     Reminder(Vec<ApprovalNumber>),
-    /// Questions that whoever wants to may not withdraw.
+    /// The person may not withdraw these questions.
     NotTheirsToWithdraw(Vec<ApprovalNumber>),
-    /// A turn that whoever wants to may not end.
+    /// The person may not stop this turn.
     NotTheirsToStop,
-    /// So many questions were withdrawn.
+    /// This many questions were withdrawn.
     Withdrawn(usize),
-    /// The questions that wait.
+    /// The pending questions.
     Pending(Vec<Approval>),
     ModelIs(String),
-    /// Which conversation this is, and who is speaking.
+    /// The ids of the thread and of the author.
     Id {
         thread: ThreadId,
         author: AuthorId,
     },
-    /// Nothing is allowed for longer than once.
+    /// There are no grants.
     NoGrants,
-    /// Somebody the daemon does not know wants in: what the operator has to confirm.
+    /// An unknown person gets a pairing code for the operator to confirm.
     Pair {
         code: String,
-        /// For how many minutes it is good.
+        /// Its lifetime in minutes.
         minutes: u64,
     },
-    /// A group that is not served is left.
+    /// The bot leaves a group that is not served.
     NotServed,
-    /// A file is longer than what can be fetched.
+    /// A file is too large to fetch.
     FileTooBig {
         name: String,
-        /// How many megabytes there may be.
+        /// The limit in megabytes.
         megabytes: u64,
     },
     /// A file could not be fetched.
     FileLost(String),
-    /// So many replies wait until somebody speaks again: the platform lets nothing else be sent now.
+    /// This many replies wait for the next inbound message, because the platform allows no more now.
     Held(usize),
-    /// An answer that is too long for the chat is attached whole.
+    /// A too long answer is attached as a file.
     RestInFile,
-    /// Goes with the file that has the whole of a call.
+    /// The caption of the file with the whole call.
     WholeCall(ApprovalNumber),
-    /// A question shows a call only in part: the file above, or the messages above, have the whole.
+    /// A question shows a shortened call; the file or the messages above have all of it.
     WholeAbove(Option<String>),
 }
 
 impl Phrase {
-    /// What can be answered to a question, in words that are understood.
+    /// The replies that decide a question.
     pub fn suggested_replies(kind: ApprovalKind, number: ApprovalNumber, language: Language) -> Vec<String> {
         approvals::replies(kind, language).iter().map(|word| format!("{word} {number}")).collect()
     }
 
-    /// What a command does, in a few words.
+    /// The description of a command.
     pub fn of_command(command: Command, language: Language) -> &'static str {
         conversation::command(command, language)
     }
 
-    /// The words, as CommonMark.
+    /// The text, as CommonMark.
     pub fn say(&self, language: Language) -> String {
         match self {
             Self::Error(kind) => conversation::error(*kind, language).into(),
@@ -230,7 +229,7 @@ fn resolved(approval: &Approval, by: Option<&str>, language: Language) -> String
     approvals::resolved(cut_off, &approval.state, approval.number, &by, &reach, language)
 }
 
-/// How far an approval reaches; empty for once.
+/// The scope of an approval; empty for once.
 fn reach(scope: Scope, language: Language) -> String {
     match scope {
         Scope::Once => String::new(),
@@ -248,7 +247,7 @@ fn pending(open: &[Approval], language: Language) -> String {
     approvals::pending(&lines.join("\n"), language)
 }
 
-/// Each question with the words that answer it.
+/// Each question with the replies that decide it.
 fn choices(questions: &[Approval], language: Language) -> String {
     let line = |one: &Approval| {
         let replies = Phrase::suggested_replies(one.kind, one.number, language);

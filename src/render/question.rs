@@ -5,16 +5,16 @@ use super::markdown::{BlockKind, blocks};
 use crate::domain::{Capabilities, Delivery, Intent, Language, LengthUnit, both_ends, both_ends_of_line};
 use crate::phrases::conversation::left_out;
 
-/// A longer question is not read in a chat, even where the platform takes it.
+/// Most units of a question, even where the platform allows more.
 const MOST: usize = 6_000;
 
-/// Room for what an adapter adds: the title, fences, and how to answer.
+/// Reserved for what an adapter adds: the title, fences, and how to answer.
 const FRAME: usize = 700;
 
-/// The least room that a block of code gets.
+/// Least units for a code block.
 const LEAST_CODE: usize = 200;
 
-/// The question with less in it, where all of it is too long for one message; nothing where it fits.
+/// The shortened question where it is too long for one message; `None` where it fits.
 pub fn fit_question(question: &Intent, capabilities: &Capabilities) -> Option<Intent> {
     let Intent::ApprovalRequest { summary, details, language, .. } = question else { return None };
     if capabilities.delivery == Delivery::Pull {
@@ -37,7 +37,7 @@ pub fn fit_question(question: &Intent, capabilities: &Capabilities) -> Option<In
     Some(fitted)
 }
 
-/// A Markdown text within `room` units: its code is cut in the middle, the words around it only where they alone are
+/// A Markdown text within `room` units: its code is cut in the middle, the text around it only where that alone is
 /// too long.
 fn shortened(markdown: &str, room: usize, unit: LengthUnit, language: Language) -> String {
     if unit.measure(markdown) <= room {
@@ -68,7 +68,7 @@ fn shortened(markdown: &str, room: usize, unit: LengthUnit, language: Language) 
     parts.join("\n\n")
 }
 
-/// A block of code within `room` units, its fence included.
+/// A code block within `room` units, with its fence.
 fn short_code(source: &str, room: usize, unit: LengthUnit, language: Language) -> String {
     if unit.measure(source) <= room {
         return source.to_owned();

@@ -1,19 +1,18 @@
-//! What a thread is doing, as `/status` tells it.
+//! The status of a thread, for `/status`.
 
 use crate::domain::{Language, ThreadState};
 use crate::phrases::conversation;
 
-/// What a thread is doing, for `/status`.
+/// The status of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// What it is doing.
     pub state: ThreadState,
-    /// For how many seconds the turn has run, and at which step it is, counted from 1.
+    /// The seconds and the step of the turn, from 1.
     pub running: Option<(u64, u32)>,
-    /// How many messages wait for the next turn.
+    /// Messages that wait for the next turn.
     pub queued: usize,
     pub model: String,
-    /// Replies that are still on their way.
+    /// Replies that are not delivered yet.
     pub undelivered: usize,
     /// Entries that the platform refused until the next inbound message.
     pub held: usize,

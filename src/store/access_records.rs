@@ -25,7 +25,6 @@ const INVITATIONS: usize = 16;
 /// Longest stored name of a stranger, in characters.
 const NAME_LETTERS: usize = 80;
 
-/// All access records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AccessRecords {

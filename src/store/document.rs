@@ -14,7 +14,6 @@ pub enum Touched {
     No,
 }
 
-/// Stores one document.
 pub trait Document<T>: Send + Sync + std::fmt::Debug {
     /// The current document; the default where there is none. Cheap while it does not change.
     fn read(&self) -> impl Future<Output = Result<Arc<T>, StoreError>> + Send;

@@ -27,7 +27,6 @@ pub struct State {
     pub search: Arc<dyn Search>,
     /// The key-value stores of adapters; each has the nested store of its platform.
     pub notes: Arc<dyn KeyValueStore>,
-    /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub audit: Arc<dyn Audit>,
     /// The full output of commands, for people.

@@ -1,7 +1,6 @@
 //! Finds many patterns in one pass over a sequence of symbols (Aho–Corasick), and knows at any time how much of the end
 //! may be the beginning of a pattern. Pure.
 
-/// An unset state.
 const NONE: u32 = u32::MAX;
 const ROOT: u32 = 0;
 
@@ -55,7 +54,6 @@ impl Automaton {
         self.states.len() <= 1
     }
 
-    /// The initial state.
     pub(super) const fn start(&self) -> u32 {
         ROOT
     }

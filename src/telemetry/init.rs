@@ -34,7 +34,6 @@ pub enum Console {
 /// The writer of the log file.
 pub type LogWriter = Box<dyn io::Write + Send>;
 
-/// The log settings.
 pub struct Options {
     /// What is logged: a level, or a list such as `info,shipagent::store=debug`; empty means `info`.
     pub filter: String,

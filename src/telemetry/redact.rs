@@ -12,7 +12,6 @@ use super::automaton::Automaton;
 use super::encodings::{ALPHANUMERIC, BASE64, alphanumeric_forms, base64_forms};
 use super::views::{Found, search_base64, search_letters, start_of_dump_line};
 
-/// Replaces a secret.
 const MARK: &str = "[redacted]";
 
 /// Shorter values are not searched for: they would match ordinary words.

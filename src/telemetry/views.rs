@@ -337,7 +337,6 @@ fn number(
     digits.contains(&count).then_some((code, at + count))
 }
 
-/// Full-width letters.
 fn full_width(bytes: &[u8], at: usize) -> Item {
     let code = match (bytes.get(at + 1), bytes.get(at + 2)) {
         (Some(high @ (0xBC | 0xBD)), Some(low)) => (u32::from(*high) - 0xBC) << 6 | u32::from(*low & 0x3F),

@@ -18,9 +18,7 @@ pub(super) const FILE_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) inside: Inside,
-    /// The current text.
     pub(super) before: Option<String>,
-    /// The new text.
     pub(super) after: String,
 }
 

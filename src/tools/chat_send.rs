@@ -10,7 +10,6 @@ use super::schema::schema_of;
 use crate::domain::{Effects, Intent, ThreadId, ToolSpec};
 use crate::ports::{Acceptance, BoxFuture, Saying, Tool, ToolContext, ToolFailure, ToolOutcome};
 
-/// Longest message.
 const MAX_CHARS: usize = 16_000;
 
 /// Posts a message to a conversation.

@@ -45,7 +45,6 @@ impl Inside {
 }
 
 impl Confinement {
-    /// For one call.
     pub fn new(context: &ToolContext) -> Self {
         let unasked = context.permit.class == Class::ReadOnly;
         Self { unasked, ..Self::of(&context.project, &context.thread) }
@@ -61,7 +60,6 @@ impl Confinement {
         &self.project
     }
 
-    /// The absolute path.
     pub fn absolute(&self, inside: &Inside) -> PathBuf {
         self.project.join(&inside.relative)
     }

@@ -18,7 +18,6 @@ use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
 /// The default depth; with a pattern, all levels.
 const DEFAULT_DEPTH: u64 = 2;
 
-/// The largest depth.
 const MAX_DEPTH: u64 = 32;
 
 /// Most entries in an output.

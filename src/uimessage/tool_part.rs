@@ -25,7 +25,6 @@ impl ToolType {
     }
 }
 
-/// A pending approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAsk {
     pub id: String,
@@ -34,12 +33,10 @@ pub struct ApprovalAsk {
     pub descriptor: Option<Value>,
 }
 
-/// A settled approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAnswer {
     pub id: String,
     pub approved: bool,
-    /// The person's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The outcome: who decided, when, from where, and with which scope.

@@ -15,7 +15,6 @@ pub(super) const MAX_BODY: usize = 1024 * 1024;
 /// Deadline of reading a body.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A JSON body.
 #[derive(Debug)]
 pub(super) struct JsonBody<T>(pub(super) T);
 

@@ -71,7 +71,6 @@ pub(super) struct Service {
     pub(super) router: Router,
     /// For connections beyond it.
     pub(super) crowded: Router,
-    /// The connection limit.
     pub(super) places: usize,
 }
 

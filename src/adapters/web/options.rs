@@ -47,7 +47,6 @@ pub struct WebParts {
     /// Admitted people and groups, and open requests.
     pub access: Arc<dyn AccessBook>,
     pub audit: Arc<dyn Audit>,
-    /// Attachments of messages.
     pub files: Arc<dyn FileStore>,
     pub ids: Arc<dyn Ids>,
     pub healths: AdapterHealths,

@@ -1,4 +1,4 @@
-//! `access list`: who was let in, which groups are open, and who asks.
+//! `access list`: paired people, served groups, and open requests.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use crate::domain::Timestamp;
 use crate::phrases::commands as words;
 use crate::ports::AccessList;
 
-/// The widest a name is shown.
+/// Most columns of a name.
 const NAME_COLUMNS: usize = 30;
 
-/// Lists everybody the book knows.
+/// Lists all access records.
 pub(super) fn list(
     look: &CliContext,
     known: &AccessList,

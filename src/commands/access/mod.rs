@@ -1,4 +1,4 @@
-//! `shipagent access`: who was let in beyond what `ship.json` says. Works beside a running daemon or without one.
+//! `shipagent access`: access beyond what `ship.json` grants. Works with or without a running daemon.
 
 mod list;
 mod run;

@@ -1,4 +1,4 @@
-//! From the arguments of `access` to its commands.
+//! Runs the subcommands of `access`.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::domain::{Language, Role};
 use crate::phrases::commands as words;
 use crate::ports::{AdapterTable, Approved, Clock, Guest, Invitation, Invited, Member, SystemClock};
 
-/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+/// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,
@@ -106,7 +106,7 @@ fn revoked(guest: &Guest, language: Language) -> String {
     }
 }
 
-/// An invitation, with how the invited person brings its code on each platform that can redeem one.
+/// Prints an invitation, and how its code is redeemed on each platform that supports it.
 fn invited(invitation: &Invitation, adapters: &AdapterTable, language: Language) -> String {
     let (code, role) = (&invitation.code, words::access_role(invitation.role, language));
     let ways = adapters.iter().filter_map(|def| def.invitation).map(|way| {

@@ -1,4 +1,4 @@
-//! `approvals approve | deny | done`: an answer, handed to the running daemon.
+//! `approvals approve | deny | done`: sends a decision to the running daemon.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,20 +15,19 @@ use crate::domain::{Approval, ApprovalState, Scope};
 use crate::phrases::commands as words;
 use crate::ports::AdapterTable;
 
-/// The widest a summary is shown.
+/// Most columns of a summary.
 const SUMMARY_COLUMNS: usize = 80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Yes, as far as this.
     Approve(ScopeArg),
     Deny,
-    /// It was done already.
+    /// The call of an unknown outcome was done.
     Done,
 }
 
 impl Answer {
-    /// The word the daemon takes for it.
+    /// The `decision` of the HTTP interface.
     const fn name(self) -> &'static str {
         match self {
             Self::Approve(_) => "approve",
@@ -49,7 +48,7 @@ impl Answer {
     }
 }
 
-/// Hands an answer to the daemon and tells what became of it.
+/// Sends a decision to the daemon and prints the result.
 pub(super) fn decide(
     look: &CliContext,
     (project, env, adapters): (&Path, &Env, &AdapterTable),
@@ -70,7 +69,7 @@ pub(super) fn decide(
             tell(look, approval, answer, &now, args.output.json, out)?;
             return Ok(Exit::Ok);
         }
-        // What was settled before needs no daemon to say so.
+        // The file tells that it was decided before; no daemon is needed.
         Err(DaemonError::NotRunning) if approval.state != ApprovalState::Pending => words::already_settled(
             approval.number,
             words::approval_state(&approval.state, look.language),
@@ -102,7 +101,7 @@ fn tell(
     };
     let summary = one_line(&approval.summary, SUMMARY_COLUMNS);
     writeln!(out, "{}", words::decided(approval.number, decision, &summary, look.language))?;
-    // What is recorded is what held.
+    // The daemon records the scope that it granted, which may be less than the requested one.
     let wanted = answer.scope().filter(|scope| *scope != Scope::Once);
     if wanted.is_some() && now.pointer("/scope/type").is_some_and(|kind| kind == "once") {
         writeln!(out, "{}", words::decided_once(look.language))?;

@@ -1,4 +1,4 @@
-//! `approvals list`: what was asked.
+//! `approvals list`.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use crate::commands::terminal::{moment, one_line};
 use crate::domain::{Approval, ApprovalFile, ApprovalState};
 use crate::phrases::commands as words;
 
-/// The widest a summary is shown.
+/// Most columns of a summary.
 const SUMMARY_COLUMNS: usize = 60;
 
-/// Lists the questions, the newest first.
+/// Lists the requests, newest first.
 pub(super) fn list(
     look: &CliContext,
     approvals: &[Approval],

@@ -1,5 +1,5 @@
-//! `shipagent approvals`: looks at the agent's questions and answers them. Looking reads the files themselves; an
-//! answer goes through the running daemon, which alone acts on it.
+//! `shipagent approvals`: shows requests for approval and decides them. Showing reads the files; a decision goes
+//! through the running daemon.
 
 mod decide;
 mod list;

@@ -1,4 +1,4 @@
-//! From the arguments of `approvals` to its commands.
+//! Runs the subcommands of `approvals`.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::domain::{Approval, ApprovalNumber};
 use crate::phrases::commands as words;
 use crate::ports::AdapterTable;
 
-/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+/// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,
@@ -57,7 +57,7 @@ fn unknown(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result
     Ok(Exit::Failed)
 }
 
-/// The question of this number (`A1`, `a1`) or id.
+/// The approval with this number (`A1`, `a1`) or id.
 fn find<'a>(approvals: &'a [Approval], name: &str) -> Option<&'a Approval> {
     let number = ApprovalNumber::typed(name);
     approvals.iter().find(|approval| approval.id.as_str() == name || number == Some(approval.number))

@@ -1,4 +1,4 @@
-//! `approvals show`: one question, with everything that is known about the call.
+//! `approvals show`: one request, with all fields of its call.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use crate::commands::terminal::{moment, one_line, pad};
 use crate::domain::{Approval, ApprovalFile, ApprovalState, Language};
 use crate::phrases::commands as words;
 
-/// The widest a line of ours is.
+/// Most columns of a line.
 const COLUMNS: usize = 100;
-/// How many columns the names of fields take.
+/// Width of the field names.
 const FIELD_COLUMNS: usize = 12;
 
 pub(super) fn show(
@@ -35,7 +35,7 @@ fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -
         let name = pad(field(look.language), FIELD_COLUMNS);
         writeln!(out, "  {} {}", look.surface.dim(&name), one_line(&value, COLUMNS))?;
     }
-    // What was asked for is shown whole: nobody should have to agree to what they cannot see.
+    // The call is shown whole: a person must see all of what they approve.
     let input = serde_json::to_string_pretty(&approval.input).unwrap_or_default();
     writeln!(out, "\n{}", look.surface.clean(&input))?;
     if let Some(details) = &approval.details {
@@ -44,7 +44,7 @@ fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -
     Ok(())
 }
 
-/// The name of something that is known of a request.
+/// The label of a field.
 type Field = fn(Language) -> &'static str;
 
 fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {

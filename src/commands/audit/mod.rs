@@ -1,4 +1,4 @@
-//! `shipagent audit`: reads the audit trail, beside a running daemon or without one. Writes nothing.
+//! `shipagent audit`: reads the audit trail, with or without a running daemon. Writes nothing.
 
 mod run;
 mod show;

@@ -1,4 +1,4 @@
-//! From the arguments of `audit` to the lines it shows.
+//! Runs `audit`.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::config::Env;
 use crate::phrases::commands as words;
 use crate::ports::{AuditQuery, Clock, SystemClock};
 
-/// Shows the newest lines that are wanted, the newest last. Trouble goes to `err`.
+/// Prints the newest lines that match, newest last. Errors go to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,

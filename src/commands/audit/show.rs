@@ -1,4 +1,4 @@
-//! One line of the trail for people.
+//! Formats one line of the audit trail.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::commands::terminal::{moment, one_line, pad};
 use crate::domain::{Language, Timestamp};
 use crate::phrases::commands as words;
 
-/// How many columns the names of events take.
+/// Width of the event names.
 const EVENT_COLUMNS: usize = 16;
-/// The widest a reason is shown.
+/// Most columns of a reason.
 const REASON_COLUMNS: usize = 80;
 
-/// What happened, to what, by whom, and how it came out.
+/// The event, its subject, its author and its outcome.
 pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     let text = |key: &str| facts.get(key).and_then(Value::as_str);
     let own = |key: &str| text(key).map(|value| one_line(value, REASON_COLUMNS));
@@ -47,7 +47,7 @@ pub(super) fn line(look: &CliContext, facts: &Value) -> String {
     format!("{at}  {}  {}{place}", pad(&event, EVENT_COLUMNS), said.join("  "))
 }
 
-/// The name of an event; one of a later version keeps its own.
+/// The label of an event; unknown ones keep their stored name.
 fn event_name(name: &str, language: Language) -> String {
     let words = match name {
         "verdict" => words::audit_verdict,
@@ -67,7 +67,7 @@ fn event_name(name: &str, language: Language) -> String {
     words(language).to_owned()
 }
 
-/// How something came out; an outcome of a later version keeps its own name.
+/// The label of an outcome; unknown ones keep their stored name.
 fn outcome(name: &str, language: Language) -> String {
     let words = match name {
         "allow" => words::audit_allow,

@@ -1,11 +1,11 @@
-//! Reads the beginning that a person asks for.
+//! Parses `--since`.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::domain::Timestamp;
 
-/// Reads a beginning: so long ago (`30m`, `2h`, `7d`), a day, or a moment.
+/// Parses a duration before now (`30m`, `2h`, `7d`), a day, or a time.
 pub(super) fn since(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     if let Some(moment) = Timestamp::parse_rfc3339(text) {

@@ -1,4 +1,4 @@
-//! Which conversation a chat is, and the commands that come back to it. Pure.
+//! The thread of a chat, and the commands that return to it. Pure.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::question::Question;
 use super::remark::Remark;
 use crate::domain::{Language, Platform, ThreadId};
 
-/// The thread of a conversation at the keyboard, where none is named.
+/// The default thread of typed conversations.
 pub(super) const DEFAULT_THREAD: &str = "terminal";
 
 /// The thread that `--thread` names: by a name, or by the id that `threads list` prints.
@@ -17,7 +17,7 @@ pub(super) fn thread_of(name: &str, platform: &Platform) -> Result<ThreadId, Str
     }
 }
 
-/// A thread of its own for one question.
+/// A new thread for a single message.
 pub(super) fn fresh_thread(platform: &Platform) -> Result<ThreadId, String> {
     // The end of the id is random: 48 bits.
     let id = uuid::Uuid::now_v7().simple().to_string();
@@ -30,19 +30,19 @@ pub(super) struct ChatContext<'a> {
     /// The project directory, as the command line named it.
     pub(super) project: &'a Path,
     pub(super) thread: &'a ThreadId,
-    /// Whether the agent runs in a daemon that outlives the chat.
+    /// Whether the daemon outlives the chat.
     pub(super) daemon: bool,
 }
 
 impl ChatContext<'_> {
-    /// The command that comes back to this conversation.
+    /// The command that returns to this thread.
     pub(super) fn chat_command(&self) -> String {
         let thread = self.thread_name();
         let thread = if thread == DEFAULT_THREAD { String::new() } else { format!(" --thread {thread}") };
         format!("shipagent chat{}{thread}", self.directory())
     }
 
-    /// How each open question can be answered after the chat has ended.
+    /// How to answer each open question after the chat.
     pub(super) fn how_to_answer(&self, questions: &[Question], language: Language) -> Vec<String> {
         let (directory, thread) = (self.directory(), self.thread_name());
         let answer = |question: &Question| {
@@ -57,7 +57,7 @@ impl ChatContext<'_> {
         questions.iter().map(answer).collect()
     }
 
-    /// The thread as `--thread` takes it: its name where that is a plain word, else its id.
+    /// The value for `--thread`: the chat name where that is a plain word, else the thread id.
     fn thread_name(&self) -> String {
         let chat = self.thread.chat();
         let plain = chat.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
@@ -73,7 +73,7 @@ impl ChatContext<'_> {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:%+@=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

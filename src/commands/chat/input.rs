@@ -1,4 +1,4 @@
-//! What one call of `chat` says: the message of the command line, what is piped in, or both.
+//! The message of one `chat` call: the argument, the standard input, or both.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -11,22 +11,20 @@ use super::remark::Remark;
 use crate::cli::ChatArgs;
 use crate::domain::Language;
 
-/// The longest message; the daemon takes no longer one either.
+/// The longest message, as in the daemon.
 const MAX_BYTES: usize = 1_000_000;
 
-/// When the standard input has not ended by then, the person is told that it is waited for.
+/// After this time without an end of the standard input, the person is told that it is awaited.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What there is to say.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// This, and then the end.
+    /// One message, then the end.
     One(String),
-    /// Lines typed at a terminal.
     Typed,
 }
 
-/// Reads what there is to say. Says so on `err` when the standard input does not end.
+/// Reads the message. Reports on `err` when the standard input does not end.
 pub(super) fn read(
     args: &ChatArgs,
     err: &mut dyn Write,
@@ -65,20 +63,20 @@ fn read_to_end(err: &mut dyn Write, language: Language) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether something else than a terminal or a device gives the standard input: a pipe, a file, a socket.
+/// Whether the standard input is a pipe, a file or a socket, not a terminal or device.
 fn is_piped(stdin: &impl AsFd) -> io::Result<bool> {
     let file = File::from(stdin.as_fd().try_clone_to_owned()?);
     let kind = file.metadata()?.file_type();
     Ok(kind.is_file() || kind.is_fifo() || kind.is_socket())
 }
 
-/// The message, and below it what was piped in.
+/// The message, followed by the piped text.
 fn one(message: &str, piped: Vec<u8>) -> Result<Input, Remark<'static>> {
     if piped.len().saturating_add(message.len()) > MAX_BYTES {
         return Err(Remark::TooLong { limit: MAX_BYTES });
     }
     let piped = String::from_utf8(piped).map_err(|_| Remark::NoText)?;
-    // The end of the last line is the pipe's, not the person's.
+    // The final line break comes from the pipe, not from the person.
     let piped = piped.trim_end_matches(['\n', '\r']);
     let text = match (message.trim().is_empty(), piped.trim().is_empty()) {
         (true, true) => return Err(Remark::NothingToSay),

@@ -1,4 +1,4 @@
-//! What may come between a person and an answer: Ctrl-C, and the end of the process or its terminal.
+//! Signals during a chat: Ctrl-C, and the end of the process or its terminal.
 
 use std::io;
 
@@ -6,30 +6,28 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::signals::{Signals, StopSignal};
 
-/// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interruption {
-    /// Ctrl-C: stop what is going on.
+    /// Ctrl-C: stop the running turn.
     Stop,
-    /// End: somebody asked the process to, or the terminal is gone.
+    /// SIGTERM, or the terminal has gone.
     Leave,
 }
 
-/// The signals of this process, as a conversation takes them.
 #[derive(Debug)]
 pub(super) struct Interruptions {
     signals: Signals,
-    /// A daemon outlives its terminal; a conversation does not.
+    /// SIGHUP ends a chat; a daemon ignores it.
     hangup: Signal,
 }
 
 impl Interruptions {
-    /// Begins to listen. Needs a runtime.
+    /// Installs the handlers. Needs a Tokio runtime.
     pub(super) fn listen() -> io::Result<Self> {
         Ok(Self { signals: Signals::listen()?, hangup: signal(SignalKind::hangup())? })
     }
 
-    /// The next one. Dropping the future loses none.
+    /// The next signal. Dropping the future loses none.
     pub(super) async fn next(&mut self) -> Interruption {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! What a person types, line by line. Reading blocks, so it has a thread of its own, which ends with the process.
+//! Line input. Reading blocks, so it has a thread of its own, which ends with the process.
 
 use std::io::{self, BufRead};
 use std::path::PathBuf;
@@ -12,36 +12,36 @@ use tokio::sync::mpsc;
 
 use crate::store::make_private;
 
-/// How many lines are remembered.
+/// Most lines in the history file.
 const HISTORY: usize = 1000;
 
-/// What came of asking for a line.
+/// The result of reading a line.
 #[derive(Debug)]
 pub(super) enum Typed {
     Line(String),
-    /// Ctrl-C: the line is thrown away.
+    /// Ctrl-C: the line is discarded.
     Cleared,
     /// Ctrl-D, or the end of the terminal.
     Left,
 }
 
-/// What the keyboard is read with.
+/// Options of the line editor.
 #[derive(Debug)]
 pub(super) struct Style {
-    /// The prompt as it is.
+    /// The prompt without colours.
     pub(super) prompt: String,
     /// The prompt with its colours, of the same width.
     pub(super) painted: String,
-    /// Where earlier lines are kept.
+    /// The history file.
     pub(super) history: PathBuf,
-    /// Whether the terminal can do nothing but print.
+    /// Whether the terminal has no cursor control (`TERM=dumb`).
     pub(super) dumb: bool,
 }
 
 /// Prints above the line that is being typed.
 type Printer = Box<dyn ExternalPrinter + Send>;
 
-/// The keyboard. Gives the terminal back as it was, also while somebody is typing.
+/// Reads typed lines. Restores the terminal settings on drop, also in the middle of a line.
 pub(super) struct Keyboard {
     asked: blocking::Sender<()>,
     lines: mpsc::Receiver<Typed>,
@@ -69,26 +69,26 @@ impl Keyboard {
         Ok(Self { asked, lines, before, printer })
     }
 
-    /// Asks for a line.
+    /// Starts reading a line.
     pub(super) fn ask(&self) {
-        // Should the thread have ended, `next` says so.
+        // If the thread has ended, `next` reports it.
         let _ended = self.asked.send(()).is_err();
     }
 
-    /// The line that was asked for. Dropping the future loses nothing.
+    /// The line that is being read. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Typed {
         self.lines.recv().await.unwrap_or(Typed::Left)
     }
 
-    /// Prints lines above the prompt, which stays with what was typed. Says whether the terminal can do that.
+    /// Prints lines above the prompt and its typed text. Returns whether the terminal can do that.
     pub(super) fn print_above(&mut self, lines: &str) -> bool {
         self.printer.as_mut().is_some_and(|printer| printer.print(lines.to_owned()).is_ok())
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal settings.
     pub(super) fn release(&self) {
         if let Some(before) = &self.before {
-            // A terminal that is gone needs nothing back.
+            // A terminal that has gone needs no restoring.
             let _gone = tcsetattr(io::stdin(), OptionalActions::Drain, before).is_err();
         }
     }
@@ -100,13 +100,13 @@ impl Drop for Keyboard {
     }
 }
 
-/// Reads lines, where it may block.
+/// Reads lines on its own thread.
 enum Typist {
     Skilled {
         editor: Box<Editor<(), FileHistory>>,
         style: Style,
     },
-    /// For terminals that can do nothing but print.
+    /// For terminals without cursor control.
     Plain,
 }
 
@@ -116,12 +116,12 @@ impl Typist {
             return Ok(Self::Plain);
         }
         let config = Config::builder().max_history_size(HISTORY).map_err(io::Error::other)?;
-        // The prompt comes with its colours, or without: there is nothing more to decide.
+        // The caller decides whether the prompt has colours.
         let config = config.history_ignore_space(true).color_mode(ColorMode::Forced).build();
         let mut editor = Editor::with_config(config).map_err(io::Error::other)?;
-        // A helper that does nothing; without one the prompt is shown without its colours.
+        // An empty helper: without one rustyline shows no coloured prompt.
         editor.set_helper(Some(()));
-        // Lines that cannot be remembered are no reason not to talk.
+        // A history file that cannot be used is not an error.
         if make_private(&style.history).is_ok() {
             drop(editor.load_history(&style.history));
         }

@@ -1,4 +1,4 @@
-//! The requests for approval that wait in the thread, as its messages tell them. Pure.
+//! Tracks the requests for approval of a thread, from its messages. Pure.
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ impl Question {
         }
     }
 
-    /// What people call it: its number, or its id where the message tells no number.
+    /// Its number, or its id where the message has no number.
     pub(super) fn name(&self) -> String {
         self.number.map_or_else(|| self.id.clone(), |number| number.to_string())
     }
@@ -62,7 +62,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Option<Value>) -> Option<T> {
     serde_json::from_value(value?).ok()
 }
 
-/// A question that waits no more, and what was decided.
+/// A decided or withdrawn question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) name: String,
@@ -82,7 +82,7 @@ pub(super) struct Questions {
     unfinished: HashSet<CallKey>,
     /// Calls that were asked about.
     asked: HashSet<CallKey>,
-    /// Ids of questions that were decided: an older state that comes late does not open them again.
+    /// Ids of decided questions: a late, older version of a message does not open them again.
     decided: HashSet<String>,
     finished: HashSet<CallKey>,
 }
@@ -103,7 +103,7 @@ impl Questions {
         self.asked.contains(&(message.clone(), call.to_owned()))
     }
 
-    /// Takes in a state of a message; returns the questions that it settles.
+    /// Applies a version of a message; returns the questions that it settles.
     pub(super) fn update(&mut self, message: &UiMessage) -> Vec<Settled> {
         let mut settled = Vec::new();
         for part in &message.parts {
@@ -174,7 +174,7 @@ impl Questions {
         Some(settled)
     }
 
-    /// A call has its outcome.
+    /// Records that a call has ended.
     pub(super) fn end_call(&mut self, message: &MessageId, call: &str) {
         let key = (message.clone(), call.to_owned());
         self.unfinished.remove(&key);

@@ -12,7 +12,7 @@ use crate::phrases::chat as words;
 /// The tool whose input is a command.
 const SHELL: &str = "exec_shell";
 
-/// What stands before the lines of a command or an input.
+/// Indentation of commands and inputs.
 const INDENT: &str = "    ";
 
 /// The lines, the first of them the heading.
@@ -101,7 +101,7 @@ fn tells_whole_input(details: &str, input: &Value) -> bool {
     details.contains(text.trim())
 }
 
-/// Whether a fenced diff ends where its last hunk says, with nothing told behind the fence.
+/// Whether a fenced diff is as long as its last hunk says, with no text after the fence.
 fn diff_is_whole(details: &str) -> bool {
     let mut fence: Option<&str> = None;
     // Lines of the old and the new text that the hunk still owes.

@@ -1,4 +1,4 @@
-//! What `chat` itself says, as facts; the words are in `phrases`. What the agent and the daemon say comes from them.
+//! Notices of `chat` itself; their texts are in `phrases`.
 
 use std::net::SocketAddr;
 
@@ -6,14 +6,13 @@ use super::question::Settled;
 use crate::domain::Language;
 use crate::phrases::chat as words;
 
-/// Something `chat` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Remark<'a> {
-    /// How to go about it.
+    /// How to use the chat.
     Hint,
-    /// The agent runs in a daemon, which listens here.
+    /// The daemon listens here.
     InDaemon(SocketAddr),
-    /// The agent runs in this process.
+    /// The daemon runs in this process.
     InProcess,
     /// Ctrl-C at the prompt.
     HowToLeave,
@@ -30,48 +29,47 @@ pub(super) enum Remark<'a> {
     /// A request stays open when the chat ends: how to answer it later.
     StaysOpen {
         name: &'a str,
-        /// The command that comes back to this conversation with a decision.
+        /// The command that decides it in this thread.
         chat: &'a str,
         /// The command that decides by number.
         approvals: &'a str,
         /// Whether a daemon runs, which the second command needs.
         daemon: bool,
     },
-    /// A message was kept, and is answered when earlier requests are decided.
+    /// The message is queued behind pending requests.
     Queued { names: String },
     /// A request was decided.
     Settled(&'a Settled),
-    /// The agent has ended while it was asked something.
+    /// The daemon ended during a turn.
     GoneInTurn,
-    /// The agent has ended.
+    /// The daemon ended.
     Gone,
-    /// The chat ended before the answer was whole; this command shows the rest.
+    /// The chat ended before the answer; this command shows the rest.
     Left(&'a str),
     /// The standard input has not ended yet.
     ReadingInput,
-    /// There was no message.
+    /// The message is empty.
     NothingToSay,
-    /// What came in is no text.
+    /// The input is not UTF-8.
     NoText,
-    /// What came in is too long.
+    /// The input is too long.
     TooLong {
-        /// How many bytes it may have.
+        /// In bytes.
         limit: usize,
     },
-    /// Data can only be printed for one message.
+    /// `--json` needs a message.
     JsonNeedsMessage,
-    /// Not a name for a thread.
+    /// Invalid thread name.
     BadName(&'a str),
     /// The thread belongs to another platform.
     OtherPlatform(&'a str),
-    /// Somebody else has the project and cannot be talked to.
+    /// Another process holds the project and cannot be reached.
     Taken(Option<u32>),
-    /// The daemon did not let us in.
+    /// The daemon refused the connection.
     DaemonRefused(&'a str),
 }
 
 impl Remark<'_> {
-    /// The words.
     pub(super) fn say(&self, language: Language) -> String {
         match self {
             Self::Hint => words::hint(language).into(),

@@ -67,7 +67,7 @@ pub fn run(
         let mut output = ChatOutput::new((out, surfaces.0), (err, surfaces.1), language);
         Box::pin(talk((project, &settings), env, args, &thread, input, &mut output)).await
     });
-    // A second signal may have left tasks behind; they are not waited for.
+    // After a second signal, tasks may be left; they are not awaited.
     runtime.shutdown_background();
     ended
 }
@@ -90,7 +90,7 @@ async fn talk(
     input: Input,
     output: &mut ChatOutput<'_>,
 ) -> anyhow::Result<Exit> {
-    // From here on a signal no longer ends the process by itself, so nothing is left half done.
+    // From here on a signal does not end the process by itself, so that the stop is orderly.
     let mut interruptions = Interruptions::listen()?;
     survive_file_size_limits()?;
     let opened = tokio::select! {

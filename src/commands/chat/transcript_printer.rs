@@ -1,4 +1,4 @@
-//! What of the followed runs is shown, in which order, and where they stand. Pure: events in, things to show out.
+//! Decides what of the followed runs is shown, and in which order. Pure: events in, output items out.
 //!
 //! An answer arrives twice, in chunks and then whole, and sometimes again from its beginning. What was shown once is not
 //! shown again, and what was missed while it grew is shown when it is whole.
@@ -18,24 +18,24 @@ use crate::uimessage::{Chunk, Role, RunStatus, UiMessage, replay};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
-    /// More of the agent's words.
+    /// More of the agent's text.
     Words(String),
-    /// What follows is no longer part of the same paragraph.
+    /// A paragraph break before the next text.
     Paragraph,
     /// A tool is called.
     Call(String),
     /// The call did not work.
     CallFailed(String),
-    /// What came of a call that a person had allowed.
+    /// The result of a call that a person approved.
     Result(Value),
     /// A call needs a decision.
     Question(Box<Question>),
     /// A decision was made.
     Settled(Settled),
     File(String),
-    /// The daemon's own words, in reply to a command.
+    /// The daemon's reply to a command.
     Reply(String),
-    /// What is going on, in passing.
+    /// A transient progress text.
     Progress(String),
     Error(String),
 }
@@ -80,14 +80,14 @@ pub(super) struct TranscriptPrinter {
     written: Vec<Arc<UiMessage>>,
     /// The last state of messages whose run is not followed and has not ended: what was there before it is followed.
     unfollowed: HashMap<MessageId, Arc<UiMessage>>,
-    /// Where the last words stood: their message and step.
+    /// The message and step of the last text.
     words_at: Option<(MessageId, usize)>,
     questions: Questions,
     shown_questions: HashSet<String>,
 }
 
 impl TranscriptPrinter {
-    /// Follows one more run. The first one is the question, later ones are commands in its way, or runs that it lets
+    /// Follows one more run. The first is that of the sent message; later ones are commands, or runs that it lets
     /// go on.
     pub(super) fn follow(&mut self, correlation: CorrelationId) {
         if !self.follows(correlation.as_str()) {
@@ -105,7 +105,7 @@ impl TranscriptPrinter {
         self.words_at = None;
     }
 
-    /// Takes a message in that needs not be shown: it was there before.
+    /// Records a message from before the chat, which is not shown.
     pub(super) fn note(&mut self, message: &Arc<UiMessage>) {
         self.questions.update(message);
         self.keep_unfollowed(message);
@@ -148,7 +148,7 @@ impl TranscriptPrinter {
         new.map(|question| Shown::Question(Box::new(question.clone()))).collect()
     }
 
-    /// How the runs stand: the first, or those that it let go on.
+    /// The outcome of the first run, or of the runs that it let go on.
     pub(super) fn outcome(&self) -> RunOutcome {
         let Some(first) = self.runs.first() else { return RunOutcome::default() };
         let resumed: Vec<&FollowedRun> = self.runs.iter().skip(1).filter(|run| run.begun).collect();
@@ -156,7 +156,7 @@ impl TranscriptPrinter {
         let of_runs = |message: &&Arc<UiMessage>| {
             runs.iter().any(|run| run.correlation == message.metadata.correlation_id)
         };
-        // The first that did not end well tells how it went.
+        // The first failure is the outcome.
         let bad = runs.iter().map(|run| run.ended).find(|ended| *ended != Some(RunStatus::Done));
         RunOutcome {
             status: bad.unwrap_or(Some(RunStatus::Done)).or(Some(RunStatus::Running)),
@@ -167,7 +167,7 @@ impl TranscriptPrinter {
         }
     }
 
-    /// Takes an event in and says what is to be shown.
+    /// Applies an event; returns what to show.
     pub(super) fn event(&mut self, event: ThreadEvent) -> Vec<Shown> {
         let mut out = Vec::new();
         match event {
@@ -282,7 +282,7 @@ impl TranscriptPrinter {
             Chunk::File { url, .. } => state.piece(Shown::File(url), out),
             Chunk::DataCommand { data } => state.piece(Shown::Reply(word(&data, "reply")), out),
             Chunk::DataError { data } => {
-                // At the terminal sits the operator: the provider's own words are shown as well.
+                // The person at the terminal is the operator: the provider's own message is shown as well.
                 let words = [word(&data, "text"), word(&data, "detail")];
                 let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
                 state.piece(Shown::Error(words.join("\n")), out);
@@ -326,7 +326,7 @@ impl ShownMessage {
         }
     }
 
-    /// The message is state from its beginning.
+    /// The message arrives again from its beginning.
     fn rewind(&mut self) {
         self.step = 0;
         self.pieces_received = 0;
@@ -363,10 +363,10 @@ impl ShownMessage {
     }
 }
 
-/// What is new in a text.
+/// The new part of a text.
 enum TextGrowth {
     More(String),
-    /// It is another one than before, and begins anew.
+    /// The text was replaced.
     Anew(String),
 }
 

@@ -1,5 +1,5 @@
-//! Probes each configured chat platform: who its bot is and what it lacks. All at once, in bounded time, and no message is
-//! sent to people.
+//! Probes each configured chat platform: its bot, and its missing rights. Concurrent, with a deadline, and without
+//! messages to people.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::adapters::chat::probe;
 use crate::config::{AdapterSettings, Settings};
 use crate::ports::{Clock, ProbeParts};
 
-/// The longest a platform is waited for.
+/// Deadline of one platform.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes the client that talks to the platforms. Called only where there is one to talk to.
+/// Builds the HTTP client; called only where a platform is configured.
 pub type HttpFactory<'a> = &'a (dyn Fn() -> Result<reqwest::Client, String> + Send + Sync);
 
-/// Probes all that are configured.
+/// Probes all configured platforms.
 pub(super) async fn probe_platforms(
     settings: &Settings,
     http: HttpFactory<'_>,
@@ -33,7 +33,7 @@ pub(super) async fn probe_platforms(
             }
             Err(detail) => vec![probe::unreachable(def, &detail, language)],
         };
-        // Two calls that failed for one reason are one finding.
+        // Equal findings of several calls are reported once.
         found.dedup();
         found.into_iter().map(|probe| Fact::Chat { platform: def.name, probe }).collect::<Vec<_>>()
     });

@@ -1,6 +1,6 @@
-//! `shipagent doctor`: looks at everything the agent needs and says what to do.
+//! `shipagent doctor`: checks everything the agent needs and advises.
 //!
-//! `probes`, `model` and `chats` find facts, `fact` judges them, `words` says them to people, `run` puts them in order.
+//! `probes`, `model` and `chats` find facts, `fact` rates them, `words` phrases them, `run` orders and prints them.
 
 mod chats;
 mod fact;

@@ -1,4 +1,4 @@
-//! Asks each model one real question of a single token.
+//! Probes each model with one real call of a single token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use crate::model::{ListedModel, alternatives, days_until};
 use crate::ports::{BoxFuture, Clock, Model, ModelError, Prompt};
 use crate::uimessage::{Content, ModelMessage};
 
-/// The longest a model is waited for.
+/// Deadline of one model.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes a model of its settings. Submitted in, so that this room need not know how models are spoken to.
+/// Builds a model from its settings; tests replace it.
 pub type ModelFactory<'a> = &'a (dyn Fn(&ModelSettings) -> Result<Arc<dyn Model>, String> + Send + Sync);
 
 /// Lists the models of a server.
 pub type ListModels<'a> =
     &'a (dyn Fn(Endpoint) -> BoxFuture<'a, Result<Vec<ListedModel>, String>> + Send + Sync);
 
-/// From how many days before the end of a model the operator is warned.
+/// Days before the shutdown of a model from which the operator is warned.
 const WARN_DAYS: i64 = 60;
 
-/// Asks the first model and every fallback, each for itself, and whether its server is about to shut it down.
+/// Probes the first model and every fallback, and checks whether its server will shut it down.
 pub(super) async fn ask_all(
     settings: &ModelSettings,
     build: ModelFactory<'_>,
@@ -37,7 +37,7 @@ pub(super) async fn ask_all(
     for provider in std::iter::once(&settings.provider).chain(&settings.fallbacks) {
         if let Provider::OpenAi(endpoint) = provider {
             let answered = ask(&alone(settings, provider, Some(1)), settings, provider, build, clock).await;
-            // A server that lists no models is as good as one that does.
+            // A server need not list its models.
             let listed = list(endpoint.clone()).await.unwrap_or_default();
             let outlook = outlook(&endpoint.model, &answered, &listed, clock.now());
             facts.extend(std::iter::once(answered).chain(outlook));
@@ -46,7 +46,7 @@ pub(super) async fn ask_all(
     facts
 }
 
-/// What a server's list says about the future of a model.
+/// The announced shutdown of a model, by the server's list.
 fn outlook(name: &str, answered: &Fact, listed: &[ListedModel], now: Timestamp) -> Option<Fact> {
     let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
     let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -76,7 +76,7 @@ async fn ask(
     let begun = clock.now();
     let call = async {
         let outcome = call(bounded, build).await;
-        // Some models think first and refuse a bound that leaves no room for it; then one without is asked.
+        // Reasoning models refuse such a small token limit; they are asked without a limit.
         match outcome {
             Ok(Err(ModelError { kind: ErrorKind::BadRequest, .. })) => {
                 call(&alone(settings, provider, None), build).await
@@ -92,7 +92,7 @@ async fn ask(
     }
 }
 
-/// One call. The outer error is that there is no model to call.
+/// One call. The outer error means that the model cannot be built.
 async fn call(settings: &ModelSettings, build: ModelFactory<'_>) -> Result<Result<(), ModelError>, String> {
     let model = build(settings)?;
     let words = vec![Content::Text("Say: ok".to_owned())];
@@ -104,7 +104,7 @@ async fn call(settings: &ModelSettings, build: ModelFactory<'_>) -> Result<Resul
     Ok(outcome.map(drop))
 }
 
-/// The settings of one model without any behind it, and with an answer of so many tokens.
+/// The settings of one model without fallbacks, with this output limit.
 fn alone(settings: &ModelSettings, provider: &Provider, tokens: Option<u32>) -> ModelSettings {
     let mut provider = provider.clone();
     if let Provider::OpenAi(endpoint) = &mut provider {

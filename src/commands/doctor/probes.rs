@@ -1,4 +1,4 @@
-//! Looks at the machine: files, port, lock, kernel, clock. Changes nothing that stays.
+//! Probes of the machine: files, port, lock, kernel, clock. They leave no change behind.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -13,10 +13,10 @@ use crate::domain::Timestamp;
 use crate::sandbox::{MemoryLimits, Mode, Status, control_of};
 use crate::store::{Layout, Lock, probe_writable};
 
-/// Tokens shorter than this can be tried out.
+/// Shorter tokens can be guessed.
 const STRONG_TOKEN: usize = 16;
 
-/// Whether files can be made where state is kept. Before the first start that is the project directory.
+/// Whether the state directory is writable; before the first start, the project directory.
 pub(super) fn writable(state: &Path) -> Fact {
     let dir = if state.is_dir() { state } else { state.parent().unwrap_or(state) };
     match probe_writable(dir) {
@@ -25,7 +25,7 @@ pub(super) fn writable(state: &Path) -> Fact {
     }
 }
 
-/// Whether others can look into our state; nothing before the first start.
+/// Whether other users can read the state; `None` before the first start.
 pub(super) fn private(state: &Path) -> Option<Fact> {
     let mode = state.metadata().ok()?.permissions().mode() & 0o777;
     Some(if mode & 0o077 == 0 { Fact::Private } else { Fact::OpenToOthers { path: state.to_owned(), mode } })
@@ -52,13 +52,13 @@ pub(super) fn tracked(project: &Path) -> Option<Fact> {
     (!names.is_empty()).then_some(Fact::Tracked(names))
 }
 
-/// How much room there is; nothing where the system does not say.
+/// The free disk space; `None` where the system does not tell.
 pub(super) fn disk(project: &Path) -> Option<Fact> {
     let stat = rustix::fs::statvfs(project).ok()?;
     Some(Fact::DiskFree { mebibytes: stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024) })
 }
 
-/// What the lock says about another daemon.
+/// Whether another daemon holds the lock.
 pub(super) fn lock(state: &Path) -> Fact {
     match Lock::look(&Layout::new(state)) {
         Ok(None) => Fact::LockFree,
@@ -67,7 +67,7 @@ pub(super) fn lock(state: &Path) -> Fact {
     }
 }
 
-/// Whether the port can be had. `lock` tells whether a daemon of ours holds it.
+/// Whether the port can be bound. `lock` tells whether the project's daemon holds it.
 pub(super) fn port(listen: SocketAddr, chosen: bool, lock: &Fact) -> Fact {
     match TcpListener::bind(listen) {
         Ok(_) => Fact::PortFree(listen),
@@ -93,7 +93,7 @@ pub(super) fn token(token: Option<&SecretString>, listen: SocketAddr) -> Fact {
     }
 }
 
-/// What keeps commands in, as the operator wants it, and which sockets they can reach all the same.
+/// The sandbox that the settings ask for, and the sockets that commands can reach.
 pub(super) fn sandbox(mode: Mode, sockets: Vec<PathBuf>, try_out: &dyn Fn() -> Status) -> Vec<Fact> {
     let report = match mode {
         Mode::Off => Status::off(),
@@ -103,13 +103,13 @@ pub(super) fn sandbox(mode: Mode, sockets: Vec<PathBuf>, try_out: &dyn Fn() -> S
     [Fact::Sandbox(report)].into_iter().chain(sockets).collect()
 }
 
-/// What keeps the memory of commands: those of the daemon that runs here, or of one that would be started like this.
+/// The memory limit of commands, of the running daemon or of one started in this environment.
 pub(super) fn memory(command_mb: Option<u64>, lock: &Fact) -> Fact {
     let daemon = if let Fact::LockHeld { pid } = lock { *pid } else { None };
     Fact::CommandMemory { limits: MemoryLimits::of_daemon(command_mb, daemon), control: control_of(daemon) }
 }
 
-/// Whether the time can be true: certificates and expiries depend on it.
+/// Whether the clock is plausible: certificates and expiries depend on it.
 pub(super) fn clock(now: Timestamp, zone: Option<String>) -> Fact {
     let text = now.rfc3339();
     let year = text.split('-').next().and_then(|year| year.parse::<u32>().ok()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! All checks in order, and the report.
+//! Runs all checks in order and prints the report.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::policy_setup::sandbox_mode;
 use crate::ports::{AdapterTable, Clock};
 use crate::sandbox::{Mode, Status};
 
-/// How many columns the names of checks take.
+/// Width of the check names.
 const CHECK_COLUMNS: usize = 11;
 
-/// What the examination needs from outside.
+/// Dependencies of the checks; tests replace them.
 #[expect(missing_debug_implementations, reason = "holds a function; lives for one call")]
 #[derive(Clone)]
 pub struct DoctorInput<'a> {
@@ -34,17 +34,17 @@ pub struct DoctorInput<'a> {
     /// The platforms there are.
     pub adapters: &'a AdapterTable,
     pub clock: Arc<dyn Clock>,
-    /// Makes a model of its settings.
+    /// Builds a model from its settings.
     pub model: ModelFactory<'a>,
     /// Lists the models of a server.
     pub models: ListModels<'a>,
-    /// Makes what talks to the chat platforms.
+    /// Builds the HTTP client for chat platforms.
     pub http: HttpFactory<'a>,
-    /// Tries out what this machine has to keep commands in.
+    /// Probes the sandbox of this machine.
     pub sandbox: &'a (dyn Fn() -> Status + Sync),
 }
 
-/// Checks everything and writes down what it found. Fails when something must be mended.
+/// Runs all checks and prints their findings. Fails when something must be repaired.
 pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
     let (facts, language) = examine(surgery).await;
     if output.json {

@@ -1,4 +1,4 @@
-//! What `doctor` says of each fact, and what it advises.
+//! The text and the advice for each fact.
 
 use super::fact::{Fact, Verdict};
 use crate::commands::sandbox_words;
@@ -10,7 +10,7 @@ use crate::phrases::{config, doctor as words};
 /// How much of a rule in Agent.md is repeated.
 const RULE_CHARS: usize = 80;
 
-/// A fact in words, with advice where there is something to do.
+/// The text of a fact, with advice where something can be done.
 pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
     match fact {
         Fact::Chat { probe, .. } => (probe.message.clone(), probe.advice.clone()),

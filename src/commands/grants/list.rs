@@ -1,4 +1,4 @@
-//! `grants list`: what was allowed for longer than once.
+//! `grants list`.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::commands::terminal::{moment, one_line};
 use crate::domain::{GrantSummary, Language, Reach, Timestamp};
 use crate::phrases::commands as words;
 
-/// The widest a list of commands is shown.
+/// Most columns of the commands.
 const COMMAND_COLUMNS: usize = 60;
 
 /// Lists the grants, the oldest first.

@@ -1,4 +1,4 @@
-//! `shipagent grants`: looks at what was allowed for longer than once, and takes it back, beside a running daemon or
+//! `shipagent grants`: lists and revokes grants, with a running daemon or
 //! without one.
 
 mod list;

@@ -1,4 +1,4 @@
-//! From the arguments of `grants` to its commands.
+//! Runs the subcommands of `grants`.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::domain::GrantNumber;
 use crate::phrases::commands as words;
 use crate::ports::{Clock, Revoker, SystemClock};
 
-/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+/// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,

@@ -1,4 +1,4 @@
-//! What `init` needs to know, and how it asks for it.
+//! The questions of `init` and their answers.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -11,12 +11,12 @@ use crate::domain::Language;
 use crate::phrases::start as words;
 use crate::ports::{AdapterDef, AdapterTable, InitValue};
 
-/// The model `init` proposes.
+/// The default model.
 const MODEL: &str = "gpt-6-luna";
-/// The variable `init` proposes.
+/// The default variable of the API key.
 const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
-/// What the files are made of.
+/// The answers that the files are generated from.
 #[derive(Clone, Debug)]
 pub struct Answers {
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Answers {
     pub adapters: Vec<NewSection>,
 }
 
-/// The section of an adapter that is to be written.
+/// A new adapter section.
 #[derive(Clone, Debug)]
 pub struct NewSection {
     /// Its line in the adapter table.
@@ -37,9 +37,8 @@ pub struct NewSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelAnswer {
     Offline,
-    /// One on a server.
     Server {
-        /// The server's address; nothing means OpenAI's.
+        /// The server's address; `None` means OpenAI.
         base_url: Option<String>,
         model: String,
         /// The variable with the key, where one is needed.
@@ -47,7 +46,7 @@ pub enum ModelAnswer {
     },
 }
 
-/// A conversation at a terminal.
+/// Asks questions at a terminal.
 pub(super) struct Questions<'a> {
     pub input: &'a mut dyn BufRead,
     pub out: &'a mut dyn Write,
@@ -83,7 +82,7 @@ impl Questions<'_> {
     }
 }
 
-/// The answers nobody was asked for: what the command line says, and defaults.
+/// The answers without questions: from the command line, and defaults.
 pub(super) fn assume(
     project: &Path,
     args: &InitArgs,
@@ -95,7 +94,7 @@ pub(super) fn assume(
     let base_url = base_url.map_err(bad("--base-url"))?;
     let variable = args.key_variable.as_deref().map(|name| usable_variable(name, language)).transpose();
     let variable = variable.map_err(bad("--key-variable"))?;
-    // A server of one's own seldom needs a key, and a key of OpenAI's is not for others.
+    // A self-hosted server seldom needs a key, and must not get a key of OpenAI.
     let proposed = base_url.is_none().then(|| KEY_VARIABLE.to_owned());
     let model = ModelAnswer::Server {
         key_variable: variable.flatten().or(proposed),
@@ -108,7 +107,7 @@ pub(super) fn assume(
     Ok(Answers { name: usable_name(&name, language).map_err(bad("--name"))?, model, adapters })
 }
 
-/// Asks for whatever the command line does not say.
+/// Asks for what the command line leaves open.
 pub(super) fn ask(
     project: &Path,
     args: &InitArgs,
@@ -202,7 +201,7 @@ fn known(name: &str, adapters: &AdapterTable, language: Language) -> Result<Adap
         .ok_or_else(|| words::bad_adapter(&names.join(words::between_names(language)), language))
 }
 
-/// A new section without any question asked.
+/// A new section with the defaults.
 fn proposed_section(def: AdapterDef) -> NewSection {
     let value = |value: InitValue| match value {
         InitValue::Variable(name) => format!("\"${{{name}}}\""),
@@ -212,11 +211,11 @@ fn proposed_section(def: AdapterDef) -> NewSection {
     NewSection { def, keys: def.init.iter().map(|key| (key.key, value(key.value))).collect() }
 }
 
-/// Asks what only the operator can say about a section.
+/// Asks for the values of a section.
 fn ask_section(section: &mut NewSection, questions: &mut Questions<'_>) -> Result<(), InitError> {
     for ((_, value), key) in section.keys.iter_mut().zip(section.def.init) {
         if let InitValue::Ask { en, zh, default } = key.value {
-            // An adapter outside this crate brings its own words.
+            // An adapter outside this crate has its own texts.
             let question = if questions.language == Language::Zh { zh } else { en };
             *value = questions.ask(question, default, |answer| Ok(text(answer)))?;
         }

@@ -1,4 +1,4 @@
-//! The files `init` writes: their text, and how they come to be on the disk.
+//! The files that `init` writes: their contents, and how they are written.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -10,26 +10,25 @@ use serde_json::Value;
 use super::answers::{Answers, ModelAnswer};
 use crate::config::file::DEFAULT_BASE_URL;
 
-/// The text everybody's first `Agent.md` begins with; its first line is the name.
+/// The template of `Agent.md` below its first line, the name.
 const AGENT_MD: &str = include_str!("../../../Agent.md.example");
 
-/// What is said about the key of a server that may need none.
+/// The comment on the key of a server that may need none.
 const EMPTY_KEY_IS_FINE: &str =
     "    // From the environment or .env; it may stay empty where the server needs no key.";
-/// What is said about a key without which there is no model but the built-in one.
+/// The comment on a key without which only the built-in model works.
 const EMPTY_KEY_IS_OFFLINE: &str =
     "    // From the environment or .env; until it is set, the built-in offline model answers.";
 
-/// What must not be checked in.
+/// Paths for `.gitignore`.
 const IGNORED: [&str; 2] = [".ship/", ".env"];
 
-/// A first `Agent.md`.
 pub(super) fn agent_md(answers: &Answers) -> String {
     let rest = AGENT_MD.split_once('\n').map_or("", |(_, rest)| rest);
     format!("# {}\n{rest}", answers.name)
 }
 
-/// A first `ship.json`: small, so that it can be read.
+/// A short first `ship.json`.
 pub(super) fn ship_json(answers: &Answers) -> String {
     let mut lines = vec![
         "// Check this file with `shipagent config check`; `shipagent config schema` prints every key."
@@ -81,7 +80,7 @@ pub(super) fn variables(answers: &Answers) -> Vec<String> {
     model.into_iter().chain(adapters.map(|(_, variable)| variable.to_owned())).collect()
 }
 
-/// What must be added to a `.gitignore`, if anything.
+/// The lines that a `.gitignore` lacks, if any.
 pub(super) fn gitignore(existing: &str) -> Option<String> {
     let present = |entry: &str| {
         let bare = entry.trim_matches('/');
@@ -98,29 +97,29 @@ pub(super) fn gitignore(existing: &str) -> Option<String> {
     Some(text + &missing.join("\n") + "\n")
 }
 
-/// A JSON text in which nothing is taken for a variable.
+/// A JSON string in which `${` is escaped.
 pub(super) fn text(raw: &str) -> String {
     Value::String(raw.replace("${", "$${")).to_string()
 }
 
-/// What may happen to a file that exists.
+/// How to treat a file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Existing {
     Keep,
     Replace,
 }
 
-/// What happened to a file.
+/// The result of writing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     Written,
-    /// It was there, and is new now.
+    /// It was replaced.
     Replaced,
-    /// It was there and is as it was.
+    /// It was left unchanged.
     Kept,
 }
 
-/// Puts a file in its place, whole or not at all.
+/// Writes a file atomically.
 pub(super) fn place(path: &Path, text: &str, existing: Existing) -> io::Result<Placed> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mode = fs::metadata(path).ok().map_or(0o666, |old| old.permissions().mode() & 0o777);

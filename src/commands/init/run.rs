@@ -1,4 +1,4 @@
-//! Asks, then writes.
+//! Runs `init`: asks, then writes.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -11,19 +11,19 @@ use crate::domain::Language;
 use crate::phrases::start as words;
 use crate::ports::AdapterTable;
 
-/// Why there is no new project.
+/// Why `init` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// There is nobody to ask.
+    /// There is no terminal to ask at.
     #[error("standard input is not a terminal, so nothing can be asked; use --yes to take the defaults")]
     NotATerminal,
     #[error("the input ended before everything was answered; nothing was written")]
     InputEnded,
-    /// The command line says something that cannot be used.
+    /// An invalid argument.
     #[error("{option}: {why}")]
     BadAnswer {
         option: &'static str,
-        /// What it should be.
+        /// The expected form.
         why: String,
     },
     /// The terminal cannot be read.
@@ -38,7 +38,7 @@ pub enum InitError {
 }
 
 impl InitError {
-    /// What is wrong, in a language.
+    /// The error message.
     pub fn words(&self, language: Language) -> String {
         match self {
             Self::NotATerminal => words::no_terminal(language).to_owned(),
@@ -50,7 +50,7 @@ impl InitError {
         }
     }
 
-    /// How the program should end.
+    /// The exit code.
     pub const fn exit(&self) -> Exit {
         match self {
             Self::NotATerminal | Self::BadAnswer { .. } => Exit::Usage,
@@ -59,7 +59,7 @@ impl InitError {
     }
 }
 
-/// Makes a project in a directory, which is created where it is missing. `terminal` is where answers come from;
+/// Creates a project in a directory, which is created where it is missing. Answers are read from `terminal`;
 /// without one, `--yes` or `--force` must say what to do.
 pub fn init(
     project: &Path,
@@ -95,7 +95,7 @@ pub fn init(
     Ok(Exit::Ok)
 }
 
-/// What may happen to each file that exists.
+/// How to treat each file that exists.
 struct Rules {
     agent_md: Existing,
     ship_json: Existing,
@@ -134,7 +134,7 @@ fn write_all(
             Err(error) => return Err(failed(&project.join(".gitignore"))(error)),
         };
         if let Some(text) = gitignore(&existing) {
-            // Lines are only added, so this is no overwriting.
+            // Lines are only added.
             files.push((".gitignore", text, Existing::Replace));
         }
     }

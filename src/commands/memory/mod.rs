@@ -1,4 +1,4 @@
-//! `shipagent memory` and `shipagent tasks`: what stays between conversations.
+//! `shipagent memory` and `shipagent tasks`.
 
 mod import;
 mod run;

@@ -15,14 +15,14 @@ use crate::phrases::commands as words;
 use crate::ports::StoreError;
 use crate::uimessage::{Part, Role, UiMessage};
 
-/// So many messages are in memory at once.
+/// Messages per page; one page is in memory at once.
 const PAGE: usize = 256;
 
-/// The widest a line about a tool or a file becomes.
+/// Most columns of a line about a tool or a file.
 const COLUMNS: usize = 200;
 
-/// Writes a whole thread. A file that exists is left as it is, and one that could not be written whole does not
-/// come into being.
+/// Exports a whole thread. An existing file is left unchanged, and a file that cannot be written completely is not
+/// created.
 pub(super) fn export(
     look: &CliContext,
     thread: &ThreadId,
@@ -37,7 +37,7 @@ pub(super) fn export(
         out.flush()?;
         return Ok(Exit::Ok);
     };
-    // Looked at first, so that nobody waits for a long export only to be refused.
+    // Checked first, so that a long export is not refused at its end.
     if path.symlink_metadata().is_ok() {
         writeln!(err, "{}", words::export_exists(path.display(), look.language))?;
         return Ok(Exit::Failed);
@@ -79,7 +79,7 @@ fn write_thread(
             write!(out, "\n{}", markdown(look, &records, message))
         }
     };
-    // The newest message of this moment is where the export ends, whatever is said meanwhile.
+    // The export ends with the message that is the newest now.
     let Some(last) = look.wait(look.store.threads.page(thread, None, 1))?.pop() else { return Ok(()) };
     for end in page_ends(look, thread, &last.id)? {
         for message in look.wait(look.store.threads.page(thread, Some(&end), PAGE))? {

@@ -1,4 +1,4 @@
-//! `threads list`: which conversations there are.
+//! `threads list`.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use crate::domain::{Approval, ThreadState};
 use crate::phrases::commands as words;
 use crate::ports::{ThreadQuery, ThreadSummary};
 
-/// The widest a title is shown.
+/// Most columns of a title.
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
@@ -30,7 +30,7 @@ pub(super) fn list(look: &CliContext, output: Output, out: &mut dyn Write) -> an
     Ok(Exit::Ok)
 }
 
-/// The store knows what was said; what is asked stands elsewhere.
+/// The catalog has no approvals; the state of waiting threads comes from the approval files.
 fn mark_waiting(threads: &mut [ThreadSummary], approvals: &[Approval]) {
     for approval in approvals.iter().filter(|approval| approval.is_pending()) {
         if let Some(thread) = threads.iter_mut().find(|thread| thread.thread_id == approval.thread) {
@@ -40,7 +40,7 @@ fn mark_waiting(threads: &mut [ThreadSummary], approvals: &[Approval]) {
     }
 }
 
-/// A thread as the HTTP interface tells it.
+/// A thread in the JSON of the HTTP interface.
 fn wire(thread: &ThreadSummary) -> Value {
     json!({
         "threadId": thread.thread_id,

@@ -1,4 +1,4 @@
-//! `shipagent threads`: looks at conversations. It reads the files themselves, beside a running daemon or without
+//! `shipagent threads`: shows threads. It reads the files, with a running daemon or without
 //! one, and never writes state.
 
 mod export;

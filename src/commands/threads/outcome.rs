@@ -1,4 +1,4 @@
-//! What became of the requests for approval in a thread, for the lines below their calls. Pure but for reading the records.
+//! The outcomes of approvals in a thread, for the lines below their calls.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::uimessage::{
     ApprovalAnswer, CommandRecord, Part, Role, RunStatus, ToolPart, ToolState, UiMessage,
 };
 
-/// The widest a line below a call is.
+/// Most columns of a line below a call.
 const COLUMNS: usize = 160;
 
-/// What became of a request for approval.
+/// The outcome of a request for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Waits,
@@ -23,7 +23,6 @@ enum Outcome {
     /// The same, and the reason.
     Denied(Option<String>, Option<String>),
     Expired,
-    /// Why.
     Withdrawn(String),
 }
 
@@ -44,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// How an answer ended, where it is worth a word.
+/// The status of an answer, unless it ended normally.
 pub(super) const fn ending(status: Option<RunStatus>, language: Language) -> Option<&'static str> {
     match status {
         Some(RunStatus::Stopped) => Some(words::answer_stopped(language)),
@@ -54,7 +53,7 @@ pub(super) const fn ending(status: Option<RunStatus>, language: Language) -> Opt
     }
 }
 
-/// What is known beside the messages: the approvals by id, and what people are called.
+/// Data beside the messages: approvals by id, and display names.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     approvals: HashMap<String, Approval>,
@@ -64,14 +63,14 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Reads the approvals; records that cannot be read leave what the messages tell.
+    /// Reads the approvals; without them, outcomes come from the messages alone.
     pub(super) fn read(look: &CliContext) -> Self {
         let approvals = look.wait(look.store.approvals.list()).unwrap_or_default();
         let approvals = approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
         Self { approvals, ..Self::default() }
     }
 
-    /// Learns from messages what people are called, and what they said as messages of their own.
+    /// Collects display names and the ids of people's messages.
     pub(super) fn learn(&mut self, messages: &[UiMessage]) {
         for message in messages.iter().filter(|message| message.role == Role::User) {
             self.said.push(message.id.to_string());
@@ -81,7 +80,7 @@ impl Records {
         }
     }
 
-    /// What a person said to the daemon, where no message of their own tells it, and what the daemon replied.
+    /// A command of a person, unless a message of their own shows it, and the daemon's reply.
     pub(super) fn exchange<'m>(
         &self,
         message: &'m UiMessage,

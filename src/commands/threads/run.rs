@@ -1,4 +1,4 @@
-//! From the arguments of `threads` to its commands.
+//! Runs the subcommands of `threads`.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::config::Env;
 use crate::domain::ThreadId;
 use crate::phrases::commands as words;
 
-/// Runs one of the commands. What was found goes to `out`, trouble to `err`.
+/// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
 /// # Errors
-/// When something went wrong that has no exit code of its own.
+/// When something fails that has no exit code of its own.
 pub fn run(
     project: &Path,
     env: &Env,

@@ -1,4 +1,4 @@
-//! `threads show`: one conversation, to read.
+//! `threads show`: one thread, for reading.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::domain::ThreadId;
 use crate::phrases::commands as words;
 use crate::uimessage::{Observation, Part, Role, UiMessage};
 
-/// The widest a name of a person or a file is shown.
+/// Most columns of the name of a person or file.
 const COLUMNS: usize = 100;
 
 /// Shows the newest messages, the oldest of them first.
@@ -78,7 +78,7 @@ fn write_head(look: &CliContext, speaker: &str, facts: &str, out: &mut dyn Write
     writeln!(out, "{}  {}", look.surface.strong(speaker), look.surface.dim(facts))
 }
 
-/// Who speaks, by name where there is one.
+/// The author's display name, else the role.
 pub(super) fn speaker(look: &CliContext, message: &UiMessage) -> String {
     named(message.metadata.author_name.as_deref(), words::speaker(message.role, look.language))
 }
@@ -91,7 +91,7 @@ pub(super) fn named(name: Option<&str>, role: &str) -> String {
     }
 }
 
-/// What a message says and does, part by part.
+/// The lines of a message, part by part.
 fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<String> {
     let surface = look.surface;
     let mut lines = Vec::new();
@@ -127,7 +127,7 @@ fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<Strin
     lines
 }
 
-/// One thing that a checkpoint tells, on one line.
+/// One item of a checkpoint, on one line.
 pub(super) fn observation_line(one: &Observation) -> String {
     format!("{} {}: {}", one.at.day(), harmless(&one.who), harmless(&one.text))
 }

@@ -1,4 +1,4 @@
-//! The source of a text taken apart: into blocks, each a text of its own, and into the pieces that lose their
+//! Splits the source of a text into blocks, and finds the spans that lose their
 //! meaning when they are cut.
 
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::easing::Eased;
 use super::{loose, walk};
 use crate::domain::LengthUnit;
 
-/// What a block is, as far as platforms treat it differently.
+/// The kind of a block, as far as platforms treat it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Heading,
-    /// Code on lines of its own.
+    /// A code block.
     Code,
     Table,
-    /// A line across the page.
+    /// A thematic break.
     Rule,
-    /// Paragraphs, lists, quotes and all else.
+    /// Paragraphs, lists, quotes and others.
     Words,
 }
 
@@ -26,7 +26,7 @@ pub enum BlockKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
     pub kind: BlockKind,
-    /// Its source, white space at the end aside.
+    /// Its source without trailing white space.
     pub source: &'a str,
 }
 
@@ -67,28 +67,28 @@ pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
         .collect()
 }
 
-/// Where a text must not be cut if it can be helped, and what a part of it needs to stand alone.
+/// Spans of a text that should not be cut, and what a part of the text needs to stand alone.
 #[derive(Debug, Default)]
 pub(in crate::render) struct Grain {
-    /// Links, strong words, rows and the like, in order and apart from each other.
+    /// Links, emphasis, table rows and the like, sorted and disjoint.
     atoms: Vec<Range<usize>>,
     tables: Vec<Header>,
-    /// Code that is told by its indentation alone.
+    /// Indented code.
     indented: Vec<Range<usize>>,
 }
 
-/// The first lines of a table, and where the rows after them are.
+/// The header lines of a table, and the range of its rows.
 #[derive(Debug)]
 struct Header {
     lines: Range<usize>,
     rows: Range<usize>,
 }
 
-/// Marks inside marks are looked at this deep.
+/// Most nested marks.
 const DEEPEST: usize = 8;
 
 impl Grain {
-    /// Reads a text that will be cut to parts of at most `limit` units. What is longer than that by itself has to
+    /// Scans a text that will be cut to parts of at most `limit` units. Longer spans have to
     /// be cut anyway.
     pub(in crate::render) fn of(text: &str, limit: usize, unit: LengthUnit) -> Self {
         let eased = Eased::of(text);
@@ -109,32 +109,32 @@ impl Grain {
         reader.finish()
     }
 
-    /// Whether a place is inside of something.
+    /// Whether an offset is inside a span.
     pub(in crate::render) fn is_solid(&self, at: usize) -> bool {
         let after = self.atoms.partition_point(|atom| atom.end <= at);
         self.atoms.get(after).is_some_and(|atom| atom.start < at)
     }
 
-    /// The header that a row needs which begins at a place.
+    /// The header that the row at this offset needs.
     pub(in crate::render) fn header(&self, at: usize) -> Option<Range<usize>> {
         let after = self.tables.partition_point(|table| table.rows.end <= at);
         self.tables.get(after).filter(|table| table.rows.start < at).map(|table| table.lines.clone())
     }
 
-    /// Whether a place is in code that is told by its indentation alone.
+    /// Whether an offset is in indented code.
     pub(in crate::render) fn is_indented_code(&self, at: usize) -> bool {
         let after = self.indented.partition_point(|code| code.end <= at);
         self.indented.get(after).is_some_and(|code| code.start < at + 4)
     }
 }
 
-/// One look over a text.
+/// A single pass over a text.
 #[derive(Debug)]
 struct Reader<'a> {
     text: &'a str,
     limit: usize,
     unit: LengthUnit,
-    /// How many marks are open.
+    /// The number of open marks.
     depth: usize,
     atoms: Vec<Range<usize>>,
     grain: Grain,
@@ -169,14 +169,14 @@ impl Reader<'_> {
     }
 
     fn fits(&self, range: &Range<usize>, limit: usize) -> bool {
-        // No unit is more than four bytes.
+        // No unit has more than four bytes.
         let part = || self.text.get(range.clone()).unwrap_or_default();
         range.len() <= limit || (range.len() / 4 <= limit && self.unit.measure(part()) <= limit)
     }
 
     fn table(&mut self, range: &Range<usize>) {
         let start = line_start(self.text, range.start);
-        // The names of the columns, and the line below them.
+        // The header row and the delimiter row.
         let below = self.text.get(start..).unwrap_or_default();
         let lines: usize = below.split_inclusive('\n').take(2).map(str::len).sum();
         let lines = start..start + lines;
@@ -185,14 +185,14 @@ impl Reader<'_> {
 
     fn row(&mut self, range: &Range<usize>) {
         let row = line_start(self.text, range.start)..range.end;
-        // The header is not left alone.
+        // The header stays with the first row.
         if let Some(table) = self.grain.tables.last().filter(|table| table.rows.start == row.start) {
             self.atom(table.lines.start..row.end);
         }
         self.atom(row);
     }
 
-    /// Of marks inside marks the outermost count.
+    /// Only the outermost of nested marks count.
     fn finish(mut self) -> Grain {
         self.atoms.sort_by_key(|atom| (atom.start, std::cmp::Reverse(atom.end)));
         for atom in std::mem::take(&mut self.atoms) {

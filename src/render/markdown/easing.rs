@@ -1,17 +1,17 @@
-//! Strong words beside characters that know no spaces. CommonMark asks what stands around a sign: in `**注意：**请` the
-//! second one follows a punctuation mark and leads a letter, so it can only open. Something invisible between the
-//! two makes it what was meant.
+//! Emphasis in scripts without spaces. CommonMark looks at the characters around a delimiter: in `**注意：**请` the
+//! second one follows punctuation and precedes a letter, so it can only open. An invisible character between the
+//! two lets it close.
 
 use std::borrow::Cow;
 
-/// Stands for a letter where the parser looks for one; it is no character, and never shown.
+/// A placeholder that the parser takes for a letter; it is removed before the text is shown.
 pub(super) const UNSEEN: char = '\u{fdd0}';
 
-/// A text whose signs the parser can tell apart.
+/// A text with placeholders beside its delimiters.
 #[derive(Debug)]
 pub(super) struct Eased<'a> {
     pub(super) text: Cow<'a, str>,
-    /// Where something was put in.
+    /// The offsets of the placeholders.
     added: Vec<usize>,
 }
 
@@ -31,27 +31,27 @@ impl<'a> Eased<'a> {
         eased
     }
 
-    /// The place in the source that a place in the text is.
+    /// Maps an offset of this text to the source.
     pub(super) fn original(&self, at: usize) -> usize {
         at - self.added.partition_point(|added| *added < at) * UNSEEN.len_utf8()
     }
 }
 
-/// One look over a text, for signs that are open.
+/// A pass over a text that tracks open delimiters.
 #[derive(Debug, Default)]
 struct Scan {
     out: String,
     added: Vec<usize>,
     strong: bool,
     strike: bool,
-    /// The length of the run of backticks that opened code.
+    /// The length of the backtick run that opened inline code.
     code: usize,
 }
 
 impl Scan {
     fn line(&mut self, line: &str) {
         if line.trim().is_empty() {
-            // Signs belong to their paragraph.
+            // Delimiters do not match across paragraphs.
             (self.strong, self.strike, self.code) = (false, false, 0);
         }
         let (mut rest, mut before) = (line, ' ');
@@ -70,7 +70,7 @@ impl Scan {
                 _ => {}
             }
             self.out.push_str(sign);
-            // A mark of a list, a quote or an escape is no letter to cling to.
+            // A list marker, a quote mark or an escape gets no placeholder.
             (rest, before) = (after, if letter == '\\' && before == '\\' { ' ' } else { letter });
         }
     }
@@ -95,7 +95,7 @@ impl Scan {
     }
 }
 
-/// Punctuation of scripts that have no spaces, and what else is neither a letter nor plain.
+/// Non-ASCII punctuation and symbols.
 fn is_wide_mark(letter: char) -> bool {
     !letter.is_ascii() && !letter.is_alphanumeric() && !letter.is_whitespace()
 }

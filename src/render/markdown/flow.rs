@@ -1,21 +1,21 @@
-//! Where words go on the page: the empty lines between blocks, the indentation and the marks of list items. It
-//! knows nothing of Markdown.
+//! Lays out text: empty lines between blocks, indentation, and list markers. It
+//! does not know Markdown.
 
 use super::rich::Rich;
 
-/// Deeper levels are shown at this one: a narrow screen has no room for more.
+/// Deepest indentation; deeper levels are shown at this one.
 const DEEPEST: usize = 8;
 
-/// A page that is being written.
+/// The text that is being laid out.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) rich: Rich,
-    /// Line breaks owed before the next words.
+    /// Pending line breaks before the next text.
     gap: usize,
-    /// What the next words are led by, and the level it stands on.
+    /// The pending list marker and its level.
     lead: String,
     lead_level: usize,
-    /// How deep in lists the page is.
+    /// The nesting depth of lists.
     pub(super) level: usize,
     fresh: bool,
 }
@@ -25,19 +25,19 @@ impl Flow {
         Self { rich: Rich::default(), gap: 0, lead: String::new(), lead_level: 0, level: 0, fresh: true }
     }
 
-    /// At least so many line breaks before the next words. What is led by a mark stays beside it.
+    /// Requests at least this many line breaks before the next text. Text after a list marker stays beside it.
     pub(super) fn gap(&mut self, lines: usize) {
         if self.lead.is_empty() {
             self.gap = self.gap.max(lines);
         }
     }
 
-    /// One more line break before the next words; never more than one empty line.
+    /// Requests one more line break; never more than one empty line.
     pub(super) fn line_break(&mut self) {
         self.gap = (self.gap + 1).min(2);
     }
 
-    /// The next words are led by this.
+    /// Sets the marker of the next text.
     pub(super) fn lead(&mut self, lead: &str) {
         if self.lead.is_empty() {
             self.lead_level = self.level;
@@ -45,7 +45,7 @@ impl Flow {
         self.lead.push_str(lead);
     }
 
-    /// Takes back the last mark, if no words followed it yet.
+    /// Removes the last marker, if no text followed it.
     pub(super) fn retract(&mut self, lead: &str) {
         let kept = self.lead.strip_suffix(lead).unwrap_or(&self.lead).len();
         self.lead.truncate(kept);
@@ -58,7 +58,7 @@ impl Flow {
         }
     }
 
-    /// Where the next words will stand.
+    /// The offset of the next text.
     pub(super) fn settle(&mut self) -> usize {
         self.break_lines();
         if std::mem::take(&mut self.fresh) {
@@ -69,14 +69,14 @@ impl Flow {
         self.rich.len()
     }
 
-    /// Writes the mark that is owed, if there is one.
+    /// Writes the pending marker.
     pub(super) fn flush_lead(&mut self) {
         if !self.lead.is_empty() {
             self.settle();
         }
     }
 
-    /// Gives a mark that is owed a line of its own.
+    /// Writes the pending marker on a line of its own.
     pub(super) fn break_lead(&mut self) {
         if !self.lead.is_empty() {
             self.settle();
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// Where a block that is not indented will stand; a mark before it keeps a line of its own.
+    /// The offset of an unindented block; a marker before it gets a line of its own.
     pub(super) fn settle_block(&mut self) -> usize {
         self.break_lead();
         self.break_lines();

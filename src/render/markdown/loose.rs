@@ -1,23 +1,23 @@
-//! Signs that CommonMark does not know: `||spoilers||`.
+//! Markup that CommonMark does not have: `||spoilers||`.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-/// A sign at a place of the source, and whether a spoiler begins or ends with it.
+/// A spoiler delimiter in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) at: usize,
     pub(super) opens: bool,
 }
 
-/// The length of a sign.
+/// The length of a delimiter.
 pub(super) const SIGN: usize = 2;
 
-/// The pairs of signs in a text, in order of their places.
+/// The matched delimiters of a text, in order.
 pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<Turn> {
     let mut turns = Vec::new();
-    // The place of a sign that waits for its like.
+    // The open delimiter.
     let mut open = None;
     let mut in_code = false;
     for (event, range) in events {
@@ -37,12 +37,12 @@ pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<T
     turns
 }
 
-/// Whether it stands inside a line.
+/// Whether text is on both sides on the same line.
 pub(super) fn is_inline(tag: &Tag<'_>) -> bool {
     matches!(tag, Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. })
 }
 
-/// Where a sign stands alone in a stretch of words.
+/// The offset of a delimiter in a text.
 fn signs<'a>(source: &'a str, range: &Range<usize>) -> impl Iterator<Item = usize> + 'a {
     let start = range.start;
     let words = source.get(range.clone()).unwrap_or_default();
@@ -64,7 +64,7 @@ fn pair(source: &str, at: usize, open: &mut Option<usize>, turns: &mut Vec<Turn>
     }
 }
 
-/// The characters around a sign.
+/// The characters around a delimiter.
 fn around(source: &str, at: usize) -> (char, char) {
     let before = source.get(..at).and_then(|text| text.chars().next_back());
     let after = source.get(at + SIGN..).and_then(|text| text.chars().next());

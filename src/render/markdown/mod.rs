@@ -1,5 +1,5 @@
-//! CommonMark as a chat shows it: words with marks on them, tables laid out by the width of their characters, and
-//! the source taken apart into blocks. Which tags or cards become of it is the adapters' affair.
+//! CommonMark for chats: text with marks, tables laid out by character width, and
+//! blocks of the source. Adapters turn these into tags or cards.
 
 mod blocks;
 mod easing;

@@ -26,14 +26,14 @@ pub fn without_pictures(markdown: &str) -> String {
     separate_signs(&apply(markdown, &edits))
 }
 
-/// A picture whose description is being read.
+/// A picture whose description is being parsed.
 struct Open {
     range: Range<usize>,
     address: String,
     description: String,
 }
 
-/// What has to be replaced, in the order of the source.
+/// The replacements, in the order of the source.
 fn edits(markdown: &str) -> Vec<(Range<usize>, String)> {
     let mut edits = Vec::new();
     let mut picture: Option<Open> = None;
@@ -83,7 +83,7 @@ fn edits(markdown: &str) -> Vec<(Range<usize>, String)> {
     edits
 }
 
-/// A link with these words, or the words and the address where it leads nowhere on the web.
+/// A link with this text; where the address is not a URL, the text and the address.
 fn linked(words: &str, address: &str) -> String {
     let web = ["http://", "https://"]
         .iter()
@@ -97,7 +97,7 @@ fn linked(words: &str, address: &str) -> String {
     if shown.is_empty() { words.to_owned() } else { format!("{words} ({shown}{cut})") }
 }
 
-/// A letter of a description without a meaning in markup.
+/// A character of a description, escaped if it is markup.
 fn plain_letter(letter: char) -> char {
     match letter {
         '[' => '(',
@@ -107,7 +107,7 @@ fn plain_letter(letter: char) -> char {
     }
 }
 
-/// An address that stays one address between parentheses.
+/// An address that is escaped for use between parentheses.
 fn address(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for letter in raw.trim().chars() {

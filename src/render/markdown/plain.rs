@@ -1,10 +1,10 @@
-//! Markdown as clean words, for places that show no marks at all.
+//! Markdown as plain text.
 
 use super::rich::Mark;
 use super::table::Layout;
 use super::walk::{Style, rich};
 
-/// The words of a Markdown text: no signs of emphasis, links followed by where they lead, quotes led by `> `.
+/// The plain text of a Markdown text: no emphasis, links followed by their address, quotes with `> `.
 pub fn plain(markdown: &str, tables: Layout) -> String {
     let rich = rich(markdown, &Style { tables, schemes: &[] });
     let mut quotes =

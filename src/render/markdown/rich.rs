@@ -1,37 +1,35 @@
-//! Words and the marks on them. The marks are kept beside the words, so that a text can be measured and cut
-//! without knowing how a platform writes them.
+//! Text with marks. The marks are stored beside the text, so that it can be measured and cut
+//! independently of a platform's markup.
 
 use std::ops::Range;
 
 use super::easing::UNSEEN;
 
-/// What a stretch of words is.
+/// The meaning of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A quote; quotes inside it are part of it.
     Quote,
-    /// Code on lines of its own.
+    /// A code block.
     Pre {
-        /// The language it says it is in: letters, digits and `+#._-` only.
+        /// The info string: letters, digits and `+#._-` only.
         language: Option<String>,
     },
-    /// A way to somewhere else.
     Link {
         url: String,
     },
-    /// Hidden until it is asked for.
     Spoiler,
-    /// Strong words and headings.
+    /// Strong emphasis and headings.
     Bold,
     Italic,
-    /// Words that no longer hold.
+    /// Strikethrough.
     Strike,
-    /// Code inside a line.
+    /// Inline code.
     Code,
 }
 
 impl Mark {
-    /// What encloses what, where two marks cover the same words.
+    /// The nesting order of marks on the same text.
     fn rank(&self) -> usize {
         match self {
             Self::Quote => 0,
@@ -46,15 +44,14 @@ impl Mark {
     }
 }
 
-/// A mark and the bytes it is on; never empty.
+/// A mark and its byte range; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The bytes of the text.
     pub range: Range<usize>,
     pub mark: Mark,
 }
 
-/// A text with marks. It has no control characters but line breaks and tabs.
+/// A text with marks, without control characters except line breaks and tabs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rich {
     text: String,
@@ -66,7 +63,7 @@ impl Rich {
         &self.text
     }
 
-    /// The marks: those that begin first come first, and of those what encloses the others.
+    /// The marks, sorted by their start; enclosing marks first.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -79,7 +76,7 @@ impl Rich {
         self.text.is_empty()
     }
 
-    /// Adds words, without what cannot be shown.
+    /// Adds text without control characters.
     pub(super) fn push(&mut self, text: &str) {
         self.text.extend(text.chars().filter_map(|letter| match letter {
             '\n' | '\t' => Some(letter),
@@ -99,7 +96,7 @@ impl Rich {
         );
     }
 
-    /// Marks what was written since `start`.
+    /// Marks the text since `start`.
     pub(super) fn mark(&mut self, start: usize, mark: Mark) {
         let end = self.text.len();
         if start < end {
@@ -107,7 +104,7 @@ impl Rich {
         }
     }
 
-    /// Marks what was written since `start`, the white space around it aside.
+    /// Marks the text since `start`, without surrounding white space.
     pub(super) fn mark_words(&mut self, start: usize, mark: Mark) {
         let words = self.text.get(start..).unwrap_or_default();
         let start = start + (words.len() - words.trim_start().len());
@@ -117,7 +114,7 @@ impl Rich {
         }
     }
 
-    /// Marks what was written since `start` as a block around it: no mark inside reaches out of it, not even code
+    /// Marks the text since `start` as an enclosing block: no mark inside extends beyond it, not even code
     /// that begins with white space.
     pub(super) fn enclose(&mut self, start: usize, mark: Mark) {
         let inner = self.spans.iter().rev().take_while(|span| span.range.start >= start);
@@ -130,7 +127,7 @@ impl Rich {
         }
     }
 
-    /// Puts the marks in order, and leaves out white space at the end.
+    /// Sorts the marks and removes trailing white space.
     pub(super) fn finish(mut self) -> Self {
         let end = self.text.trim_end().len();
         self.text.truncate(end);

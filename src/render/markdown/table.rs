@@ -1,4 +1,4 @@
-//! Tables for places that have none: columns of equal width, bare cells, or one record after the other.
+//! Tables for platforms without tables: aligned columns, bare cells, or one record after the other.
 
 use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;
@@ -6,10 +6,10 @@ use unicode_width::UnicodeWidthStr;
 use super::flow::Flow;
 use super::rich::{Mark, Rich};
 
-/// No line of a table that is aligned is longer; a wider one could not be read anyway.
+/// Longest line of an aligned table.
 const WIDEST: usize = 120;
 
-/// How much room a table may take, most first.
+/// Table layouts, widest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Columns of equal width; records, where the table is too wide for that.
@@ -20,16 +20,16 @@ pub enum Layout {
     Records,
 }
 
-/// A table as it was read.
+/// A parsed table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) alignments: Vec<Alignment>,
-    /// The first row holds the names of the columns.
+    /// The first row is the header.
     pub(super) rows: Vec<Vec<Rich>>,
 }
 
 impl Table {
-    /// Writes the table to a page.
+    /// Lays out the table.
     pub(super) fn write(&self, layout: Layout, flow: &mut Flow) {
         let lines = match layout {
             Layout::Aligned => self.aligned(),
@@ -66,7 +66,7 @@ impl Table {
         Some(out)
     }
 
-    /// The width of each column, as a terminal counts it.
+    /// The display width of each column.
     fn widths(&self) -> Vec<usize> {
         let mut widths = vec![1; self.rows.iter().map(Vec::len).max().unwrap_or(0)];
         for row in &self.rows {
@@ -139,7 +139,7 @@ impl Table {
         }
     }
 
-    /// Code has no links, so those of the cells stand below it.
+    /// Code cannot contain links, so those of the cells follow it.
     fn links(&self, flow: &mut Flow) {
         let mut first = true;
         for cell in self.rows.iter().flatten() {

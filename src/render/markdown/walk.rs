@@ -1,4 +1,4 @@
-//! From Markdown to words with marks, in one pass over what the parser tells; nothing here calls itself, so deep
+//! Converts Markdown to text with marks, in one pass over the parser's events; there is no recursion, so deep
 //! nesting costs no stack.
 
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use super::loose::{self, Turn};
 use super::rich::{Mark, Rich};
 use super::table::{Layout, Table};
 
-/// What a place can show.
+/// What a platform can show.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// How tables are laid out.
     pub tables: Layout,
-    /// The kinds of address that can be linked to, in lower case; others are shown beside their words.
+    /// URL schemes that can be linked, in lower case; other addresses are shown beside their text.
     pub schemes: &'static [&'static str],
 }
 
@@ -35,7 +35,7 @@ pub fn rich(markdown: &str, style: &Style) -> Rich {
     walk.finish()
 }
 
-/// What of Markdown's dialects is understood.
+/// The enabled Markdown extensions.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -43,7 +43,7 @@ pub(super) fn options() -> Options {
         | Options::ENABLE_FOOTNOTES
 }
 
-/// The addresses that a text gives names to. Those that no link uses are words like others.
+/// Link reference definitions. Unused ones are shown as text.
 #[derive(Debug, Default)]
 struct Definitions {
     unused: BTreeMap<String, Range<usize>>,
@@ -62,7 +62,7 @@ impl Definitions {
         }
     }
 
-    /// Where those stand that are left, in order.
+    /// The offsets of unused ones, in order.
     fn left(self) -> Vec<Range<usize>> {
         let mut left: Vec<_> = self.unused.into_values().collect();
         left.sort_by_key(|span| span.start);
@@ -70,14 +70,14 @@ impl Definitions {
     }
 }
 
-/// A link or an image whose words are being written.
+/// A link or image whose text is being written.
 #[derive(Debug)]
 struct OpenLink {
     start: usize,
     url: String,
 }
 
-/// A table whose cells are being written, and the page that waits for it.
+/// A table whose cells are being written, and the enclosing text.
 #[derive(Debug)]
 struct OpenTable {
     table: Table,
@@ -91,14 +91,14 @@ struct Walk<'a> {
     turns: std::iter::Peekable<std::vec::IntoIter<Turn>>,
     definitions: Definitions,
     flow: Flow,
-    /// Marks that are open, and where each began. One inside its like is not counted twice.
+    /// Open marks with their start. A mark inside an equal one is ignored.
     open: Vec<(Mark, usize, usize)>,
-    /// Whether each open strikethrough is one: a single `~` is not.
+    /// For each open strikethrough, whether it counts: a single `~` does not.
     strikes: Vec<bool>,
     links: Vec<OpenLink>,
-    /// The number of the next item, for each list that is open.
+    /// The next item number of each open list.
     lists: Vec<Option<u64>>,
-    /// How many lists were open where the quote began: its words are indented from there.
+    /// The list depth at the start of the quote, from which its text is indented.
     outside: usize,
     code: Option<(Option<String>, String)>,
     table: Option<OpenTable>,
@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
                 self.flow.gap(if self.lists.is_empty() { 2 } else { 1 });
             }
             TagEnd::Item | TagEnd::FootnoteDefinition => {
-                // An item without words keeps its mark.
+                // An empty item keeps its marker.
                 self.flow.flush_lead();
                 self.flow.gap(1);
             }
@@ -357,7 +357,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The language that code says it is in, if it could be one.
+/// The language of the info string, if it is plausible.
 fn language(kind: &CodeBlockKind<'_>) -> Option<String> {
     let CodeBlockKind::Fenced(info) = kind else { return None };
     let word = info.split([' ', '\t', ',', '{']).next().unwrap_or_default();
@@ -381,7 +381,7 @@ fn is_allowed(url: &str, schemes: &[&str]) -> bool {
     })
 }
 
-/// Whether the words of a link say already where it leads.
+/// Whether the text of a link is its address.
 fn names_itself(words: &str, url: &str) -> bool {
     url.is_empty() || url.starts_with('#') || words == url || url.strip_prefix("mailto:") == Some(words)
 }

@@ -1,18 +1,18 @@
-//! What characters are to the one who cuts between them.
+//! Properties of characters for splitting.
 
 use crate::domain::LengthUnit;
 
-/// How much of the limit a character takes.
+/// The size of a character in the limit's unit.
 pub(super) fn length(letter: char, unit: LengthUnit) -> usize {
     unit.measure(letter.encode_utf8(&mut [0; 4]))
 }
 
-/// Whether a sentence can end with it.
+/// Whether it can end a sentence.
 pub(super) fn ends_sentence(letter: char) -> bool {
     matches!(letter, '.' | '!' | '?' | '。' | '！' | '？' | '；' | '…')
 }
 
-/// Belongs to what stands before it: the quote or bracket that ends with the sentence, or one more mark.
+/// Whether it belongs to the preceding sentence end: a closing quote or bracket, or another mark.
 pub(super) fn clings(letter: char) -> bool {
     ends_sentence(letter)
         || matches!(
@@ -21,12 +21,12 @@ pub(super) fn clings(letter: char) -> bool {
         )
 }
 
-/// Whether it is written in text that has no spaces between sentences; `1.5` and `"a."` are not.
+/// Whether it belongs to a script without spaces between sentences.
 pub(super) fn is_wide(letter: char) -> bool {
     !letter.is_ascii()
 }
 
-/// Whether two characters are seen as one, as far as can be told without tables.
+/// Whether two characters form one grapheme, as far as can be told without tables.
 pub(super) fn joins(previous: char, letter: char) -> bool {
     const JOINER: char = '\u{200d}';
     let mark = matches!(u32::from(letter),

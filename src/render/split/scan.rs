@@ -1,10 +1,10 @@
-//! One look over a text, for the best place to cut it at.
+//! Finds the best place to cut a text.
 
 use super::super::fence::Fence;
 use super::letters::{clings, ends_sentence, is_wide, joins, length};
 use super::splitter::Splitter;
 
-/// How good a place is to cut at, best first.
+/// Kinds of places to cut at, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Paragraph,
@@ -21,9 +21,9 @@ type Places = [Option<Cut>; 5];
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub(super) at: usize,
-    /// How much is before it, white space at its end aside.
+    /// The size before it, without trailing white space.
     pub(super) solid: usize,
-    /// The code that is cut.
+    /// The open code block at the cut.
     pub(super) fence: Option<Fence>,
     pub(super) at_line_start: bool,
 }
@@ -36,7 +36,7 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// What kind of line the scan is in.
+/// The kind of the current line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Line {
     Text,
@@ -44,11 +44,11 @@ enum Line {
     Closes,
 }
 
-/// One look over the text, as far as it fits, for the best place to cut.
+/// A pass over the text, as far as it fits, for the best place to cut.
 #[derive(Debug)]
 pub(super) struct Scan<'a, 's> {
     splitter: &'s Splitter<'a, 's>,
-    /// Where in the whole text the look begins.
+    /// The offset of the scan in the whole text.
     offset: usize,
     room: usize,
     used: usize,
@@ -64,7 +64,7 @@ pub(super) struct Scan<'a, 's> {
     /// Whether a sentence has just ended, its closing quotes and brackets included.
     sentence_ended: bool,
     best: Places,
-    /// Those inside of what should stay whole.
+    /// Places inside spans that should stay whole.
     inside: Places,
 }
 
@@ -125,7 +125,7 @@ impl<'a, 's> Scan<'a, 's> {
             None if self.splitter.mind_fences => Fence::opened_by(line).map_or(Line::Text, Line::Opens),
             _ => Line::Text,
         };
-        // Code without a line of its own in this chunk, or in the next, would be an empty box.
+        // A code block needs at least one line in this chunk and in the next.
         let empty_box = self.fence.is_some() && (self.opened_before || self.line == Line::Closes);
         if !empty_box {
             let between = self.fence.is_none() && self.blank_before;
@@ -185,7 +185,7 @@ impl<'a, 's> Scan<'a, 's> {
     }
 }
 
-/// The best class that fills a fair part of the chunk; a small chunk is better than a word cut in two.
+/// The best kind that fills a fair part of the chunk; a small chunk is better than a cut word.
 fn choice(places: Places, fair: usize) -> Option<Cut> {
     let [paragraph, line, sentence, word, letter] = places;
     let is_fair = |cut: &&Cut| cut.solid >= fair;

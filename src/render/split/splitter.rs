@@ -1,4 +1,4 @@
-//! A text taken chunk by chunk, each with what it needs to stand alone.
+//! Splits a text into chunks that stand alone.
 
 use super::super::fence::Fence;
 use super::super::markdown::Grain;
@@ -14,13 +14,13 @@ pub fn split(text: &str, limit: usize, unit: LengthUnit) -> Vec<String> {
     pieces(text, limit, unit).into_iter().map(|piece| piece.text()).collect()
 }
 
-/// A chunk: a part of the text, and what was added so that it stands alone.
+/// A part of the text, and what was added so that it stands alone.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
     opening: Option<String>,
     pub(super) body: &'a str,
     closing: Option<String>,
-    /// Whether it goes on inside a list, whose indentation would make code of it.
+    /// Whether it continues a list, whose indentation would read as code.
     inner: bool,
 }
 
@@ -57,17 +57,17 @@ pub(super) fn pieces(text: &str, limit: usize, unit: LengthUnit) -> Vec<Piece<'_
     std::iter::from_fn(|| splitter.next()).collect()
 }
 
-/// What is left to split.
+/// The rest of the text.
 #[derive(Debug)]
 pub(super) struct Splitter<'a, 'g> {
     text: &'a str,
     pub(super) grain: &'g Grain,
     /// The end of the text.
     pub(super) rest: &'a str,
-    /// The code that `rest` begins in.
+    /// The code block that `rest` begins in.
     pub(super) fence: Option<Fence>,
     pub(super) at_line_start: bool,
-    /// Whether code is closed and opened again; given up where there is no room for it.
+    /// Whether cut code is closed and opened again; off where the limit is too small.
     pub(super) mind_fences: bool,
     limit: usize,
     pub(super) unit: LengthUnit,
@@ -130,7 +130,7 @@ impl<'a> Splitter<'a, '_> {
         body.trim_end()
     }
 
-    /// Where the text must be cut though there is no good place: at least one character is taken.
+    /// A forced cut: at least one character is taken.
     fn as_much_as_fits(&self) -> usize {
         let mut used = 0;
         let end = self.rest.char_indices().find(|(at, letter)| {

@@ -11,7 +11,6 @@ use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length};
 use crate::ports::StoreError;
 
-/// Most open files.
 const MAX_OPEN: usize = 128;
 
 #[derive(Debug)]

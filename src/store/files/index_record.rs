@@ -50,7 +50,6 @@ impl LineRecord {
         self.offset.saturating_add(u64::from(self.length))
     }
 
-    /// The stored form.
     pub(super) fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let kind: u64 = match self.kind {
             Kind::First => 0,

@@ -14,7 +14,6 @@ const KEPT_FILES: usize = 200;
 /// Space for a few of the largest, and for hundreds of ordinary ones.
 const KEPT_BYTES: u64 = 256 * 1024 * 1024;
 
-/// One stored output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
     path: PathBuf,

@@ -85,7 +85,6 @@ enum Rollback {
     Journal(u64),
 }
 
-/// Writes commits.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) disk: Arc<dyn Disk>,

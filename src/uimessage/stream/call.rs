@@ -77,7 +77,6 @@ impl ToldCall {
         });
     }
 
-    /// The outcome.
     fn tell_outcome(&mut self, tool: &ToolPart, out: &mut Vec<Chunk>) {
         let tool_call_id = tool.call_id.as_str().to_owned();
         match &tool.state {

@@ -346,7 +346,6 @@ pub(super) fn io(threads: ThreadsHandle) -> AdapterIo {
     AdapterIo { threads, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
 }
 
-/// An authenticated request.
 pub(super) fn request(method: &str, path: &str) -> http::request::Builder {
     HttpRequest::builder()
         .method(method)

@@ -98,7 +98,6 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// An injected failure.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Trouble {
     #[default]
@@ -109,7 +108,6 @@ pub(super) enum Trouble {
     FullFor(&'static str),
     /// Both: disk full for such files, and everything fails after this many operations.
     FullForThenDead(&'static str, usize),
-    /// Syncs fail.
     SyncFails,
 }
 
