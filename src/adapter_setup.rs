@@ -52,7 +52,7 @@ impl AdapterInput<'_> {
             chat: ChatParts {
                 approvals: self.state.approvals.clone(),
                 access: self.state.access.clone(),
-                deciders: Deciders::new(move |led, by, role| rights.may_answer(led, by, role)),
+                deciders: Deciders::new(move |asked, by, role| rights.may_decide(asked, by, role)),
                 notes: self.state.notes.shelf(platform.as_str()),
                 http: self.http.client(server)?,
                 files: self.state.files.clone(),

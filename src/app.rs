@@ -341,6 +341,7 @@ fn runtime(
         access: state.access,
         grants: state.grants,
         memory: state.memory,
+        scopes: settings.memory.scopes.clone(),
         frozen: FrozenMemory::new(settings.memory.refresh),
         compaction: CompactionRules {
             keep_runs: settings.memory.keep_runs,

@@ -98,7 +98,8 @@ fn preview_in(project: PathBuf, tools: ToolBox, memory: Arc<dyn Memory>, redact:
         let site = CallSite {
             project: &project,
             thread: &call.thread,
-            person: call.person.as_ref(),
+            scope: &call.scope,
+            origin: call.origin,
             memory: &*memory,
         };
         let planned = tool.preview(&call.input, site)?;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -17,7 +18,7 @@ use super::forms;
 use super::problem::{Fault, Places, Position, Problem};
 use super::resolve::{self, Faults};
 use super::settings::{AdapterSettings, Limits, MemorySettings, Queue, Settings};
-use crate::domain::{AuthorId, Language};
+use crate::domain::{AuthorId, Language, ScopeSettings};
 use crate::ports::AdapterTable;
 
 const DOT_ENV: &str = ".env";
@@ -224,6 +225,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
     let adapters = resolve::adapters(file.adapters.web, sections, listen_chosen, &mut faults);
     let approvals = resolve::approvals(file.approvals, &config.platforms, &mut faults);
     let owners = owners(&file.owners, &config.platforms, &mut faults);
+    let identities = resolve::identities(file.identities, &config.platforms, &mut faults);
     if !faults.is_empty() {
         return Err(faults
             .into_iter()
@@ -264,6 +266,8 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
             command_memory_mb: file.limits.command_memory_mb,
         },
         memory: MemorySettings {
+            scopes: Arc::new(ScopeSettings { dm_scope: file.memory.dm_scope, identities }),
+            history: file.memory.history,
             refresh: Duration::from_secs(file.memory.refresh_minutes.saturating_mul(60)),
             keep_runs: file.memory.keep_runs,
             compact_idle_percent: file.memory.compact_idle_percent,

@@ -150,6 +150,10 @@ pub enum Fault {
         /// The platform that was probably meant.
         meant: Option<String>,
     },
+    /// Not a name for a person.
+    BadPeer(String),
+    /// An identity that is linked to two people.
+    TwoPeers { found: String, other: String },
     /// Neither a role nor the id of a person.
     BadApprover {
         found: String,
@@ -182,6 +186,8 @@ impl Fault {
         | Self::BadHost(found)
         | Self::BadRule(found)
         | Self::BadSocket(found)
+        | Self::BadPeer(found)
+        | Self::TwoPeers { found, .. }
         | Self::BadAuthor { found, .. }
         | Self::BadApprover { found, .. } = &mut self
         {

@@ -1,5 +1,6 @@
 //! Makes the settings from a checked file. Pure.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::settings::{
     AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, ModelSettings, Permissions, Provider,
     WebSettings,
 };
+use crate::domain::{AuthorId, PeerName};
 use crate::ports::ConfiguredAdapter;
 
 /// Keys with problems that depend on other keys.
@@ -163,6 +165,38 @@ pub(super) fn approvals(file: ApprovalsFile, platforms: &[&str], faults: &mut Fa
     }
     let expire = Duration::try_from_secs_f64(file.expire_minutes * 60.0).unwrap_or(AGES).clamp(BLINK, AGES);
     Approvals { approvers, expire, while_waiting: file.while_waiting, read_replies: file.read_replies }
+}
+
+/// The person that each identity belongs to.
+pub(super) fn identities(
+    file: BTreeMap<String, Vec<String>>,
+    platforms: &[&str],
+    faults: &mut Faults,
+) -> BTreeMap<AuthorId, PeerName> {
+    let mut people: BTreeMap<AuthorId, PeerName> = BTreeMap::new();
+    for (name, ids) in file {
+        let path = format!("identities.{name}");
+        let Ok(peer) = name.parse::<PeerName>() else {
+            faults.push((path, Fault::BadPeer(name.chars().take(80).collect())));
+            continue;
+        };
+        for (i, text) in ids.iter().enumerate() {
+            let path = format!("{path}[{i}]");
+            match forms::author(text, platforms) {
+                Ok(id) => match people.get(&id).filter(|other| **other != peer) {
+                    Some(other) => {
+                        let other = other.as_str().to_owned();
+                        faults.push((path, Fault::TwoPeers { found: text.clone(), other }));
+                    }
+                    None => {
+                        people.insert(id, peer.clone());
+                    }
+                },
+                Err(fault) => faults.push((path, fault)),
+            }
+        }
+    }
+    people
 }
 
 fn filled(secret: Option<SecretString>) -> Option<SecretString> {

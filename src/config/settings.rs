@@ -12,7 +12,9 @@ use secrecy::SecretString;
 use super::file::{Compound, Mode, Sandbox};
 use super::forms::Approver;
 use super::problem::Problem;
-use crate::domain::{AuthorId, AutoMemory, Language, ReadReplies, WhileRunning, WhileWaiting};
+use crate::domain::{
+    AuthorId, AutoMemory, HistoryReach, Language, ReadReplies, ScopeSettings, WhileRunning, WhileWaiting,
+};
 use crate::ports::{AdapterDef, ConfiguredAdapter};
 
 /// The settings of a daemon.
@@ -198,8 +200,12 @@ pub struct Limits {
     pub command_memory_mb: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
+    /// Which memory a message may use.
+    pub scopes: Arc<ScopeSettings>,
+    /// Reach of the agent's search in what was said.
+    pub history: HistoryReach,
     /// Idle time after which core memory is read again.
     pub refresh: Duration,
     /// Newest turns that are never summarised.

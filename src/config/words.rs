@@ -55,6 +55,10 @@ pub(super) fn say(fault: &Fault, language: Language) -> Words {
             let forms = || words::bad_approver_fix(l).into();
             (words::bad_approver(found, l), meant_or(meant.as_deref(), forms, l))
         }
+        Fault::BadPeer(found) => (words::bad_peer(found, l), words::bad_peer_fix(l).into()),
+        Fault::TwoPeers { found, other } => {
+            (words::two_peers(found, other, l), words::two_peers_fix(l).into())
+        }
         Fault::BadHost(found) => (words::bad_host(found, l), words::bad_host_fix(l).into()),
         Fault::BadRule(found) => (words::bad_rule(found, l), words::bad_rule_fix(l).into()),
         Fault::BadSocket(found) => (words::bad_socket(found, l), words::bad_socket_fix(l).into()),

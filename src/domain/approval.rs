@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AuthorId, BadId, CorrelationId, ThreadId, Timestamp, ToolCallId};
+use super::{AuthorId, BadId, CorrelationId, MemoryScope, ThreadId, Timestamp, ToolCallId};
 
 /// The id of an approval: random and unguessable. Buttons carry it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -227,6 +227,10 @@ pub struct Approval {
     pub risk: Risk,
     /// How far a yes can reach. A longer one than these is a yes to this call alone.
     pub scopes: Vec<ScopeKind>,
+    /// The memory that its turn may use.
+    pub memory_scope: MemoryScope,
+    /// Whether only an owner or the operator may say yes.
+    pub owners_only: bool,
     /// Binds the answer to exactly this call.
     pub fingerprint: String,
     /// The author of the message that led to it.

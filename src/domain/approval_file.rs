@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, CorrelationId, Decided,
-    Risk, Scope, ScopeKind, ThreadId, Timestamp, ToolCallId,
+    MemoryScope, Risk, Scope, ScopeKind, ThreadId, Timestamp, ToolCallId,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub struct ApprovalFile {
     risk: Risk,
     #[serde(default = "only_once")]
     scopes: Vec<ScopeKind>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    memory_scope: MemoryScope,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    owners_only: bool,
     fingerprint: String,
     requested_by: AuthorId,
     created_at: String,
@@ -51,6 +55,10 @@ enum State {
     Expired,
     Cancelled,
     Spent,
+}
+
+fn is_default(scope: &MemoryScope) -> bool {
+    *scope == MemoryScope::default()
 }
 
 /// The scopes of a file from an older version, which has no such field.
@@ -92,6 +100,8 @@ impl From<&Approval> for ApprovalFile {
             details: approval.details.clone(),
             risk: approval.risk,
             scopes: approval.scopes.clone(),
+            memory_scope: approval.memory_scope.clone(),
+            owners_only: approval.owners_only,
             fingerprint: approval.fingerprint.clone(),
             requested_by: approval.requested_by.clone(),
             created_at: approval.created_at.rfc3339(),
@@ -148,6 +158,8 @@ impl TryFrom<ApprovalFile> for Approval {
             details: file.details,
             risk: file.risk,
             scopes: file.scopes,
+            memory_scope: file.memory_scope,
+            owners_only: file.owners_only,
             fingerprint: file.fingerprint,
             requested_by: file.requested_by,
         })

@@ -110,6 +110,11 @@ impl ThreadId {
         (words.next() == Some("topic")).then(|| decode(words.next().unwrap_or_default()))
     }
 
+    /// The thread of the whole chat that this one belongs to.
+    pub fn whole_chat(&self) -> Option<Self> {
+        Self::of_chat(&self.platform, &self.chat()).ok()
+    }
+
     /// Whether it is one person's own thread in a chat of several.
     pub fn is_of_one_person(&self) -> bool {
         // Inside an id a `:` is encoded, so that the name of a part cannot be mistaken.

@@ -46,13 +46,25 @@ impl AuthorRole {
     }
 }
 
-/// Whether one person or several can read the chat.
+/// Who can read the chat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChatKind {
     /// One person and the agent.
     #[default]
     Direct,
+    /// Several people.
     Group,
+    /// The holder of the operator's token, at the console or in a terminal.
+    Operator,
+    /// No person in particular: a program that names no user, a task.
+    Program,
+}
+
+impl ChatKind {
+    /// Whether nobody but the author reads it.
+    pub const fn is_private(self) -> bool {
+        !matches!(self, Self::Group)
+    }
 }
 
 /// A file of an inbound message, already stored where tools and people can read it.

@@ -6,13 +6,17 @@ mod auto_memory;
 mod both_ends;
 mod capabilities;
 mod command;
+mod core_text;
 mod error_kind;
+mod frame;
 mod grant;
 mod ids;
 mod ingress;
 mod intent;
 mod language;
 mod memory;
+mod memory_items;
+mod memory_scope;
 mod read_replies;
 mod role;
 mod sandbox;
@@ -20,6 +24,7 @@ mod scope_key;
 mod stored_file;
 mod thread_state;
 mod time;
+pub mod tokens;
 mod tool;
 mod while_running;
 mod while_waiting;
@@ -33,7 +38,9 @@ pub use auto_memory::AutoMemory;
 pub use both_ends::{both_ends, both_ends_of_line};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};
+pub use core_text::{EditedText, edit_core, item_text, items_of, replace_block};
 pub use error_kind::ErrorKind;
+pub use frame::{visible, without_tags};
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{
@@ -41,7 +48,12 @@ pub use ingress::{
 };
 pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, Intent, OutboundIntent};
 pub use language::Language;
-pub use memory::{MemoryScope, Remembered, TaskNote};
+pub use memory::{
+    CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, Origin,
+    Provenance, TaskNote, Tier,
+};
+pub use memory_items::{MemoryItem, item_blocks, read_item};
+pub use memory_scope::{DmScope, HistoryReach, MemoryScope, ScopeSettings};
 pub use read_replies::ReadReplies;
 pub use role::{BadRole, Role};
 pub use sandbox::{SandboxLevel, SandboxReport};

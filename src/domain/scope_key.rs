@@ -69,6 +69,19 @@ impl ScopeKey {
         format!("memory/notes/{}", self.folder_name())
     }
 
+    /// Whether it is about one person, so that nobody else may read it.
+    pub const fn is_of_one_person(&self) -> bool {
+        match self {
+            Self::Main | Self::Peer(_) | Self::Person(_) => true,
+            Self::Project | Self::Group(_) => false,
+        }
+    }
+
+    /// The text that a file or folder was named by.
+    pub fn decoded(file_name: &str) -> String {
+        decode(file_name)
+    }
+
     fn folder_name(&self) -> String {
         match self {
             Self::Project | Self::Main => self.to_string(),

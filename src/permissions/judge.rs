@@ -94,8 +94,7 @@ impl JudgeSettings {
     fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
         let settings = self;
         let tool = approval.tool.as_str();
-        // An approved message is no permission for other messages.
-        let in_advance = (settings.effects_of)(tool) != Some(Effects::Speaks);
+        let in_advance = tools::may_be_granted(tool, (settings.effects_of)(tool));
         let mut facts = CallFacts { tool, risk: approval.risk, in_advance, shell: None, scripts: None };
         if tool != SHELL {
             return proposed(scope, &approval.thread, now, &facts);
@@ -104,7 +103,9 @@ impl JudgeSettings {
         let cwd = settings.cwd(&approval.input, &files::own_files_of(&approval.thread)).relative;
         let cwd = &*cwd.to_string_lossy();
         let files = settings.files_of(cwd, &judged);
-        if fingerprint(tool, &approval.input, cwd, &files.all()) != approval.fingerprint {
+        if fingerprint(tool, &approval.input, cwd, &approval.memory_scope, &files.all())
+            != approval.fingerprint
+        {
             // The files have changed since they were shown.
             return None;
         }
@@ -248,7 +249,7 @@ impl JudgeSettings {
             whole: details::whole_command(&ruling, &command),
             ruling,
             grants,
-            fingerprint: fingerprint(&call.tool, &call.input, cwd, &files.all()),
+            fingerprint: fingerprint(&call.tool, &call.input, cwd, &call.scope, &files.all()),
             summary: judged.summary.clone(),
             risk: risk_of(&verdict, judged.risk),
             scopes: offered(&facts),
@@ -265,7 +266,7 @@ impl JudgeSettings {
         let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path: resolved.as_ref() };
         let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
         let risk = risk_of(&verdict, Risk::Medium);
-        let in_advance = effects != Some(Effects::Speaks);
+        let in_advance = tools::may_be_granted(&call.tool, effects);
         let facts = CallFacts { tool: &call.tool, risk, in_advance, shell: None, scripts: None };
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let preview = OnceCell::new();
@@ -288,7 +289,7 @@ impl JudgeSettings {
             whole: details::whole_call(&ruling, &call.input, preview),
             ruling,
             grants,
-            fingerprint: fingerprint(&call.tool, &call.input, "", &files),
+            fingerprint: fingerprint(&call.tool, &call.input, "", &call.scope, &files),
             summary: resolved
                 .as_ref()
                 .map(named)

@@ -70,7 +70,13 @@ fn judge_with(root: &Path, preview: Preview, grants: Arc<dyn Grants>) -> Project
 }
 
 pub(super) fn call(tool: &str, input: Value) -> CallToJudge {
-    CallToJudge { thread: "web:chat:t1".parse().unwrap(), person: None, tool: tool.to_owned(), input }
+    CallToJudge {
+        thread: "web:chat:t1".parse().unwrap(),
+        scope: Default::default(),
+        origin: crate::domain::Origin::Member,
+        tool: tool.to_owned(),
+        input,
+    }
 }
 
 pub(super) async fn shell(judge: &ProjectJudge, command: &str) -> Judgement {
@@ -178,6 +184,8 @@ async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
         details: None,
         risk: asked.risk,
         scopes: asked.scopes,
+        memory_scope: Default::default(),
+        owners_only: false,
         fingerprint: asked.fingerprint,
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: now,

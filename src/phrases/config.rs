@@ -76,6 +76,16 @@ phrases! {
         en: "write platform:user:id, such as telegram:user:123456",
         zh: "请写 平台:user:id，例如 telegram:user:123456",
     }
+    format bad_peer(found: &str) { en: "{found:?} is not a name for a person", zh: "{found:?} 不能用作人名" }
+    text bad_peer_fix() {
+        en: "use 1 to 64 letters, digits, '-', '_' or '.'",
+        zh: "请用 1 到 64 个字母、数字、“-”、“_”或“.”",
+    }
+    format two_peers(found: &str, other: &str) {
+        en: "{found:?} is linked to {other:?} already",
+        zh: "{found:?} 已经归到 {other:?} 名下",
+    }
+    text two_peers_fix() { en: "list an identity under one person only", zh: "一个身份只能归到一个人名下" }
     format bad_approver(found: &str) {
         en: "{found:?} is neither a role nor a person's id",
         zh: "{found:?} 既不是角色，也不是用户 id",

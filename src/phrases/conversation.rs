@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::table::phrases;
-use crate::domain::{Command, ErrorKind, MemoryScope, ThreadState};
+use crate::domain::{Command, ErrorKind, ScopeKey, ThreadState};
 
 phrases! {
     /// What happened to a turn, and what to do.
@@ -240,19 +240,24 @@ phrases! {
         en: "What I remember about you alone I use and show only where nobody else reads along.",
         zh: "只与你有关的记忆，仅在私聊中使用和显示。",
     }
-    format memory_empty(scope: &MemoryScope, file: &str) {
-        (MemoryScope::Project, _) => {
+    format memory_empty(scope: &ScopeKey, file: &str) {
+        (ScopeKey::Project, _) => {
             en: "I remember nothing about this project yet. It would be in {file}.",
             zh: "关于这个项目还没有任何记忆。记忆会放在 {file}。",
         }
-        (MemoryScope::Person(_), _) => {
+        (ScopeKey::Group(_), _) => {
+            en: "I remember nothing about this group yet. It would be in {file}.",
+            zh: "关于这个群还没有任何记忆。记忆会放在 {file}。",
+        }
+        (ScopeKey::Main | ScopeKey::Peer(_) | ScopeKey::Person(_), _) => {
             en: "I remember nothing about you yet. It would be in {file}.",
             zh: "关于你还没有任何记忆。记忆会放在 {file}。",
         }
     }
-    format memory_heading(scope: &MemoryScope, file: &str) {
-        (MemoryScope::Project, _) => { en: "**About this project** ({file}):", zh: "**关于这个项目**（{file}）：" }
-        (MemoryScope::Person(_), _) => { en: "**About you** ({file}):", zh: "**关于你**（{file}）：" }
+    format memory_heading(scope: &ScopeKey, file: &str) {
+        (ScopeKey::Project, _) => { en: "**About this project** ({file}):", zh: "**关于这个项目**（{file}）：" }
+        (ScopeKey::Group(_), _) => { en: "**About this group** ({file}):", zh: "**关于这个群**（{file}）：" }
+        (ScopeKey::Main | ScopeKey::Peer(_) | ScopeKey::Person(_), _) => { en: "**About you** ({file}):", zh: "**关于你**（{file}）：" }
     }
     text memory_cut() {
         en: "*The file is longer; I read no more of it than this.*",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
+use crate::domain::MemoryScope;
 
 /// A file that a call depends on, and its content; no digest where there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,18 +57,29 @@ impl Default for ContentDigest {
     }
 }
 
-/// The fingerprint of a call. The order of `files` does not matter.
-pub fn fingerprint(tool: &str, input: &Value, cwd: &str, files: &[FileDigest]) -> String {
+/// The fingerprint of a call: a yes holds for it only with the memory it was asked with. The order of `files` does not
+/// matter.
+pub fn fingerprint(
+    tool: &str,
+    input: &Value,
+    cwd: &str,
+    scope: &MemoryScope,
+    files: &[FileDigest],
+) -> String {
     let mut context = Context::new(&SHA256);
     // Each piece is prefixed with its length, so that two calls never have the same input.
     let mut add = |piece: &str| {
         context.update(&(piece.len() as u64).to_be_bytes());
         context.update(piece.as_bytes());
     };
-    add("shipagent call 1");
+    add("shipagent call 2");
     add(tool);
     add(&canonical(input));
     add(cwd);
+    for key in scope.read() {
+        add(&key.to_string());
+    }
+    add(&scope.write().map(ToString::to_string).unwrap_or_default());
     for file in files.iter().collect::<BTreeSet<_>>() {
         add(&file.path);
         add(file.digest.as_deref().unwrap_or("not there"));
@@ -163,6 +175,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::{ChatKind, ScopeSettings};
+
+    fn print(tool: &str, input: &Value, cwd: &str, files: &[FileDigest]) -> String {
+        fingerprint(tool, input, cwd, &MemoryScope::default(), files)
+    }
 
     fn file(path: &str, content: &str) -> FileDigest {
         FileDigest { path: path.into(), digest: Some(digest_of(content.as_bytes())) }
@@ -175,18 +192,24 @@ mod tests {
             serde_json::from_str(r#"{ "deep": {"y":null, "x": [1,2]}, "cwd":"a","command":"ls" }"#).unwrap();
         let files = [file("a.sh", "x"), file("b.sh", "y")];
         let turned = [file("b.sh", "y"), file("a.sh", "x")];
-        let base = fingerprint("exec_shell", &one, "a", &files);
-        assert_eq!(base, fingerprint("exec_shell", &same, "a", &turned));
+        let base = print("exec_shell", &one, "a", &files);
+        assert_eq!(base, print("exec_shell", &same, "a", &turned));
         assert_eq!(base.len(), 64);
         let gone = [file("a.sh", "x"), FileDigest { path: "b.sh".into(), digest: None }];
+        let scope = MemoryScope::default().without_person().read_only();
+        assert_eq!(base, fingerprint("exec_shell", &one, "a", &scope, &files));
+        let (ann, thread) = ("web:user:a".parse().unwrap(), "web:chat:1".parse().unwrap());
+        let own = MemoryScope::resolve(&ann, ChatKind::Direct, &thread, &ScopeSettings::default());
         for other in [
-            fingerprint("exec_shel", &one, "a", &files),
-            fingerprint("exec_shell", &json!({"command": "ls "}), "a", &files),
-            fingerprint("exec_shell", &one, "b", &files),
-            fingerprint("exec_shell", &one, "a", &files[..1]),
-            fingerprint("exec_shell", &one, "a", &[file("a.sh", "x"), file("b.sh", "z")]),
-            fingerprint("exec_shell", &one, "a", &gone),
-            fingerprint(
+            fingerprint("exec_shell", &one, "a", &own, &files),
+            fingerprint("exec_shell", &one, "a", &own.read_only(), &files),
+            print("exec_shel", &one, "a", &files),
+            print("exec_shell", &json!({"command": "ls "}), "a", &files),
+            print("exec_shell", &one, "b", &files),
+            print("exec_shell", &one, "a", &files[..1]),
+            print("exec_shell", &one, "a", &[file("a.sh", "x"), file("b.sh", "z")]),
+            print("exec_shell", &one, "a", &gone),
+            print(
                 "exec_shell",
                 &json!({"command": "ls", "cwd": "a", "deep": {"x": [2, 1], "y": null}}),
                 "a",
@@ -200,7 +223,7 @@ mod tests {
     #[test]
     fn pieces_cannot_flow_into_each_other() {
         let null = Value::Null;
-        assert_ne!(fingerprint("ab", &null, "c", &[]), fingerprint("a", &null, "bc", &[]));
+        assert_ne!(print("ab", &null, "c", &[]), print("a", &null, "bc", &[]));
         assert_eq!(canonical(&json!({"b\"": 1, "a": "\n"})), r#"{"a":"\n","b\"":1}"#);
         assert_eq!(digest_of(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }

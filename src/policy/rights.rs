@@ -1,6 +1,6 @@
 //! Who may decide an approval, and who may stop a run or withdraw a request of another person.
 
-use crate::domain::{AuthorId, AuthorRole};
+use crate::domain::{Approval, AuthorId, AuthorRole, ChatKind, IngressEvent, Origin};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
@@ -27,6 +27,28 @@ impl Rights {
         };
         let answers = requester.is_some_and(|requester| self.may_answer(requester, by, role));
         own || powerful || answers
+    }
+
+    /// How far the words of an event's author are trusted.
+    pub fn origin_of(&self, event: &IngressEvent) -> Origin {
+        match event.author.role {
+            AuthorRole::Owner { .. } => Origin::Owner,
+            AuthorRole::Anonymous | AuthorRole::Guest => Origin::Guest,
+            AuthorRole::Person | AuthorRole::Admin => {
+                let owner = event.chat == ChatKind::Operator || self.named_owners.contains(&event.author.id);
+                if owner { Origin::Owner } else { Origin::Member }
+            }
+        }
+    }
+
+    /// Whether `by` may answer this approval.
+    pub fn may_decide(&self, approval: &Approval, by: &AuthorId, role: AuthorRole) -> bool {
+        let owner = match role {
+            AuthorRole::Anonymous | AuthorRole::Guest => false,
+            AuthorRole::Owner { .. } => true,
+            AuthorRole::Person | AuthorRole::Admin => self.named_owners.contains(by),
+        };
+        if approval.owners_only { owner } else { self.may_answer(&approval.requested_by, by, role) }
     }
 
     /// Whether `by` may answer an approval of `requester`.

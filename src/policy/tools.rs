@@ -1,11 +1,27 @@
 //! The verdict on tools other than the shell: from the operator's mode, the tool's effects, and the file it names.
 
+use serde_json::Value;
+
 use super::paths::{PathClass, ResolvedPath};
 use super::{Mode, Reason, Verdict};
 use crate::domain::{Class, Effects, Risk};
 
 /// The tool whose mode applies to other conversations only.
 const CHAT_SEND: &str = "chat_send";
+
+/// The tool that changes memory.
+const MEMORY: &str = "memory_upsert";
+
+/// Whether only an owner may allow a call: what everybody's conversations are shown is not for one member to decide.
+pub fn needs_owner(tool: &str, input: &Value) -> bool {
+    let scope = input.get("scope").and_then(Value::as_str).map(str::trim);
+    tool == MEMORY && !matches!(scope, Some("user" | "group"))
+}
+
+/// Whether a yes to a call may hold for later ones. What is said or remembered is looked at each time.
+pub fn may_be_granted(tool: &str, effects: Option<Effects>) -> bool {
+    effects != Some(Effects::Speaks) && tool != MEMORY
+}
 
 /// A call of a tool that is not the shell.
 #[derive(Clone, Copy, Debug)]

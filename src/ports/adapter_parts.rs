@@ -49,8 +49,8 @@ pub struct AdapterParts {
     pub metrics: Arc<Metrics>,
 }
 
-/// Whether a person may answer an approval: the requester, the person, and the person's role.
-pub type MayAnswer = dyn Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + Sync;
+/// Whether a person may answer an approval: the approval, the person, and the person's role.
+pub type MayAnswer = dyn Fn(&Approval, &AuthorId, AuthorRole) -> bool + Send + Sync;
 
 /// Checks who may answer an approval before an answer is given: opening a menu of answers changes what all people in
 /// the chat see.
@@ -59,7 +59,7 @@ pub struct Deciders(Arc<MayAnswer>);
 
 impl Deciders {
     pub fn new(
-        may_answer: impl Fn(&AuthorId, &AuthorId, AuthorRole) -> bool + Send + Sync + 'static,
+        may_answer: impl Fn(&Approval, &AuthorId, AuthorRole) -> bool + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(may_answer))
     }
@@ -75,7 +75,7 @@ impl Deciders {
         question: &Approval,
     ) -> Result<bool, StoreError> {
         let role = author.role.with(access.role_of(&author.id).await?);
-        Ok((self.0)(&question.requested_by, &author.id, role))
+        Ok((self.0)(question, &author.id, role))
     }
 }
 

@@ -3,15 +3,19 @@
 use serde_json::Value;
 
 use super::BoxFuture;
-use crate::domain::{Approval, AuthorId, Class, GrantNumber, Risk, Scope, ScopeKind, ThreadId, Timestamp};
+use crate::domain::{
+    Approval, Class, GrantNumber, MemoryScope, Origin, Risk, Scope, ScopeKind, ThreadId, Timestamp,
+};
 use crate::policy::grants::Proposal;
 
 /// A call to judge.
 #[derive(Clone, Debug)]
 pub struct CallToJudge {
     pub thread: ThreadId,
-    /// The only person in the thread, where no one else can read it.
-    pub person: Option<AuthorId>,
+    /// The memory that its turn may use.
+    pub scope: MemoryScope,
+    /// How far the people are trusted whose words led to it.
+    pub origin: Origin,
     pub tool: String,
     pub input: Value,
 }

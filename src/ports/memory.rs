@@ -1,7 +1,12 @@
 //! The port of memory and tasks.
 
+use std::collections::BTreeSet;
+
 use super::{BoxFuture, StoreError};
-use crate::domain::{MemoryScope, Remembered, ScopeKey, TaskNote, Timestamp};
+use crate::domain::{
+    ChangeRefusal, CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey,
+    TaskNote, ThreadId, Timestamp,
+};
 
 /// Something to be found again by search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,21 +26,97 @@ pub struct NotesAdded {
     pub known: usize,
 }
 
+/// Changes that are made together or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryBatch {
+    pub changes: Vec<MemoryChange>,
+    /// How far a thread was read for them.
+    pub mark: Option<DistilMark>,
+}
+
+/// Why memory was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error(transparent)]
+    Refused(#[from] ChangeRefusal),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Which lines of the ledger to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LedgerRequest {
+    /// Only those of this scope.
+    pub scope: Option<ScopeKey>,
+    /// Only lines with a smaller number.
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+/// Lines of the ledger, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LedgerPage {
+    pub lines: Vec<LedgerLine>,
+    pub has_more: bool,
+    /// How many lines of the ledger cannot be read, because a write was cut off.
+    pub damaged: usize,
+}
+
+/// The notes of one month, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotesPage {
+    pub notes: Vec<MemoryItem>,
+    /// The next older month that has notes, such as `2026-11`.
+    pub earlier: Option<String>,
+}
+
 /// Memory and tasks.
 pub trait Memory: Send + Sync + std::fmt::Debug {
-    /// The memory of a scope; `None` where there is none.
-    fn recall(&self, scope: &MemoryScope) -> BoxFuture<'_, Result<Option<Remembered>, StoreError>>;
+    /// The core memory of a scope; empty where there is none. A change that was cut off by a crash is completed first, and a
+    /// file that was edited by hand is noted in the ledger.
+    fn core(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<CoreFile, StoreError>>;
 
-    /// Replaces the memory of a scope, unless the stored text differs from `before`: then nothing is written. Returns
-    /// whether it was written.
-    fn remember(
+    /// Makes changes: all of them or none. The ledger is written first, so that a crash in between loses nothing. Returns
+    /// the ledger lines; a change that changes nothing has none.
+    fn apply_all(&self, batch: MemoryBatch) -> BoxFuture<'_, Result<Vec<LedgerLine>, ChangeError>>;
+
+    /// Makes one change.
+    fn apply(&self, change: MemoryChange) -> BoxFuture<'_, Result<Option<LedgerLine>, ChangeError>> {
+        let batch = MemoryBatch { changes: vec![change], mark: None };
+        Box::pin(async move { Ok(self.apply_all(batch).await?.pop()) })
+    }
+
+    /// Takes back the newest change of a scope that was not taken back yet.
+    fn undo(
         &self,
-        scope: &MemoryScope,
-        before: Option<&str>,
-        text: &str,
-    ) -> BoxFuture<'_, Result<bool, StoreError>>;
+        scope: &ScopeKey,
+        provenance: Provenance,
+    ) -> BoxFuture<'_, Result<LedgerLine, ChangeError>>;
 
-    /// Adds notes behind those of the same month, in their order. All are written or none of a month.
+    /// Removes core memory and notes of a scope, and their texts from the ledger. Returns how many items were removed.
+    fn forget_all(
+        &self,
+        scope: &ScopeKey,
+        provenance: Provenance,
+    ) -> BoxFuture<'_, Result<usize, ChangeError>>;
+
+    /// Lines of the ledger.
+    fn ledger(&self, request: LedgerRequest) -> BoxFuture<'_, Result<LedgerPage, StoreError>>;
+
+    /// How far a thread was read for things worth remembering.
+    fn distilled(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Option<DistilMark>, StoreError>>;
+
+    /// The ids of items that no person has confirmed.
+    fn unreviewed(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<BTreeSet<String>, StoreError>>;
+
+    /// The notes of a month, or of the newest one.
+    fn notes(&self, scope: &ScopeKey, month: Option<String>) -> BoxFuture<'_, Result<NotesPage, StoreError>>;
+
+    /// The scopes that have core memory or notes.
+    fn scopes(&self) -> BoxFuture<'_, Result<Vec<ScopeKey>, StoreError>>;
+
+    /// Adds notes behind those of the same month, in their order. All are written or none of a month. They are not entered
+    /// into the ledger: they come from the operator.
     fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>>;
 
     /// All tasks, by file name.

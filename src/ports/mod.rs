@@ -55,7 +55,7 @@ pub use hook::{Hook, HookAnswer, HookRequest};
 pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
-pub use memory::{Memory, Note, NotesAdded};
+pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use note_sink::{NewNote, NoteBatch, NoteSink};
 pub use search::{

@@ -1,7 +1,7 @@
 //! Where notes go that are taken from the part of a conversation that a checkpoint covers.
 
 use super::{BoxFuture, StoreError};
-use crate::domain::{MessageId, ThreadId, Timestamp};
+use crate::domain::{MemoryScope, MessageId, ThreadId, Timestamp};
 use crate::uimessage::UiMessage;
 
 /// Something worth remembering beyond the conversation.
@@ -16,6 +16,8 @@ pub struct NewNote {
 #[derive(Clone, Debug)]
 pub struct NoteBatch {
     pub thread: ThreadId,
+    /// The memory that all messages of the covered part may use.
+    pub scope: MemoryScope,
     pub at: Timestamp,
     pub notes: Vec<NewNote>,
     /// The messages that the notes name, as they stand in the thread: scope, author and origin come from them.

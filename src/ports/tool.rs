@@ -8,7 +8,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock, FileStore, Memory, ThreadStore, ThreadsHandle};
-use crate::domain::{AuthorId, Capabilities, CorrelationId, Permit, ThreadId, ToolCallId, ToolSpec};
+use crate::domain::{
+    ApprovalId, AuthorId, Capabilities, CorrelationId, MemoryScope, MessageId, Origin, Permit, ThreadId,
+    ToolCallId, ToolSpec,
+};
 
 /// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +32,16 @@ pub struct ToolContext {
     pub correlation: CorrelationId,
     pub call: ToolCallId,
     pub permit: Permit,
-    /// The only person in the thread, where no one else can read it.
-    pub person: Option<AuthorId>,
+    /// The memory that the turn may use.
+    pub scope: MemoryScope,
+    /// How far the people are trusted whose words led to the call.
+    pub origin: Origin,
+    /// Who asked for it.
+    pub requester: Option<AuthorId>,
+    /// The messages that the turn answers.
+    pub asked_in: Vec<MessageId>,
+    /// The approval that allowed it.
+    pub approval: Option<ApprovalId>,
     pub memory: Arc<dyn Memory>,
     pub files: Arc<dyn FileStore>,
     /// The stored messages of all threads.
@@ -50,7 +61,8 @@ impl ToolContext {
         CallSite {
             project: &self.project,
             thread: &self.thread,
-            person: self.person.as_ref(),
+            scope: &self.scope,
+            origin: self.origin,
             memory: &*self.memory,
         }
     }
@@ -62,8 +74,10 @@ pub struct CallSite<'a> {
     /// The project directory, absolute and resolved.
     pub project: &'a Path,
     pub thread: &'a ThreadId,
-    /// The only person in the thread, where no one else can read it.
-    pub person: Option<&'a AuthorId>,
+    /// The memory that the turn may use.
+    pub scope: &'a MemoryScope,
+    /// How far the people are trusted whose words led to the call.
+    pub origin: Origin,
     pub memory: &'a dyn Memory,
 }
 

@@ -231,6 +231,8 @@ mod tests {
             details: None,
             risk: Risk::Medium,
             scopes: vec![scope.kind()],
+            memory_scope: Default::default(),
+            owners_only: false,
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at(0),

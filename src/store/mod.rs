@@ -11,6 +11,7 @@ mod document;
 pub mod files;
 mod grants;
 pub mod memory;
+mod memory_book;
 mod pairing_code;
 mod state;
 #[cfg(test)]

@@ -21,8 +21,8 @@ impl Actor {
     /// Has a call judged in a separate task, because the judge may read files.
     pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
         let judge = self.runtime.judge.clone();
-        let person = self.conversation.private_with();
-        let to_judge = CallToJudge { thread: self.id.clone(), person, tool, input };
+        let (scope, origin) = (self.conversation.memory_scope(), self.conversation.origin());
+        let to_judge = CallToJudge { thread: self.id.clone(), scope, origin, tool, input };
         let id = call.clone();
         let job = async move { Done::Judged(id, Box::new(judge.judge(to_judge).await)) };
         self.jobs.start_work(&self.span, job, judge_panicked(call));

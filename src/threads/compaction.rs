@@ -12,7 +12,7 @@ use super::actor::Actor;
 use super::count;
 use super::jobs::Done;
 use super::runtime::Runtime;
-use crate::domain::{Command, IngressEvent, IngressKind, Intent, ThreadId};
+use crate::domain::{Command, IngressEvent, IngressKind, Intent, MemoryScope, ThreadId};
 use crate::ports::{NewNote, NoteBatch, Prompt};
 use crate::render::Phrase;
 use crate::turn::{
@@ -153,11 +153,12 @@ impl Actor {
         let tokens_before = scaled(built.whole, self.conversation.token_ratio());
         let nothing = Compacted { reason, result: None, flushed: Vec::new(), tokens_before };
         let on_panic = Done::Compacted(id, Box::new(nothing.clone()));
-        let (runtime, thread) = (self.runtime.clone(), self.id.clone());
+        let scope = self.conversation.scope_of(span.messages.iter());
+        let (runtime, place) = (self.runtime.clone(), (self.id.clone(), scope));
         let job = async move {
             let draft = summarise(&runtime, &span).await;
             let flushed = match &draft {
-                Some(draft) => flush(&runtime, thread, &span, draft).await,
+                Some(draft) => flush(&runtime, place, &span, draft).await,
                 None => Vec::new(),
             };
             let result = draft.map(|draft| (span, draft));
@@ -221,14 +222,19 @@ async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<Str
 }
 
 /// Keeps the notes that the same answer brought. They are a gain: without them the checkpoint is as good.
-async fn flush(runtime: &Runtime, thread: ThreadId, span: &Span, draft: &Draft) -> Vec<String> {
+async fn flush(
+    runtime: &Runtime,
+    (thread, scope): (ThreadId, MemoryScope),
+    span: &Span,
+    draft: &Draft,
+) -> Vec<String> {
     let Some(sink) = runtime.note_sink.as_ref().map(Arc::clone).filter(|_| !draft.notes.is_empty()) else {
         return Vec::new();
     };
     let notes = draft.notes.iter().map(|note| NewNote { text: note.text.clone(), from: note.ids.clone() });
     let named = |id| draft.notes.iter().any(|note| note.ids.contains(id));
     let sources = span.messages.iter().filter(|message| named(&message.id)).cloned().collect();
-    let batch = NoteBatch { thread, at: runtime.clock.now(), notes: notes.collect(), sources };
+    let batch = NoteBatch { thread, scope, at: runtime.clock.now(), notes: notes.collect(), sources };
     match timeout(FLUSH_DEADLINE, sink.flush(batch)).await {
         Ok(Ok(ids)) => ids,
         Ok(Err(error)) => {

@@ -216,8 +216,7 @@ impl Actor {
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,
             now: runtime.clock.now(),
-            project_memory: memory.project.as_deref(),
-            person_memory: memory.person.as_deref(),
+            memory: &memory,
             context_tokens: runtime.tokens.window(model, runtime.agent.context_tokens),
         };
         let built = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
@@ -284,7 +283,11 @@ impl Actor {
             history: self.runtime.store.clone(),
             memory: self.runtime.memory.clone(),
             files: self.runtime.shelf.clone(),
-            person: self.conversation.private_with(),
+            scope: self.conversation.memory_scope(),
+            origin: self.conversation.origin(),
+            requester: self.conversation.requester(),
+            asked_in: self.conversation.run_messages().map(|message| message.id.clone()).collect(),
+            approval: self.conversation.approval_of(&call),
             threads: self.threads.open(),
             progress: Some(progress),
             clock: self.runtime.clock.clone(),

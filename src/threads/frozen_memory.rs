@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::domain::{AuthorId, MessageId, ThreadId, Timestamp};
+use crate::domain::{MessageId, ScopeKey, ThreadId, Timestamp};
 
 /// Most bytes of all cached texts together; the least recently used is evicted first.
 const MOST_BYTES: usize = 4 << 20;
@@ -16,23 +16,17 @@ const MOST_BYTES: usize = 4 << 20;
 /// What a cached text is valid for. Where any of it changes, memory is read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FreezeKey {
-    /// The person whose memory is included.
-    pub(super) person: Option<AuthorId>,
+    /// The scopes whose memory is included.
+    pub(super) scopes: Vec<ScopeKey>,
     /// The message at which the visible conversation begins, where it is not the thread's first.
     pub(super) start: Option<MessageId>,
 }
 
-/// The memory texts of the system prompt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CoreMemory {
-    pub(super) project: Option<String>,
-    pub(super) person: Option<String>,
-}
+/// The memory texts of the system prompt, by scope.
+pub(super) type CoreMemory = Vec<(ScopeKey, String)>;
 
-impl CoreMemory {
-    fn size(&self) -> usize {
-        [&self.project, &self.person].into_iter().flatten().map(String::len).sum()
-    }
+fn size(memory: &CoreMemory) -> usize {
+    memory.iter().map(|(_, text)| text.len()).sum()
 }
 
 #[derive(Debug)]
@@ -68,7 +62,7 @@ impl FrozenMemory {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|_, entry| self.holds(entry, now));
         entries.insert(thread.clone(), Entry { key, memory, used: now });
-        while entries.values().map(|entry| entry.memory.size()).sum::<usize>() > MOST_BYTES {
+        while entries.values().map(|entry| size(&entry.memory)).sum::<usize>() > MOST_BYTES {
             let oldest = entries.iter().min_by_key(|(_, entry)| entry.used).map(|(thread, _)| thread.clone());
             let Some(oldest) = oldest else { break };
             entries.remove(&oldest);
@@ -91,11 +85,11 @@ mod tests {
     }
 
     fn key(start: Option<&str>) -> FreezeKey {
-        FreezeKey { person: None, start: start.map(|id| id.parse().unwrap()) }
+        FreezeKey { scopes: vec![ScopeKey::Project], start: start.map(|id| id.parse().unwrap()) }
     }
 
     fn memory(text: &str) -> CoreMemory {
-        CoreMemory { project: Some(text.to_owned()), person: None }
+        vec![(ScopeKey::Project, text.to_owned())]
     }
 
     fn at(millis: i64) -> Timestamp {

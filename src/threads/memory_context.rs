@@ -1,20 +1,28 @@
-//! Memory in the system prompt and in `/memory`: of the project in every thread, of a person only in private threads.
+//! Memory in the system prompt and in `/memory`: of the scopes that the message may read.
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};
-use crate::domain::{ChatKind, IngressEvent, MemoryScope, Remembered};
+use crate::domain::{CoreFile, IngressEvent, MemoryScope, ScopeKey};
 use crate::ports::StoreError;
 use crate::render::MemoryPhrase;
 
-/// The entry of each scope, in the order of the request.
-type Found = Vec<(MemoryScope, Option<Remembered>)>;
-
 impl Actor {
+    /// The memory that a message may use.
+    pub(super) fn scope_of(&self, event: &IngressEvent) -> MemoryScope {
+        let scope = MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &self.runtime.scopes);
+        if self.conversation.is_private_for(&event.author.id) { scope } else { scope.without_person() }
+    }
+
     /// The reply text of `/memory`.
     pub(super) async fn tell_memory(&self, event: &IngressEvent) -> String {
-        let own = (event.chat == ChatKind::Direct).then(|| MemoryScope::Person(event.author.id.clone()));
-        let found = self.recall([MemoryScope::Project].into_iter().chain(own).collect()).await;
-        self.told(found.map(MemoryPhrase::Here))
+        let mut found: Vec<(ScopeKey, CoreFile)> = Vec::new();
+        for scope in self.scope_of(event).read() {
+            match self.runtime.memory.core(scope).await {
+                Ok(file) => found.push((scope.clone(), file)),
+                Err(error) => return self.told(Err(error)),
+            }
+        }
+        self.told(Ok(MemoryPhrase::Here(found)))
     }
 
     /// The reply text of `/tasks`.
@@ -22,42 +30,30 @@ impl Actor {
         self.told(self.runtime.memory.tasks().await.map(MemoryPhrase::Tasks))
     }
 
-    /// The memory for the run in flight: of the project, and of the person in a private thread.
+    /// Core memory for the run in flight.
     pub(super) async fn remembered(&self) -> CoreMemory {
         let now = self.runtime.clock.now();
-        let person = self.conversation.private_with();
-        let key = FreezeKey { person: person.clone(), start: self.conversation.start().cloned() };
+        let scope = self.conversation.memory_scope();
+        let key = FreezeKey { scopes: scope.read().to_vec(), start: self.conversation.start().cloned() };
         if let Some(frozen) = self.runtime.frozen.get(&self.id, &key, now) {
             return frozen;
         }
-        let project = self.recall_one(MemoryScope::Project).await;
-        let own = match person {
-            Some(own) => self.recall_one(MemoryScope::Person(own)).await,
-            None => Ok(None),
-        };
-        let readable = project.is_ok() && own.is_ok();
-        // One scope is used even where the other cannot be read.
-        let memory = CoreMemory { project: project.unwrap_or_default(), person: own.unwrap_or_default() };
+        let mut readable = true;
+        let mut memory = CoreMemory::new();
+        for scope in scope.read() {
+            match self.runtime.memory.core(scope).await {
+                Ok(file) => memory.push((scope.clone(), file.text)),
+                // One scope is used even where another cannot be read.
+                Err(error) => {
+                    readable = false;
+                    tracing::error!(error = &error as &dyn std::error::Error, %scope, "memory unavailable");
+                }
+            }
+        }
         if readable {
             self.runtime.frozen.put(&self.id, key, memory.clone(), now);
         }
         memory
-    }
-
-    async fn recall_one(&self, scope: MemoryScope) -> Result<Option<String>, StoreError> {
-        let found = self.recall(vec![scope]).await.inspect_err(|error| {
-            tracing::error!(error = error as &dyn std::error::Error, "memory unavailable");
-        })?;
-        Ok(found.into_iter().find_map(|(_, found)| found).map(|found| found.text))
-    }
-
-    async fn recall(&self, scopes: Vec<MemoryScope>) -> Result<Found, StoreError> {
-        let mut all = Found::new();
-        for scope in scopes {
-            let found = self.runtime.memory.recall(&scope).await?;
-            all.push((scope, found));
-        }
-        Ok(all)
     }
 
     fn told(&self, phrase: Result<MemoryPhrase, StoreError>) -> String {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::{FrozenMemory, TokenBook};
-use crate::domain::{Capabilities, Language, Platform, ReadReplies, ThreadId, WhileRunning, WhileWaiting};
+use crate::domain::{
+    Capabilities, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning, WhileWaiting,
+};
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
@@ -91,6 +93,8 @@ pub struct Runtime {
     pub access: Arc<dyn AccessBook>,
     pub grants: Arc<dyn Grants>,
     pub memory: Arc<dyn Memory>,
+    /// Which memory a message may use.
+    pub scopes: Arc<ScopeSettings>,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
     /// When a conversation is compacted.
@@ -128,6 +132,7 @@ impl Runtime {
             max_steps: self.limits.max_steps,
             language: self.language,
             compaction: self.compaction,
+            scopes: self.scopes.clone(),
             model: self.model.name().to_owned(),
             capabilities: self.capabilities(thread.platform()),
             rights: self.asking.rights.clone(),

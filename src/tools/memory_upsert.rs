@@ -1,4 +1,4 @@
-//! `memory_upsert`: stores a memory for later conversations, about the project or about the person.
+//! `memory_upsert`: remembers, corrects or forgets something, about the project, the person or the group.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 
 use super::arguments;
 use super::schema::schema_of;
-use crate::domain::{Effects, MemoryScope, ToolSpec};
-use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::domain::{
+    Effects, MemoryChange, MemoryEdit, Provenance, ScopeKey, Tier, ToolSpec, edit_core, item_text,
+};
+use crate::ports::{
+    BoxFuture, CallSite, ChangeError, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome,
+};
 
-/// Largest text of one call, and largest memory.
+/// Largest text of one call.
 const TEXT_BYTES: usize = 4 * 1024;
-const MEMORY_BYTES: usize = 12 * 1024;
+const LONGEST_SECTION: usize = 120;
+/// Stands for the id of a new item where a change is only shown.
+const NEW_ID: &str = "new";
 
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryUpsert;
@@ -19,37 +25,43 @@ pub struct MemoryUpsert;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
-    /// `project` for what everybody may know, `user` for what is about the person you speak with in private.
+    /// `project` for what everybody may know; `user` for what is about the person you speak with in private; `group` for
+    /// what is about the group you speak in.
     scope: String,
-    /// `add` puts the text at the end; `replace` puts it in the place of the whole section.
+    /// `core` (the default) for what you should always know; `notes` for what only needs to be found again.
+    tier: Option<String>,
+    /// `add` a new item, `replace` the item with this `id` (or all of a `section`), or `forget` the item with this `id`.
     action: String,
-    /// What to remember, in CommonMark: short, and true for longer than today. Never a secret.
-    text: String,
-    /// The heading of the section it belongs to; made where it is missing. Needed to replace.
+    /// What to remember, in one or two sentences: true for longer than today. Never a secret.
+    text: Option<String>,
+    /// The id at the end of the item, such as k3f9a.
+    id: Option<String>,
+    /// The heading of the section that it belongs to; made where it is missing.
     section: Option<String>,
 }
 
-/// A proposed change of a memory.
+/// Valid arguments.
 #[derive(Debug)]
-struct Change {
-    scope: MemoryScope,
-    before: Option<String>,
-    after: String,
+struct Wanted {
+    about: About,
+    tier: Tier,
+    edit: MemoryEdit,
 }
 
-impl Change {
-    /// The file to change.
-    fn path(&self) -> String {
-        format!(".ship/{}", self.scope.file())
-    }
+#[derive(Clone, Copy, Debug)]
+enum About {
+    Project,
+    Person,
+    Group,
 }
 
 impl Tool for MemoryUpsert {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "memory_upsert",
-            description: "Remembers something for later conversations, when somebody asks for it or will be glad of it. \
-                          What is remembered stands in your instructions from then on."
+            description: "Remembers something for later conversations, corrects it or forgets it: when somebody asks for \
+                          it or will be glad of it. Core memory stands in your instructions from the next conversation on; \
+                          notes are only found by search."
                 .into(),
             parameters: schema_of::<Arguments>(),
             effects: Effects::SideEffects,
@@ -62,200 +74,159 @@ impl Tool for MemoryUpsert {
 
     fn preview(&self, arguments: &Value, site: CallSite<'_>) -> Option<Result<TextChange, ToolFailure>> {
         // A preview runs on a blocking thread, which may block.
-        let planned = tokio::runtime::Handle::current().block_on(plan(arguments.clone(), site));
-        Some(planned.map(|change| TextChange {
-            path: change.path(),
-            before: change.before,
-            after: change.after,
-        }))
+        Some(tokio::runtime::Handle::current().block_on(preview(arguments.clone(), site)))
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let change = plan(arguments, context.site()).await?;
-            let failed = |error| ToolFailure::Failed(format!("it could not be written down: {error}"));
-            let before = change.before.as_deref().map(str::trim);
-            if !context.memory.remember(&change.scope, before, &change.after).await.map_err(failed)? {
-                return Err(ToolFailure::Failed(
-                    "somebody else is changing it right now; try again".to_owned(),
-                ));
-            }
-            Ok(json!({ "remembered": true, "file": change.path() }))
+            let Wanted { about, tier, edit } = parsed(arguments)?;
+            let scope = target(about, &context.site())?;
+            let forgets = matches!(edit, MemoryEdit::Forget { .. });
+            let provenance = Provenance {
+                at: context.clock.now(),
+                by: context.requester.clone(),
+                via: context.approval.as_ref().map(ToString::to_string),
+                thread: Some(context.thread.clone()),
+                from: context.asked_in.clone(),
+                origin: context.origin,
+                reviewed: context.approval.is_some(),
+            };
+            let change = MemoryChange { scope: scope.clone(), tier, edit, expected: None, provenance };
+            let line = context.memory.apply(change).await.map_err(failure)?;
+            let file = match tier {
+                Tier::Core => scope.core_file(),
+                Tier::Notes => scope.notes_folder(),
+            };
+            let file = format!(".ship/{file}");
+            Ok(match line {
+                Some(line) if forgets => json!({ "forgotten": line.id, "file": file }),
+                Some(line) => json!({ "remembered": true, "id": line.id, "file": file }),
+                None => json!({ "remembered": true, "known": true, "file": file }),
+            })
         })
     }
 }
 
-/// The change that valid arguments ask for.
-struct Wanted {
-    about: About,
-    action: Action,
-    text: String,
-    section: Option<String>,
-}
-
-enum About {
-    Project,
-    Person,
-}
-
-enum Action {
-    Add,
-    Replace,
+fn failure(error: ChangeError) -> ToolFailure {
+    match error {
+        ChangeError::Refused(refusal) => ToolFailure::Refused(refusal.to_string()),
+        ChangeError::Store(error) => ToolFailure::Failed(format!("it could not be written down: {error}")),
+    }
 }
 
 fn parsed(arguments: Value) -> Result<Wanted, ToolFailure> {
-    let Arguments { scope, action, text, section } = arguments::read(arguments)?;
+    let Arguments { scope, tier, action, text, id, section } = arguments::read(arguments)?;
     let bad = |words: &str| Err(ToolFailure::BadArguments(words.to_owned()));
     let about = match scope.trim() {
         "project" => About::Project,
         "user" => About::Person,
-        _ => return bad("`scope` is `project` or `user`"),
+        "group" => About::Group,
+        _ => return bad("`scope` is `project`, `user` or `group`"),
     };
-    let text = text.trim().to_owned();
+    let tier = match tier.as_deref().map(str::trim) {
+        None | Some("core" | "") => Tier::Core,
+        Some("notes") => Tier::Notes,
+        Some(_) => return bad("`tier` is `core` or `notes`"),
+    };
+    let text = text.unwrap_or_default().trim().to_owned();
     if text.len() > TEXT_BYTES {
         return bad("`text` is too long to be remembered; put down what matters of it");
     }
     let section = section.map(|name| name.trim().trim_start_matches('#').trim().to_owned());
     let section = section.filter(|name| !name.is_empty());
-    if section.as_ref().is_some_and(|name| name.contains('\n')) {
-        return bad("`section` is one line");
+    if section.as_ref().is_some_and(|name| name.contains('\n') || name.chars().count() > LONGEST_SECTION) {
+        return bad("`section` is one short line");
     }
-    let action = match action.trim() {
-        "add" if text.is_empty() => return bad("there is no `text` to add"),
-        "add" => Action::Add,
-        "replace" if section.is_none() => return bad("`section` says what to replace"),
-        "replace" => Action::Replace,
-        _ => return bad("`action` is `add` or `replace`"),
-    };
-    Ok(Wanted { about, action, text, section })
-}
-
-async fn plan(arguments: Value, site: CallSite<'_>) -> Result<Change, ToolFailure> {
-    let Wanted { about, action, text, section } = parsed(arguments)?;
-    let scope = match (about, site.person) {
-        (About::Project, _) => MemoryScope::Project,
-        (About::Person, Some(person)) => MemoryScope::Person(person.clone()),
-        (About::Person, None) => {
-            let words =
-                "several people read here, so nothing is remembered about one of them; ask them in private";
-            return Err(ToolFailure::Refused(words.to_owned()));
-        }
-    };
-    let recalled = site.memory.recall(&scope).await;
-    let recalled =
-        recalled.map_err(|error| ToolFailure::Failed(format!("memory cannot be read: {error}")))?;
-    if recalled.as_ref().is_some_and(|found| found.cut) {
-        return Err(ToolFailure::Refused(format!(
-            ".ship/{} is too long already; somebody has to shorten it",
-            scope.file()
-        )));
-    }
-    let before = recalled.map(|found| format!("{}\n", found.text));
-    let old = before.as_deref().unwrap_or_default();
-    let after = match (action, section.as_deref()) {
-        (Action::Replace, Some(section)) => with_section(old, section, &text),
-        (Action::Add | Action::Replace, section) => with_added(old, section, &text),
-    };
-    if after.len() > MEMORY_BYTES {
-        let words = "there is too much to remember; replace a section by something shorter first";
-        return Err(ToolFailure::Refused(words.to_owned()));
-    }
-    Ok(Change { scope, before, after })
-}
-
-/// The memory with a text appended to it, or to a section.
-fn with_added(old: &str, section: Option<&str>, text: &str) -> String {
-    let Some(section) = section else { return joined(&[old, text]) };
-    match parts(old, section) {
-        Some((before, body, after)) => joined(&[before, &format!("{}\n{text}", body.trim_end()), after]),
-        None => joined(&[old, &format!("## {section}\n\n{text}")]),
-    }
-}
-
-/// The memory with a section replaced; with an empty text, without the section.
-fn with_section(old: &str, section: &str, text: &str) -> String {
-    let new = if text.is_empty() { String::new() } else { format!("## {section}\n\n{text}") };
-    match parts(old, section) {
-        Some((before, _, after)) => joined(&[before, &new, after]),
-        None => joined(&[old, &new]),
-    }
-}
-
-/// The text before a section, the section with its heading, and the text after it.
-fn parts<'a>(text: &'a str, section: &str) -> Option<(&'a str, &'a str, &'a str)> {
-    let mut at = 0;
-    let mut begin: Option<(usize, usize)> = None;
-    let mut fenced = false;
-    for line in text.split_inclusive('\n') {
-        fenced ^= line.trim_start().starts_with("```");
-        match (heading(line).filter(|_| !fenced), begin) {
-            (Some((level, name)), None) if name.eq_ignore_ascii_case(section) => begin = Some((at, level)),
-            (Some((level, _)), Some((from, own))) if level <= own => {
-                return Some((text.get(..from)?, text.get(from..at)?, text.get(at..)?));
+    let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
+    let edit = match (action.trim(), id, section) {
+        ("add", _, section) => {
+            if item_text(&text).is_err() {
+                return bad("there is no `text` to add");
             }
-            _ => {}
+            MemoryEdit::Add { text, section }
         }
-        at += line.len();
+        ("replace", Some(id), _) => {
+            if item_text(&text).is_err() {
+                return bad("there is no `text` to put there; `forget` removes an item");
+            }
+            MemoryEdit::Replace { id, text }
+        }
+        ("replace", None, Some(section)) if tier == Tier::Core => {
+            MemoryEdit::ReplaceSection { section, text }
+        }
+        ("replace", None, _) => return bad("`id` says which item to replace"),
+        ("forget", Some(id), _) => MemoryEdit::Forget { id },
+        ("forget", None, _) => return bad("`id` says which item to forget"),
+        _ => return bad("`action` is `add`, `replace` or `forget`"),
+    };
+    Ok(Wanted { about, tier, edit })
+}
+
+/// The scope that the words of the model mean in this turn.
+fn target(about: About, site: &CallSite<'_>) -> Result<ScopeKey, ToolFailure> {
+    let own = site.scope.write();
+    let refused = |words: &str| Err(ToolFailure::Refused(words.to_owned()));
+    match (about, own) {
+        (About::Project, _) if site.scope.may_read(&ScopeKey::Project) => Ok(ScopeKey::Project),
+        (About::Person, Some(own)) if own.is_of_one_person() => Ok(own.clone()),
+        (About::Group, Some(own @ ScopeKey::Group(_))) => Ok(own.clone()),
+        (About::Person, _) => refused(
+            "nothing is remembered about one person here, because others read along or nobody is known by an id; ask them in \
+             private",
+        ),
+        (About::Group, _) => refused("this is not a group"),
+        (About::Project, _) => refused("the memory of the project cannot be used here"),
     }
-    let (from, _) = begin?;
-    Some((text.get(..from)?, text.get(from..)?, ""))
 }
 
-/// The level and the text of a heading. `#todo` is none, and the sign at the end of `C#` belongs to it.
-fn heading(line: &str) -> Option<(usize, &str)> {
-    let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    let words = line.get(level..).filter(|words| level > 0 && words.starts_with(char::is_whitespace))?.trim();
-    let closed = words.trim_end_matches('#');
-    let ends_apart = closed.is_empty() || closed.ends_with(char::is_whitespace);
-    Some((level, if ends_apart { closed.trim_end() } else { words }))
-}
-
-/// Non-empty parts with an empty line between them.
-fn joined(parts: &[&str]) -> String {
-    let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
+/// The change as it would be made now.
+async fn preview(arguments: Value, site: CallSite<'_>) -> Result<TextChange, ToolFailure> {
+    let Wanted { about, tier, edit } = parsed(arguments)?;
+    let scope = target(about, &site)?;
+    let refused = |refusal: crate::domain::ChangeRefusal| ToolFailure::Refused(refusal.to_string());
+    let unreadable = |error| ToolFailure::Failed(format!("memory cannot be read: {error}"));
+    if tier == Tier::Core && !site.origin.may_be_core() && !matches!(edit, MemoryEdit::Forget { .. }) {
+        return Err(refused(crate::domain::ChangeRefusal::NotTrusted));
+    }
+    if tier == Tier::Notes {
+        let path = format!(".ship/{}", scope.notes_folder());
+        return Ok(match edit {
+            MemoryEdit::Add { text, .. } | MemoryEdit::Replace { text, .. } => TextChange {
+                path,
+                before: None,
+                after: format!("- {}\n", item_text(&text).map_err(refused)?),
+            },
+            MemoryEdit::Forget { id } => {
+                TextChange { path, before: Some(format!("- {id}\n")), after: String::new() }
+            }
+            MemoryEdit::ReplaceSection { .. } | MemoryEdit::Write { .. } => {
+                return Err(refused(crate::domain::ChangeRefusal::NotForNotes));
+            }
+        });
+    }
+    let file = site.memory.core(&scope).await.map_err(unreadable)?;
+    if file.cut {
+        return Err(refused(crate::domain::ChangeRefusal::TooLong));
+    }
+    if !file.is_text {
+        return Err(refused(crate::domain::ChangeRefusal::NotText));
+    }
+    let edited = edit_core(&file.text, &edit, &mut || NEW_ID.to_owned()).map_err(refused)?;
+    let after = edited.map_or_else(|| file.text.clone(), |edited| edited.text);
+    let before = Some(file.text).filter(|text| !text.is_empty());
+    Ok(TextChange { path: format!(".ship/{}", scope.core_file()), before, after })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{ChatKind, MemoryScope, Origin, ScopeSettings};
     use crate::tools::testing::Project;
     use crate::tools::{Redact, redacted_diff};
 
-    const OLD: &str =
-        "# Notes\n\n- first\n\n## Deploys\n\n- on Fridays\n\n### How\n\nslowly\n\n## People\n\n- Ann\n";
-
-    #[test]
-    fn a_text_is_added_where_it_belongs_and_nothing_else_changes() {
-        assert_eq!(with_added("", None, "- a"), "- a\n");
-        assert_eq!(with_added("- a\n", None, "- b"), "- a\n\n- b\n");
-        assert_eq!(with_added("- a\n", Some("New"), "- b"), "- a\n\n## New\n\n- b\n");
-        let added = with_added(OLD, Some("deploys"), "- never at night");
-        assert_eq!(added, OLD.replace("slowly\n", "slowly\n- never at night\n"));
-    }
-
-    #[test]
-    fn headings_are_told_from_what_only_looks_like_one() {
-        for (line, expected) in [
-            ("## C#\n", Some((2, "C#"))),
-            ("## Closed ##\n", Some((2, "Closed"))),
-            ("# \n", Some((1, ""))),
-            ("#todo\n", None),
-            ("words\n", None),
-        ] {
-            assert_eq!(heading(line), expected, "{line:?}");
-        }
-        let fenced = "## A\n\n```\n# no heading\n```\n\n- a\n\n## B\n";
-        assert_eq!(with_section(fenced, "A", "- new"), "## A\n\n- new\n\n## B\n");
-        assert_eq!(with_added("## C#\n\n- a\n", Some("C#"), "- b"), "## C#\n\n- a\n- b\n");
-    }
-
-    #[test]
-    fn a_section_is_replaced_with_what_is_below_it_or_taken_away() {
-        let replaced = with_section(OLD, "Deploys", "- daily");
-        assert_eq!(replaced, "# Notes\n\n- first\n\n## Deploys\n\n- daily\n\n## People\n\n- Ann\n");
-        assert_eq!(with_section(OLD, "People", ""), OLD.replace("\n## People\n\n- Ann\n", ""));
-        assert_eq!(with_section("", "New", "x"), "## New\n\nx\n");
+    fn group() -> MemoryScope {
+        let (author, thread) = ("fake:user:7".parse().unwrap(), "fake:chat:-1".parse().unwrap());
+        MemoryScope::resolve(&author, ChatKind::Group, &thread, &ScopeSettings::default())
     }
 
     #[tokio::test]
@@ -263,14 +234,60 @@ mod tests {
         let project = Project::new();
         let call = |arguments: Value| MemoryUpsert.call(arguments, project.context());
         let note = json!({ "scope": "project", "action": "add", "text": "- ships on Fridays" });
-        assert_eq!(call(note).await.unwrap()["file"], ".ship/memory/project.md");
+        let told = call(note.clone()).await.unwrap();
+        assert_eq!(told["file"], ".ship/memory/project.md");
+        assert_eq!(call(note).await.unwrap()["known"], true);
         let own = json!({ "scope": "user", "action": "add", "text": "- likes tea" });
         let file = call(own.clone()).await.unwrap()["file"].clone();
         assert_eq!(file, ".ship/memory/users/fake%3Auser%3A7.md");
-        let mut group = project.context();
-        group.person = None;
-        let refused = MemoryUpsert.call(own, group).await.unwrap_err();
+        let here = || ToolContext { scope: group(), ..project.context() };
+        let refused = MemoryUpsert.call(own, here()).await.unwrap_err();
         assert!(refused.to_string().contains("in private"), "{refused}");
+        let ours = json!({ "scope": "group", "action": "add", "text": "meets on Mondays", "tier": "notes" });
+        assert!(call(ours.clone()).await.unwrap_err().to_string().contains("not a group"));
+        let told = MemoryUpsert.call(ours, here()).await.unwrap();
+        assert_eq!(told["file"], ".ship/memory/notes/group%3Afake%3Achat%3A-1");
+        let nobody = ToolContext { scope: MemoryScope::default(), ..project.context() };
+        let own = json!({ "scope": "user", "action": "add", "text": "x" });
+        assert!(MemoryUpsert.call(own, nobody).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_item_is_replaced_and_forgotten_by_its_id_and_the_ledger_tells_by_whom() {
+        let project = Project::new();
+        let context = || ToolContext { approval: "apr_0123456789abcdef".parse().ok(), ..project.context() };
+        let call = |arguments: Value| MemoryUpsert.call(arguments, context());
+        let added =
+            call(json!({ "scope": "user", "action": "add", "text": "likes tea", "section": "Likes" }));
+        let id = added.await.unwrap()["id"].as_str().unwrap().to_owned();
+        call(json!({ "scope": "user", "action": "replace", "id": id, "text": "likes coffee" }))
+            .await
+            .unwrap();
+        let scope: ScopeKey = "fake:user:7".parse().unwrap();
+        let text = context().memory.core(&scope).await.unwrap().text;
+        assert_eq!(text, format!("## Likes\n\n- likes coffee <!-- {id} -->\n"));
+        call(json!({ "scope": "user", "action": "forget", "id": id })).await.unwrap();
+        assert_eq!(context().memory.core(&scope).await.unwrap().text, "");
+        let request = crate::ports::LedgerRequest { limit: 10, ..Default::default() };
+        let lines = context().memory.ledger(request).await.unwrap().lines;
+        assert_eq!(lines.len(), 3);
+        let line = &lines[2];
+        assert_eq!(line.by, "fake:user:7".parse().ok());
+        assert_eq!(line.via.as_deref(), Some("apr_0123456789abcdef"));
+        assert_eq!((line.origin, line.reviewed, line.from.len()), (Origin::Member, true, 1));
+        let all = serde_json::to_string(&lines).unwrap();
+        assert!(!all.contains("tea") && !all.contains("coffee"), "{all}");
+    }
+
+    #[tokio::test]
+    async fn a_guest_changes_no_core_memory() {
+        let project = Project::new();
+        let context = || ToolContext { origin: Origin::Guest, ..project.context() };
+        let core = json!({ "scope": "user", "action": "add", "text": "may do anything" });
+        let refused = MemoryUpsert.call(core, context()).await.unwrap_err();
+        assert!(refused.to_string().contains("notes only"), "{refused}");
+        let note = json!({ "scope": "user", "action": "add", "text": "likes tea", "tier": "notes" });
+        assert!(MemoryUpsert.call(note, context()).await.is_ok());
     }
 
     #[tokio::test]
@@ -279,9 +296,14 @@ mod tests {
         let context = project.context();
         for arguments in [
             json!({ "scope": "world", "action": "add", "text": "x" }),
+            json!({ "scope": "telegram:user:8", "action": "add", "text": "x" }),
             json!({ "scope": "project", "action": "forget", "text": "x" }),
+            json!({ "scope": "project", "action": "forget", "id": "k1" }),
             json!({ "scope": "project", "action": "add", "text": " " }),
+            json!({ "scope": "project", "action": "add" }),
+            json!({ "scope": "project", "action": "add", "text": "x", "tier": "cellar" }),
             json!({ "scope": "project", "action": "replace", "text": "x" }),
+            json!({ "scope": "project", "action": "replace", "text": "x", "tier": "notes", "section": "a" }),
             json!({ "scope": "project", "action": "add", "text": "x".repeat(TEXT_BYTES + 1) }),
             json!({ "scope": "project", "action": "add", "text": "x", "section": "a\nb" }),
         ] {
@@ -294,13 +316,15 @@ mod tests {
         let planned = planned.await.unwrap().unwrap().unwrap();
         let redact = Redact::new(|text| text.replace("hunter2", "[redacted]"));
         let shown = redacted_diff(&planned, &redact);
-        assert!(shown.ends_with("+the word is [redacted]\n"), "{shown}");
-        assert_eq!(context.memory.recall(&MemoryScope::Project).await.unwrap(), None);
-        for _ in 0..4 {
-            let part = json!({ "scope": "project", "action": "add", "text": "y".repeat(TEXT_BYTES) });
-            drop(MemoryUpsert.call(part, project.context()).await);
+        assert!(shown.ends_with("+- the word is [redacted] <!-- new -->\n"), "{shown}");
+        assert_eq!(context.memory.core(&ScopeKey::Project).await.unwrap().text, "");
+        let mut refused = None;
+        for word in ["a", "b", "c", "d", "e"] {
+            let part =
+                json!({ "scope": "project", "action": "add", "text": word.repeat(TEXT_BYTES / 2) + word });
+            refused = MemoryUpsert.call(part, project.context()).await.err();
         }
-        let kept = context.memory.recall(&MemoryScope::Project).await.unwrap().unwrap();
-        assert!(kept.text.len() <= MEMORY_BYTES);
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains("of at most 2000 (it takes"), "{refused}");
     }
 }

@@ -150,7 +150,13 @@ impl Scene {
 
     async fn judged(&self, judge: &ProjectJudge, tool: &str, path: &str) -> &'static str {
         let input = json!({ "path": path, "content": "x" });
-        let call = CallToJudge { thread: self.project.thread(), person: None, tool: tool.to_owned(), input };
+        let call = CallToJudge {
+            thread: self.project.thread(),
+            scope: Default::default(),
+            origin: crate::domain::Origin::Member,
+            tool: tool.to_owned(),
+            input,
+        };
         let judgement = judge.judge(call).await;
         match (judgement.ruling, judgement.risk) {
             (Ruling::Allow(Class::ReadOnly), _) => "look",
@@ -265,7 +271,8 @@ async fn a_number_is_judged_as_the_file_that_the_tool_would_read() {
     let input = json!({ "path": 7 });
     let call = CallToJudge {
         thread: scene.project.thread(),
-        person: None,
+        scope: Default::default(),
+        origin: crate::domain::Origin::Member,
         tool: "read_file".into(),
         input: input.clone(),
     };
@@ -277,7 +284,13 @@ async fn a_number_is_judged_as_the_file_that_the_tool_would_read() {
 async fn the_question_names_the_file_that_a_link_leads_to() {
     let scene = Scene::new();
     let input = json!({ "path": "link-hooks/pre-commit", "content": "x" });
-    let call = CallToJudge { thread: scene.project.thread(), person: None, tool: "write_file".into(), input };
+    let call = CallToJudge {
+        thread: scene.project.thread(),
+        scope: Default::default(),
+        origin: crate::domain::Origin::Member,
+        tool: "write_file".into(),
+        input,
+    };
     let judgement = scene.judge.judge(call).await;
     assert_eq!(judgement.summary, "write_file link-hooks/pre-commit → .git/hooks/pre-commit");
 }

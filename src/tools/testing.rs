@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
-use crate::domain::{Permit, ThreadId, Timestamp};
+use crate::domain::{ChatKind, MemoryScope, Origin, Permit, ScopeSettings, ThreadId, Timestamp};
 use crate::ports::{Acceptance, Clock, Request, Saying, ThreadsHandle, ToolContext};
 use crate::store::memory::InMemoryThreads;
 use crate::store::{AttachmentFiles, FileMemory};
@@ -85,7 +85,16 @@ impl Project {
             correlation: "run-1".parse().unwrap(),
             call: "call-1".parse().unwrap(),
             permit: Permit::UNASKED,
-            person: "fake:user:7".parse().ok(),
+            scope: MemoryScope::resolve(
+                &"fake:user:7".parse().unwrap(),
+                ChatKind::Direct,
+                &self.thread(),
+                &ScopeSettings::default(),
+            ),
+            origin: Origin::Member,
+            requester: "fake:user:7".parse().ok(),
+            asked_in: vec!["m1".parse().unwrap()],
+            approval: None,
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.history.clone(),

@@ -16,7 +16,7 @@ mod prompt;
 mod queue;
 mod runs;
 
-pub use budget::{estimate_tokens, fit, stated_limit};
+pub use budget::{fit, stated_limit};
 pub use compaction::{
     Compacted, CompactionRules, Draft, NoteCandidate, Span, by_rules, correction, read_summary,
     summary_prompt,

@@ -3,8 +3,8 @@
 use serde_json::Map;
 
 use crate::domain::{
-    ChatKind, Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MessageId, Said,
-    Timestamp, WhileRunning,
+    ChatKind, Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MemoryScope, MessageId,
+    Said, Timestamp, WhileRunning,
 };
 use crate::ports::{Acceptance, Durability};
 use crate::turn::approval::replies::Reply;
@@ -120,7 +120,9 @@ impl Conversation {
     /// The user message of an event, with metadata about the author and other participants.
     fn message_of(&self, event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> UiMessage {
         let mut message = user_message(event, said, correlation);
-        if event.chat == ChatKind::Direct && self.is_in_company(&event.author.id) {
+        let scope = MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &self.rules.scopes);
+        message.set_memory_scope(&scope, self.rules.rights.origin_of(event));
+        if event.chat.is_private() && self.is_in_company(&event.author.id) {
             message.metadata.extra.insert(IN_COMPANY.to_owned(), true.into());
         }
         message
@@ -250,6 +252,7 @@ impl Conversation {
         let mut message = self.message_of(event, said, &correlation);
         let Metadata { timestamp, context, command, .. } = known.metadata;
         message.metadata = Metadata { timestamp, context, command, ..message.metadata };
+        message.keep_memory_scope_of(known);
         message.metadata.extra.insert("edited".to_owned(), true.into());
         if message.parts == known.parts {
             out.push(Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() }));
@@ -290,6 +293,7 @@ impl Conversation {
         }
         let Metadata { timestamp, context, command, .. } = known.metadata;
         corrected.metadata = Metadata { timestamp, context, command, ..corrected.metadata };
+        corrected.keep_memory_scope_of(known);
         corrected.metadata.extra.insert("edited".to_owned(), true.into());
         let correlation = fresh();
         let mut note = self.message_of(event, said, &correlation);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Part;
-use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
+use crate::domain::{AuthorId, CorrelationId, MemoryScope, MessageId, Origin, ThreadId, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -81,7 +81,44 @@ pub struct UiMessage {
     pub parts: Vec<Part>,
 }
 
+/// The key of the memory that a message may use.
+const SCOPE: &str = "scope";
+/// The key of how far its author is trusted.
+const ORIGIN: &str = "origin";
+
 impl UiMessage {
+    /// The memory that its turn may use, as it was resolved when the message was accepted.
+    pub fn memory_scope(&self) -> Option<MemoryScope> {
+        MemoryScope::deserialize(self.metadata.extra.get(SCOPE)?).ok()
+    }
+
+    /// How far the words of its author are trusted.
+    pub fn origin(&self) -> Origin {
+        let stored = self.metadata.extra.get(ORIGIN).map(Origin::deserialize);
+        // A word that is not known is not trusted.
+        stored.map_or(Origin::Member, |origin| origin.unwrap_or(Origin::Guest))
+    }
+
+    /// Stores what was resolved when the message was accepted.
+    pub fn set_memory_scope(&mut self, scope: &MemoryScope, origin: Origin) {
+        if let Ok(scope) = serde_json::to_value(scope) {
+            self.metadata.extra.insert(SCOPE.to_owned(), scope);
+        }
+        if origin != Origin::Member {
+            self.metadata.extra.insert(ORIGIN.to_owned(), origin.as_str().into());
+        }
+    }
+
+    /// Takes over what was resolved for an earlier version of the message.
+    pub fn keep_memory_scope_of(&mut self, earlier: &Self) {
+        for key in [SCOPE, ORIGIN] {
+            match earlier.metadata.extra.get(key) {
+                Some(value) => self.metadata.extra.insert(key.to_owned(), value.clone()),
+                None => self.metadata.extra.remove(key),
+            };
+        }
+    }
+
     /// All text of the message; steps are separated by a blank line.
     pub fn text(&self) -> String {
         let mut steps: Vec<String> = vec![String::new()];

@@ -262,6 +262,7 @@ impl Stage {
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
         let runtime = Runtime {
+            scopes: Default::default(),
             store: store.clone(),
             model: Arc::new(EchoModel),
             tools: ToolBox::new([]),

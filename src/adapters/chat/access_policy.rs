@@ -72,7 +72,9 @@ impl AccessPolicy {
         now: Timestamp,
     ) -> Result<Admission, StoreError> {
         match kind {
-            ChatKind::Direct => self.admit_in_private(author, now).await,
+            ChatKind::Direct | ChatKind::Operator | ChatKind::Program => {
+                self.admit_in_private(author, now).await
+            }
             ChatKind::Group => {
                 if self.stays_out(author).await? {
                     return Ok(Admission::Closed);

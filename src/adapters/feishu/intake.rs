@@ -247,7 +247,7 @@ impl Intake {
     /// Sends a notice to the author, outside the conversation. It may get lost.
     pub(super) async fn tell(&self, inbound: &InboundMessage, words: &str) {
         let target = match inbound.kind {
-            ChatKind::Direct => Target::Chat(inbound.chat.clone()),
+            ChatKind::Direct | ChatKind::Operator | ChatKind::Program => Target::Chat(inbound.chat.clone()),
             ChatKind::Group => Target::Reply {
                 message: inbound.message.clone(),
                 topic: if inbound.topic.is_some() { InTopic::Yes } else { InTopic::No },

@@ -274,7 +274,7 @@ impl Intake {
         let chat = ThreadId::of_chat(&self.platform, &inbound.chat)?;
         match (self.threading, inbound.scene.kind()) {
             (Threading::PerUser, ChatKind::Group) => chat.for_user(&inbound.user),
-            (Threading::Shared, _) | (_, ChatKind::Direct) => Ok(chat),
+            (Threading::Shared | Threading::PerUser, _) => Ok(chat),
         }
     }
 

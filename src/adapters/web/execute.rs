@@ -15,7 +15,9 @@ use super::ingress::{OPERATOR, said_or_command};
 use super::problem::Problem;
 use super::run_stream::outcome_of;
 use super::server::Web;
-use crate::domain::{Author, AuthorId, AuthorRole, CorrelationId, MessageId, Platform, Said, ThreadId};
+use crate::domain::{
+    Author, AuthorId, AuthorRole, ChatKind, CorrelationId, MessageId, Platform, Said, ThreadId,
+};
 use crate::ports::RunOutcome;
 use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
 
@@ -92,7 +94,9 @@ pub(super) async fn execute(
     let author = AuthorId::new(&platform, user).map_err(|bad| Problem::of_id("userId", user, &bad))?;
     let author = Author { id: author, name: None, role: AuthorRole::Person };
     let said = Said { text: request.instructions, ..Said::default() };
-    let taken = web.submit(&thread, author, message, said_or_command(said)).await?;
+    // Without a user there is no person whose memory could be meant.
+    let chat = if request.user_id.is_some() { ChatKind::Direct } else { ChatKind::Program };
+    let taken = web.submit_from(chat, &thread, author, message, said_or_command(said)).await?;
 
     let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {

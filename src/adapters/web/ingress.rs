@@ -45,9 +45,21 @@ impl Web {
         Ok(format!("in_{}", self.parts.ids.unique()).parse()?)
     }
 
-    /// Submits an event. It is stored when this returns.
+    /// Submits an event of the operator. It is stored when this returns.
     pub(super) async fn submit(
         &self,
+        thread: &ThreadId,
+        author: Author,
+        message: MessageId,
+        kind: IngressKind,
+    ) -> Result<StoredEvent, Problem> {
+        self.submit_from(ChatKind::Operator, thread, author, message, kind).await
+    }
+
+    /// Submits an event of a program, which may name a user.
+    pub(super) async fn submit_from(
+        &self,
+        chat: ChatKind,
         thread: &ThreadId,
         author: Author,
         message: MessageId,
@@ -60,7 +72,7 @@ impl Web {
             platform_message: message.as_str().to_owned(),
             message,
             at: self.clock.now(),
-            chat: ChatKind::Direct,
+            chat,
             kind,
         };
         submit_event(&self.threads, event, language).await.map_err(|rejected| {

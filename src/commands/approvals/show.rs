@@ -98,6 +98,8 @@ pub(super) mod tests {
             details: Some("- it deletes".to_owned()),
             risk: Risk::High,
             scopes: vec![ScopeKind::Once],
+            memory_scope: Default::default(),
+            owners_only: false,
             fingerprint: "f00d".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at,

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
-use crate::domain::{AuthorId, MemoryScope};
+use crate::domain::{AuthorId, ScopeKey};
 use crate::phrases::commands::{memory_bad_person, memory_empty};
 use crate::render::MemoryPhrase;
 
@@ -21,18 +21,18 @@ pub(super) fn show(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let Some(scope) = scope_of(of) else { return no_person(context, of, err) };
-    let path = context.state.join(scope.file());
-    match context.wait(context.store.memory.recall(&scope)) {
+    let path = context.state.join(scope.core_file());
+    match context.wait(context.store.memory.core(&scope)) {
         Ok(found) if json => {
-            let text = found.as_ref().map(|found| &found.text);
-            let cut = found.as_ref().is_some_and(|found| found.cut);
-            writeln!(out, "{}", json!({ "path": path, "text": text, "cut": cut }))?;
+            let text = Some(found.text.trim()).filter(|text| !text.is_empty());
+            writeln!(out, "{}", json!({ "path": path, "text": text, "cut": found.cut }))?;
         }
         Ok(found) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
-            let person =
-                found.map_or_else(|| memory_empty(path.display(), context.language), |found| found.text);
-            writeln!(out, "{person}")?;
+            match found.text.trim() {
+                "" => writeln!(out, "{}", memory_empty(path.display(), context.language))?,
+                text => writeln!(out, "{text}")?,
+            }
         }
         Err(error) => {
             writeln!(err, "{}", context.trouble(&error))?;
@@ -50,7 +50,7 @@ pub(super) fn path(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let Some(scope) = scope_of(of) else { return no_person(context, of, err) };
-    writeln!(out, "{}", context.state.join(scope.file()).display())?;
+    writeln!(out, "{}", context.state.join(scope.core_file()).display())?;
     Ok(Exit::Ok)
 }
 
@@ -90,9 +90,9 @@ pub fn tasks(
     }
 }
 
-fn scope_of(of: &MemoryOf) -> Option<MemoryScope> {
+fn scope_of(of: &MemoryOf) -> Option<ScopeKey> {
     match &of.user {
-        None => Some(MemoryScope::Project),
-        Some(user) => user.parse::<AuthorId>().ok().map(MemoryScope::Person),
+        None => Some(ScopeKey::Project),
+        Some(user) => user.parse::<AuthorId>().ok().map(ScopeKey::Person),
     }
 }

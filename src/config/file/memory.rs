@@ -3,12 +3,17 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::AutoMemory;
+use crate::domain::{AutoMemory, DmScope, HistoryReach};
 
 /// The `memory` section.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MemoryFile {
+    /// Which memory direct chats use: one per person and platform, one per person over the platforms that `identities`
+    /// links, or one for all.
+    pub dm_scope: DmScope,
+    /// How far the agent may search what was said: in the thread it is asked in, or in all direct chats of the person.
+    pub history: HistoryReach,
     /// A conversation is shown core memory as it was when it began. After this many minutes of silence it is read anew.
     #[schemars(range(min = 0, max = 100_000))]
     pub refresh_minutes: u64,
@@ -33,6 +38,8 @@ pub struct MemoryFile {
 impl Default for MemoryFile {
     fn default() -> Self {
         Self {
+            dm_scope: DmScope::default(),
+            history: HistoryReach::default(),
             refresh_minutes: 60,
             keep_runs: 4,
             compact_idle_percent: 70,

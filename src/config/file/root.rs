@@ -1,5 +1,7 @@
 //! The top level of `ship.json`, and its small sections.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,12 @@ pub struct ShipFile {
     /// The people the agent belongs to, as platform:user:id. They may approve what the agent asks for.
     #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "author-id" })))]
     pub owners: Vec<String>,
+    /// Which identities belong to one person: a name, and ids such as telegram:user:123456. Used by memory.dmScope
+    /// "per-peer".
+    #[schemars(extend("additionalProperties" = serde_json::json!({
+        "type": "array", "items": { "type": "string", "format": "author-id" },
+    })))]
+    pub identities: BTreeMap<String, Vec<String>>,
     /// The language model.
     pub llm: LlmFile,
     /// Where people talk to the agent. An adapter runs when its section is here and its credentials are set.

@@ -164,6 +164,7 @@ fn the_language_key_fixes_the_daemons_words() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one snapshot of all settings")]
 fn what_is_left_out_has_these_values() {
     let dir = project(&[("Agent.md", "Be kind.")]);
     let mut settings = Settings::load(dir.path(), &Env::default(), &builtin()).unwrap();
@@ -230,6 +231,11 @@ fn what_is_left_out_has_these_values() {
             command_memory_mb: None,
         },
         memory: MemorySettings {
+            scopes: ScopeSettings {
+                dm_scope: PerChannelPeer,
+                identities: {},
+            },
+            history: Thread,
             refresh: 3600s,
             keep_runs: 4,
             compact_idle_percent: 70,

@@ -270,6 +270,8 @@ mod tests {
             details: None,
             risk: Risk::Low,
             scopes: vec![ScopeKind::Once],
+            memory_scope: Default::default(),
+            owners_only: false,
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: Timestamp::from_millis(i64::from(number)),

@@ -56,8 +56,6 @@ mod lines;
 mod lock;
 mod lost_journal;
 mod memory;
-mod memory_items;
-mod memory_notes;
 mod notes;
 mod outbox;
 mod reader;

@@ -26,9 +26,9 @@ impl InMemorySearch {
         let notes = self.memory.notes_of(scope).into_iter();
         notes
             .map(|note| FoundText {
-                id: note.id,
-                at: note.at.as_millis(),
-                author: note.author,
+                id: note.handle(),
+                at: note.at.unwrap_or_default(),
+                author: note.author.unwrap_or_default(),
                 text: note.text,
             })
             .collect()

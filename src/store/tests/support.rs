@@ -118,6 +118,8 @@ pub(super) fn asked(number: u32, thread: &ThreadId) -> Approval {
         details: None,
         risk: Risk::Medium,
         scopes: vec![ScopeKind::Once],
+        memory_scope: Default::default(),
+        owners_only: false,
         fingerprint: "f".to_owned(),
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: at(u64::from(number)),

@@ -10,6 +10,7 @@ use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, AuthorRole, Decided, Delivery,
     Intent, Scope, ScopeKind, Timestamp, ToolCallId,
 };
+use crate::policy::tools::needs_owner;
 use crate::ports::{Durability, Judgement, Ruling};
 use crate::render::{GrantPhrase, Phrase};
 use crate::turn::approval::audit::write_down;
@@ -19,7 +20,7 @@ use crate::turn::runs::closed_calls::{answered, close_part, done_before, not_run
 use crate::turn::runs::open_calls::Call;
 use crate::turn::runs::run::{Phase, TOOL_METADATA};
 use crate::turn::{Conversation, Effect};
-use crate::uimessage::{ApprovalAsk, Role, ToolState};
+use crate::uimessage::{ApprovalAsk, Part, Role, ToolState};
 
 /// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +115,7 @@ impl Conversation {
         out: &mut Vec<Effect>,
     ) {
         let (thread, expire_ms, language) = (self.thread.clone(), self.rules.expire_ms, self.language());
+        let memory_scope = self.memory_scope();
         let (Some(requested_by), Some(seat)) = (self.requester(), seat) else {
             return self.refuse_call(call, "nobody is there to be asked");
         };
@@ -121,6 +123,7 @@ impl Conversation {
         let correlation = run.correlation.clone();
         let Some(part) = run.tool_mut(call) else { return };
         let input = part.state.input().cloned().unwrap_or_default();
+        let owners_only = needs_owner(part.tool.name(), &input);
         let approval = Approval {
             id: seat.id,
             number: seat.number,
@@ -137,6 +140,8 @@ impl Conversation {
                 ApprovalKind::Tool => judgement.scopes,
                 ApprovalKind::UnknownOutcome => vec![ScopeKind::Once],
             },
+            memory_scope,
+            owners_only,
             fingerprint: judgement.fingerprint,
             requested_by,
             created_at: now,
@@ -203,7 +208,7 @@ impl Conversation {
         let rights = &self.rules.rights;
         let may = match authority {
             Authority::Operator => true,
-            Authority::Speaker(role) => rights.may_answer(&approval.requested_by, &decided.by, role),
+            Authority::Speaker(role) => rights.may_decide(&approval, &decided.by, role),
         };
         if !may {
             return AnswerOutcome::NotTheirs;
@@ -431,6 +436,20 @@ impl Conversation {
         if let Some(run) = self.run.as_mut() {
             run.ledger.set(call, state);
         }
+    }
+
+    /// The approval that allowed a call of the run in flight.
+    pub fn approval_of(&self, call: &ToolCallId) -> Option<ApprovalId> {
+        let parts = self.run.as_ref()?.message.parts.iter().rev();
+        parts
+            .filter_map(|part| match part {
+                Part::Tool(tool) if tool.call_id == *call => Some(&tool.state),
+                _ => None,
+            })
+            .find_map(|state| match state {
+                ToolState::ApprovalResponded { approval, .. } => approval.id.parse().ok(),
+                _ => None,
+            })
     }
 
     /// The author of the message that led to the run's current calls.

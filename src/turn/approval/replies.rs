@@ -2,8 +2,8 @@
 //! pending.
 
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, CorrelationId, Decided, Decision, Delivery,
-    IngressEvent, Intent, Said, ScopeKind, Timestamp, WhileWaiting,
+    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, ChatKind, CorrelationId, Decided, Decision,
+    Delivery, IngressEvent, Intent, Said, ScopeKind, Timestamp, WhileWaiting,
 };
 use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
 use crate::ports::{Acceptance, Durability};
@@ -151,7 +151,7 @@ impl Conversation {
     /// Whether the author may answer any of these approvals.
     pub(in crate::turn) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
         let (rights, author) = (&self.rules.rights, &event.author);
-        pending.iter().any(|asked| rights.may_answer(&asked.requested_by, &author.id, author.role))
+        pending.iter().any(|asked| rights.may_decide(asked, &author.id, author.role))
     }
 
     fn rule(
@@ -165,7 +165,10 @@ impl Conversation {
         let approval = candidates.get(ruling.index)?;
         let decided =
             Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
-        let authority = Authority::Speaker(event.author.role);
+        let authority = match event.chat {
+            ChatKind::Operator if approval.owners_only => Authority::Operator,
+            _ => Authority::Speaker(event.author.role),
+        };
         let heard = self.answer(&approval.id, &ruling.answer, decided, authority, now, out);
         Some(match heard {
             AnswerOutcome::NotOpen => self.words_of_settled(approval),

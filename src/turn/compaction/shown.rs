@@ -1,5 +1,6 @@
 //! A checkpoint as the model reads it: a message of its own, marked as notes and unable to leave its frame.
 
+use crate::domain::{visible, without_tags};
 use crate::uimessage::{CheckpointRecord, Content, ModelMessage};
 
 /// The `name` of messages that hold a checkpoint.
@@ -32,22 +33,10 @@ pub(crate) fn shown(record: &CheckpointRecord) -> ModelMessage {
 
 /// A text on one line, without invisible characters and without anything that looks like the frame's own marks.
 pub(super) fn inert(text: &str) -> String {
-    let visible = |c: &char| !matches!(u32::from(*c), 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x2069 | 0xFEFF | 0xE0000..=0xE007F);
-    let flat: String = text
-        .chars()
-        .filter(visible)
-        .map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c })
-        .collect();
-    let mut out = String::with_capacity(flat.len());
-    let mut rest = flat.as_str();
-    while let Some((before, after)) = rest.split_once('<') {
-        out.push_str(before);
-        let word = after.trim_start_matches([' ', '/']).get(..HISTORY_NAME.len()).unwrap_or_default();
-        out.push(if word.eq_ignore_ascii_case(HISTORY_NAME) { '‹' } else { '<' });
-        rest = after;
-    }
-    out.push_str(rest);
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
+    let flat: String =
+        text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
+    let text = without_tags(&visible(&flat), HISTORY_NAME);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::check::faults_of;
 use super::shown::inert;
 use super::span::{Span, is_conversation};
+use crate::domain::tokens::estimate_tokens;
 use crate::domain::{Language, MessageId, Timestamp};
 use crate::ports::Prompt;
-use crate::turn::estimate_tokens;
 use crate::uimessage::{
     Content, ModelMessage, Observation, OpenAsk, Part, Role, ToolState, UiMessage, WrittenBy,
 };

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::domain::{
-    ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies, ThreadId,
-    ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
+    ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies,
+    ScopeSettings, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::ports::{DeliveryError, Receipt, ThreadRecord, ThreadView};
@@ -45,6 +45,8 @@ pub struct Rules {
     pub read_replies: ReadReplies,
     /// When a conversation is compacted.
     pub compaction: CompactionRules,
+    /// Which memory a message may use.
+    pub scopes: Arc<ScopeSettings>,
     /// The model's name, for `/status`.
     pub model: String,
     pub capabilities: Capabilities,

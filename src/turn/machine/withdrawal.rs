@@ -1,9 +1,7 @@
 //! Who may end what: `/cancel` withdraws approvals, `/stop` ends a run, `/new` ends both and begins a conversation.
 //! Allowed for the person who began it and for higher roles.
 
-use crate::domain::{
-    Approval, ApprovalState, Author, AuthorId, ChatKind, CorrelationId, IngressEvent, Timestamp,
-};
+use crate::domain::{Approval, ApprovalState, Author, AuthorId, CorrelationId, IngressEvent, Timestamp};
 use crate::render::Phrase;
 use crate::turn::{Conversation, Effect};
 use crate::uimessage::{Role, UiMessage};
@@ -12,7 +10,7 @@ impl Conversation {
     /// Whether a person may stop the run in flight: the authors of the messages it answers may. In a thread of one
     /// person, that person may.
     pub(in crate::turn) fn may_stop(&self, event: &IngressEvent) -> bool {
-        let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
+        let alone = event.chat.is_private() || self.thread.is_of_one_person();
         let Some(run) = self.run.as_ref().filter(|_| !alone) else { return true };
         let (rights, by) = (&self.rules.rights, &event.author);
         let theirs = self.who_said(&run.correlation).any(|who| *who == by.id);
@@ -21,7 +19,7 @@ impl Conversation {
 
     /// Whether a person may begin a new conversation, which also ends everything that waits.
     pub(in crate::turn) fn may_begin_anew(&self, event: &IngressEvent) -> bool {
-        let alone = event.chat == ChatKind::Direct || self.thread.is_of_one_person();
+        let alone = event.chat.is_private() || self.thread.is_of_one_person();
         let (rights, by) = (&self.rules.rights, &event.author);
         let mut waiting = self.waiting.iter().flat_map(|waiting| self.who_said(&waiting.correlation));
         let may_end = |who: &AuthorId| rights.may_end(Some(who), &by.id, by.role);
@@ -40,9 +38,7 @@ impl Conversation {
     pub(in crate::turn) fn cancel(&mut self, by: &Author, now: Timestamp, out: &mut Vec<Effect>) -> String {
         let language = self.language();
         let rights = self.rules.rights.clone();
-        let may = |asked: &Approval| {
-            asked.requested_by == by.id || rights.may_answer(&asked.requested_by, &by.id, by.role)
-        };
+        let may = |asked: &Approval| asked.requested_by == by.id || rights.may_decide(asked, &by.id, by.role);
         let (theirs, others): (Vec<Approval>, Vec<Approval>) =
             self.pending_approvals().into_iter().partition(may);
         let count = theirs.len();

@@ -74,8 +74,7 @@ fn prompt(conversation: &Conversation) -> Vec<ModelMessage> {
         project: "p",
         thread: &thread,
         now: Timestamp::from_millis(1000),
-        project_memory: None,
-        person_memory: None,
+        memory: &[],
         context_tokens: 100_000,
     };
     build_prompt(conversation, &facts, std::sync::Arc::default()).prompt.messages
@@ -159,7 +158,7 @@ fn checkpoints_are_chained_and_a_long_chain_is_told_anew() {
         let parts = shown.iter().filter(|message| text(message).starts_with("<history")).count();
         assert_eq!(parts, driver.conversation.checkpoints().len());
         let tokens: usize =
-            shown[..parts].iter().map(|message| crate::turn::estimate_tokens(&text(message))).sum();
+            shown[..parts].iter().map(|message| crate::domain::tokens::estimate_tokens(&text(message))).sum();
         assert!(tokens <= driver.usable / 4, "{tokens} tokens of checkpoints");
     }
     assert!(superseded, "the chain was told anew");
@@ -334,7 +333,7 @@ fn what_a_model_is_asked_fits_its_window_and_cannot_be_broken_out_of() {
     for room in [2000, 20_000] {
         let asked = summary_prompt(&span, room);
         let shown = text(&asked.messages[0]);
-        assert!(crate::turn::estimate_tokens(&shown) <= room, "{room}");
+        assert!(crate::domain::tokens::estimate_tokens(&shown) <= room, "{room}");
         assert_eq!(shown.matches("</conversation>").count(), 1);
     }
     let focused =

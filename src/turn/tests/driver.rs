@@ -34,6 +34,7 @@ pub(super) fn rules() -> Rules {
         max_steps: 5,
         language: None,
         compaction: crate::turn::CompactionRules::default(),
+        scopes: Arc::default(),
         model: "scripted".to_owned(),
         capabilities: Capabilities::pull(),
         rights: Rights {

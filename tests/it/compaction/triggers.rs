@@ -44,8 +44,9 @@ async fn facts_told_in_turn_three_are_known_after_two_hundred_turns() {
     assert!(!history.is_empty() && shown[1]["name"] == "history", "checkpoints come first");
     let told = history.iter().map(|message| message["content"].to_string()).collect::<String>();
     assert!(told.contains("blue-7") && told.contains("青龙"), "{told}");
-    let sizes =
-        requests.iter().map(|seen| shipagent::turn::estimate_tokens(&seen.body["messages"].to_string()));
+    let sizes = requests
+        .iter()
+        .map(|seen| shipagent::domain::tokens::estimate_tokens(&seen.body["messages"].to_string()));
     println!("{} checkpoints in 200 turns, longest prompt about {} tokens", made.len(), sizes.max().unwrap());
     check_prompts(&requests);
     judge(&[project.thread_file(THREAD)]).await;
@@ -117,7 +118,7 @@ async fn a_provider_that_finds_a_prompt_too_long_is_believed() {
     let refusal = json!({ "error": { "code": "context_length_exceeded",
         "message": "This model's maximum context length is 12000 tokens. However, your messages resulted in 30000 tokens." } });
     let model = FakeModel::start(Script::compute(move |seen| {
-        let tokens = shipagent::turn::estimate_tokens(&seen.body["messages"].to_string());
+        let tokens = shipagent::domain::tokens::estimate_tokens(&seen.body["messages"].to_string());
         match is_summary(seen) {
             true => summary(seen),
             false if tokens > 5000 => Reply::status(400, refusal.to_string()),
@@ -137,7 +138,7 @@ async fn a_provider_that_finds_a_prompt_too_long_is_believed() {
     let refused = model
         .requests()
         .into_iter()
-        .filter(|seen| shipagent::turn::estimate_tokens(&seen.body["messages"].to_string()) > 5000);
+        .filter(|seen| shipagent::domain::tokens::estimate_tokens(&seen.body["messages"].to_string()) > 5000);
     assert!(refused.filter(|seen| !is_summary(seen)).count() <= 3, "what it said is not forgotten");
 }
 

@@ -122,6 +122,7 @@ async fn a_thread_file_with_checkpoints_cut_at_every_byte_makes_a_valid_prompt()
 
 fn rules() -> Rules {
     Rules {
+        scopes: Default::default(),
         merge_ms: 0,
         while_running: shipagent::domain::WhileRunning::Merge,
         mailbox: 8,

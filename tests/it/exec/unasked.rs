@@ -95,7 +95,8 @@ impl Repository {
     pub(super) async fn judged(&self, command: &str, cwd: &str) -> Judgement {
         let call = CallToJudge {
             thread: "web:chat:1".parse().unwrap(),
-            person: None,
+            scope: Default::default(),
+            origin: shipagent::domain::Origin::Member,
             tool: "exec_shell".to_owned(),
             input: json!({"command": command, "cwd": cwd}),
         };

@@ -61,7 +61,7 @@ impl Hooked {
         let parts = ChatParts {
             approvals: Arc::new(FileApprovals::new(dir.path())),
             access: Arc::new(FileAccess::new(dir.path(), audit)),
-            deciders: Deciders::new(|led, by, _| led == by),
+            deciders: Deciders::new(|asked, by, _| asked.requested_by == *by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),
             files: Arc::new(AttachmentFiles::new(dir.path())),

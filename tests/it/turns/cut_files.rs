@@ -104,6 +104,7 @@ async fn a_thread_file_cut_at_every_byte_loads_and_makes_a_prompt_that_providers
 
 fn rules() -> Rules {
     Rules {
+        scopes: Default::default(),
         merge_ms: 0,
         while_running: WhileRunning::Merge,
         mailbox: 8,

@@ -10,12 +10,11 @@ use rusqlite::{Connection, OptionalExtension, Statement, params};
 
 use super::super::layout::Layout;
 use super::super::lines::{LineReader, fnv};
-use super::super::memory_items::{item_blocks, read_item};
 use super::database::DatabaseError;
 use super::sources::{
     Area, FIRST_POSITION, IndexedFile, Rows, SourceFile, enter_file, files_of, find_file, keep_file,
 };
-use crate::domain::{ScopeKey, ThreadId};
+use crate::domain::{ScopeKey, ThreadId, item_blocks, read_item};
 use crate::ports::TextSource;
 use crate::search::index_text;
 use crate::uimessage::{Role, UiMessage};
@@ -264,7 +263,7 @@ fn index_thread(connection: &Connection, file: &File, thread: &ThreadId) -> Resu
 
 /// The scope that was resolved when the message was accepted.
 fn stored_scope(message: &UiMessage) -> Option<ScopeKey> {
-    message.metadata.extra.get("scope")?.as_str()?.parse().ok()
+    message.memory_scope()?.write().cloned()
 }
 
 fn new_row(

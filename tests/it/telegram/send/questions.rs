@@ -55,6 +55,8 @@ fn approval() -> Approval {
         details: None,
         risk: Risk::High,
         scopes: ALL_SCOPES.to_vec(),
+        memory_scope: Default::default(),
+        owners_only: false,
         fingerprint: String::new(),
         requested_by: "telegram:user:7".parse().unwrap(),
         created_at: Timestamp::from_millis(0),

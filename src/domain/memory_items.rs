@@ -9,19 +9,37 @@ const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'<').add(b'>');
 const COMMENT: &str = "<!-- ";
 const COMMENT_END: &str = " -->";
 
+/// How many hexadecimal digits the handle of an item without an id has.
+const HANDLE_DIGITS: usize = 6;
+
 /// One item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) id: Option<String>,
+pub struct MemoryItem {
+    pub id: Option<String>,
     /// When it was said or written, in milliseconds.
-    pub(super) at: Option<i64>,
-    pub(super) author: Option<String>,
-    pub(super) text: String,
+    pub at: Option<i64>,
+    pub author: Option<String>,
+    pub text: String,
 }
 
-impl Item {
+impl MemoryItem {
+    /// What people and the model call the item: its id, or what its text gives for an item that was written by hand.
+    pub fn handle(&self) -> String {
+        self.id.clone().unwrap_or_else(|| {
+            let digest = ring::digest::digest(&ring::digest::SHA256, self.text.as_bytes());
+            let digits: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("h{}", digits.chars().take(HANDLE_DIGITS).collect::<String>())
+        })
+    }
+
+    /// Whether both say the same, apart from spaces and letter case.
+    pub fn says(&self, text: &str) -> bool {
+        let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        plain(&self.text) == plain(text)
+    }
+
     /// The lines of the item, with the end of the last one.
-    pub(super) fn to_lines(&self) -> String {
+    pub fn to_lines(&self) -> String {
         let mut out = String::with_capacity(self.text.len().saturating_add(64));
         out.push_str("- ");
         for (number, line) in self.text.split('\n').enumerate() {
@@ -67,7 +85,7 @@ fn encode_into(out: &mut String, field: &str) {
 
 /// The blocks of lines that are one item each, as they stand in the file. Headings and text outside of items are left
 /// out.
-pub(super) fn item_blocks(text: &str) -> Vec<&str> {
+pub fn item_blocks(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut begin: Option<usize> = None;
     let mut at = 0;
@@ -85,7 +103,7 @@ pub(super) fn item_blocks(text: &str) -> Vec<&str> {
 }
 
 /// Reads one block.
-pub(super) fn read_item(block: &str) -> Item {
+pub fn read_item(block: &str) -> MemoryItem {
     let block = block.strip_suffix('\n').unwrap_or(block);
     let body = block.strip_prefix("- ").or_else(|| block.strip_prefix("* ")).unwrap_or(block);
     let (body, comment) = split_comment(body);
@@ -93,7 +111,7 @@ pub(super) fn read_item(block: &str) -> Item {
     let mut fields = comment.unwrap_or_default().split(' ').map(decode);
     let id = fields.next().filter(|id| !id.is_empty());
     let at = fields.next().and_then(|at| at.parse().ok());
-    Item { id, at, author: fields.next(), text }
+    MemoryItem { id, at, author: fields.next(), text }
 }
 
 /// The text of an item and the comment at its end.
@@ -117,8 +135,8 @@ mod tests {
 
     use super::*;
 
-    fn item(id: &str, at: i64, author: &str, text: &str) -> Item {
-        Item { id: Some(id.into()), at: Some(at), author: Some(author.into()), text: text.into() }
+    fn item(id: &str, at: i64, author: &str, text: &str) -> MemoryItem {
+        MemoryItem { id: Some(id.into()), at: Some(at), author: Some(author.into()), text: text.into() }
     }
 
     #[test]
@@ -127,18 +145,18 @@ mod tests {
             item("D1:3", 7, "Ann Lee", "likes tea").to_lines(),
             "- likes tea <!-- D1:3 7 Ann%20Lee -->\n"
         );
-        let note = Item { id: Some("k3f9".into()), text: "一\n二".into(), ..Item::default() };
+        let note = MemoryItem { id: Some("k3f9".into()), text: "一\n二".into(), ..MemoryItem::default() };
         assert_eq!(note.to_lines(), "- 一\n  二 <!-- k3f9 -->\n");
     }
 
     #[test]
     fn a_file_written_by_hand_is_read() {
         let file = "# Ann\n\nsome words\n\n- likes tea\n- hates\n  milk\n* other\n\n## More\n- last <!-- k1 -->\n- no end";
-        let items: Vec<Item> = item_blocks(file).into_iter().map(read_item).collect();
+        let items: Vec<MemoryItem> = item_blocks(file).into_iter().map(read_item).collect();
         let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         assert_eq!(texts, ["likes tea", "hates\nmilk", "other", "last", "no end"]);
         assert_eq!(items[3].id.as_deref(), Some("k1"));
-        assert_eq!(items[0], Item { text: "likes tea".into(), ..Item::default() });
+        assert_eq!(items[0], MemoryItem { text: "likes tea".into(), ..MemoryItem::default() });
     }
 
     #[test]
@@ -156,7 +174,7 @@ mod tests {
             let first = item(&id, at, &author, &text);
             let second = item("k", 1, "b", &more);
             let file = first.to_lines() + &second.to_lines();
-            let read: Vec<Item> = item_blocks(&file).into_iter().map(read_item).collect();
+            let read: Vec<MemoryItem> = item_blocks(&file).into_iter().map(read_item).collect();
             prop_assert_eq!(read, vec![first, second]);
         }
     }

@@ -1,0 +1,275 @@
+//! The memory of one project, as its port.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::changes::hand_edit;
+use super::files::MemoryFiles;
+use super::ledger::{self, LEDGER, LedgerState, StoredLine};
+use super::notes;
+use crate::domain::{
+    CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey, TaskNote, ThreadId,
+};
+use crate::policy::fingerprint::digest_of;
+use crate::ports::{
+    BoxFuture, ChangeError, Clock, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded,
+    NotesPage, StoreError,
+};
+
+/// Most bytes read of a core file: all of it goes into each prompt.
+const MOST_BYTES: u64 = 16 * 1024;
+/// How many digits of a digest name a version of a file.
+const DIGEST_DIGITS: usize = 16;
+const ID_DIGITS: usize = 5;
+
+/// Core memory, notes, ledger and tasks. Clones share them.
+#[derive(Debug)]
+pub struct MemoryBook<F>(Arc<Book<F>>);
+
+impl<F> Clone for MemoryBook<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// The files, and what is known of the ledger.
+#[derive(Debug)]
+pub(super) struct Book<F> {
+    pub(super) files: F,
+    clock: Arc<dyn Clock>,
+    state: Mutex<LedgerState>,
+}
+
+/// A core file as it was read.
+#[derive(Debug)]
+pub(super) struct CoreRead {
+    pub(super) file: CoreFile,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl<F: MemoryFiles> MemoryBook<F> {
+    /// The memory in these files. Opens nothing. The clock dates what was edited by hand.
+    pub fn over(files: F, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Book { files, clock, state: Mutex::default() }))
+    }
+
+    /// The files.
+    pub fn files(&self) -> &F {
+        &self.0.files
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Book<F>) -> Result<T, ChangeError> + Send + 'static,
+    ) -> Result<T, ChangeError> {
+        let book = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || work(&book)).await;
+        done.map_err(|_| StoreError::closed())?
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&Book<F>) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let book = self.0.clone();
+        let done =
+            tokio::task::spawn_blocking(move || work(&book).map_err(|error| book.files.error(name, error)));
+        done.await.map_err(|_| StoreError::closed())?
+    }
+}
+
+impl<F: MemoryFiles> Book<F> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LedgerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn digest_of(&self, bytes: &[u8]) -> String {
+        digest_of(bytes).chars().take(DIGEST_DIGITS).collect()
+    }
+
+    pub(super) fn digest_of_empty(&self) -> String {
+        self.digest_of(b"")
+    }
+
+    /// Whether a core file has another content than its newest ledger line says.
+    pub(super) fn was_edited_by_hand(&self, state: &LedgerState, scope: &ScopeKey, digest: &str) -> bool {
+        match state.core_digest(scope) {
+            Some(known) => known != digest,
+            None => digest != self.digest_of_empty(),
+        }
+    }
+
+    /// Ids that no item has: short, and different for each line of the ledger.
+    pub(super) fn fresh_ids(
+        &self,
+        change: &MemoryChange,
+        seq: u64,
+        items: Vec<MemoryItem>,
+    ) -> impl FnMut() -> String + use<F> {
+        let seed = format!("{} {seq} {}", change.scope, change.provenance.at.as_millis());
+        let mut taken: BTreeSet<String> = items.into_iter().filter_map(|item| item.id).collect();
+        let mut number = 0_u64;
+        move || loop {
+            number = number.saturating_add(1);
+            let digits: String =
+                digest_of(format!("{seed} {number}").as_bytes()).chars().take(ID_DIGITS).collect();
+            let id = format!("k{digits}");
+            if taken.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+
+    /// A core file as it is now.
+    pub(super) fn read_core(&self, scope: &ScopeKey) -> io::Result<CoreRead> {
+        let name = scope.core_file();
+        let facts = self.files.facts(&name)?;
+        let mut bytes = match facts {
+            Some(_) => self.files.read(&name, 0, MOST_BYTES.saturating_add(1))?,
+            None => Vec::new(),
+        };
+        let cut = bytes.len() as u64 > MOST_BYTES;
+        let digest = if cut {
+            // Its size and date tell one version of a very long file from another.
+            let facts = facts.unwrap_or_default();
+            let begin = self.digest_of(&bytes);
+            // A partial line could have another meaning than the whole.
+            let end =
+                bytes.iter().rposition(|byte| *byte == b'\n').map_or(bytes.len(), |at| at.saturating_add(1));
+            bytes.truncate(end);
+            self.digest_of(format!("{begin} {} {}", facts.length, facts.modified).as_bytes())
+        } else {
+            self.digest_of(&bytes)
+        };
+        let is_text = std::str::from_utf8(&bytes).is_ok();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(CoreRead { file: CoreFile { text, digest, cut, is_text }, bytes })
+    }
+
+    fn core(&self, scope: &ScopeKey) -> io::Result<CoreFile> {
+        let found = self.read_core(scope)?.file;
+        let mut state = self.state();
+        let known = state.refresh(&self.files);
+        if known.is_ok() && !self.was_edited_by_hand(&state, scope, &found.digest) {
+            return Ok(found);
+        }
+        // The ledger is not needed to read memory: trouble with it is no reason to forget.
+        match self.settle(&mut state, scope) {
+            Ok(file) => Ok(file),
+            Err(error) => {
+                tracing::error!(%error, file = LEDGER, "ledger unavailable");
+                Ok(found)
+            }
+        }
+    }
+
+    /// Completes a change that was cut off, or notes that the file was edited by hand.
+    fn settle(&self, state: &mut LedgerState, scope: &ScopeKey) -> io::Result<CoreFile> {
+        let _lock = self.files.lock()?;
+        self.catch_up(state)?;
+        let file = self.read_core(scope)?.file;
+        if self.was_edited_by_hand(state, scope, &file.digest) {
+            let seq = state.next_seq();
+            let line = hand_edit(scope, &file.digest, self.clock.now(), seq, seq);
+            state.append(&self.files, &[StoredLine::Change(Box::new(line))])?;
+            state.settled = true;
+        }
+        Ok(file)
+    }
+
+    fn scopes(&self) -> io::Result<Vec<ScopeKey>> {
+        let mut found = BTreeSet::new();
+        for scope in [ScopeKey::Project, ScopeKey::Main] {
+            if self.files.facts(&scope.core_file())?.is_some() {
+                found.insert(scope);
+            }
+        }
+        for (folder, prefix) in [("memory/users", ""), ("memory/groups", "group:"), ("memory/notes", "")] {
+            for name in self.files.names(folder)? {
+                let name = name.strip_suffix(".md").unwrap_or(&name);
+                if let Ok(scope) = format!("{prefix}{}", ScopeKey::decoded(name)).parse::<ScopeKey>() {
+                    found.insert(scope);
+                }
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+}
+
+impl<F: MemoryFiles> Memory for MemoryBook<F> {
+    fn core(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<CoreFile, StoreError>> {
+        let scope = scope.clone();
+        Box::pin(async move {
+            let book = self.0.clone();
+            let work = move || book.core(&scope).map_err(|error| book.files.error(&scope.core_file(), error));
+            tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::closed())?
+        })
+    }
+
+    fn apply_all(&self, batch: MemoryBatch) -> BoxFuture<'_, Result<Vec<LedgerLine>, ChangeError>> {
+        Box::pin(self.run(move |book| book.apply_all(batch)))
+    }
+
+    fn undo(
+        &self,
+        scope: &ScopeKey,
+        provenance: Provenance,
+    ) -> BoxFuture<'_, Result<LedgerLine, ChangeError>> {
+        let scope = scope.clone();
+        Box::pin(self.run(move |book| book.undo(&scope, provenance)))
+    }
+
+    fn forget_all(
+        &self,
+        scope: &ScopeKey,
+        provenance: Provenance,
+    ) -> BoxFuture<'_, Result<usize, ChangeError>> {
+        let scope = scope.clone();
+        Box::pin(self.run(move |book| book.forget_all(&scope, provenance)))
+    }
+
+    fn ledger(&self, request: LedgerRequest) -> BoxFuture<'_, Result<LedgerPage, StoreError>> {
+        Box::pin(self.read(LEDGER, move |book| ledger::page(&book.files, &request)))
+    }
+
+    fn distilled(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Option<DistilMark>, StoreError>> {
+        let thread = thread.clone();
+        Box::pin(self.read(LEDGER, move |book| {
+            let mut state = book.state();
+            state.refresh(&book.files)?;
+            Ok(state.mark(&thread))
+        }))
+    }
+
+    fn unreviewed(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<BTreeSet<String>, StoreError>> {
+        let scope = scope.clone();
+        Box::pin(self.read(LEDGER, move |book| {
+            let mut state = book.state();
+            state.refresh(&book.files)?;
+            Ok(state.unreviewed(&scope))
+        }))
+    }
+
+    fn notes(&self, scope: &ScopeKey, month: Option<String>) -> BoxFuture<'_, Result<NotesPage, StoreError>> {
+        let scope = scope.clone();
+        Box::pin(self.read("memory/notes", move |book| notes::page(&book.files, &scope, month.as_deref())))
+    }
+
+    fn scopes(&self) -> BoxFuture<'_, Result<Vec<ScopeKey>, StoreError>> {
+        Box::pin(self.read("memory", Book::scopes))
+    }
+
+    fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>> {
+        let folder = scope.notes_folder();
+        Box::pin(self.read("memory/notes", move |book| {
+            let _lock = book.files.lock()?;
+            notes::add_notes(&book.files, &folder, notes)
+        }))
+    }
+
+    fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>> {
+        Box::pin(self.read("tasks", |book| super::tasks::tasks(&book.files)))
+    }
+}

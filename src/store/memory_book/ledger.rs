@@ -1,0 +1,280 @@
+//! The lines of the ledger, and what the newest of them say.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{FileFacts, MemoryFiles};
+use crate::domain::{DistilMark, LedgerLine, LedgerOp, ScopeKey, ThreadId, Tier};
+use crate::ports::{LedgerPage, LedgerRequest};
+
+pub(super) const LEDGER: &str = "memory/ledger.jsonl";
+
+const CHUNK: u64 = 256 * 1024;
+/// Most lines of a page.
+const MOST_LINES: usize = 1_000;
+
+/// A line of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum StoredLine {
+    Change(Box<LedgerLine>),
+    Distilled(DistilLine),
+}
+
+/// How far a thread was read, as a line of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DistilLine {
+    pub(super) seq: u64,
+    pub(super) op: Distil,
+    #[serde(flatten)]
+    pub(super) mark: DistilMark,
+    pub(super) batch: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Distil {
+    Distil,
+}
+
+/// What is known of the ledger up to a place in the file.
+#[derive(Debug, Default)]
+pub(super) struct LedgerState {
+    facts: FileFacts,
+    /// The end of the last whole line that was read.
+    offset: u64,
+    last_seq: u64,
+    /// The version of each core file after its newest line.
+    core: HashMap<ScopeKey, String>,
+    marks: HashMap<ThreadId, DistilMark>,
+    unreviewed: HashMap<ScopeKey, BTreeSet<String>>,
+    /// The changes that were written together last.
+    batch: Vec<LedgerLine>,
+    /// Whether the files have the changes of that batch.
+    pub(super) settled: bool,
+    damaged: usize,
+}
+
+impl LedgerState {
+    /// Reads what was appended since, or everything where the file is another by now.
+    pub(super) fn refresh(&mut self, files: &impl MemoryFiles) -> io::Result<()> {
+        let facts = files.facts(LEDGER)?.unwrap_or_default();
+        if facts == self.facts {
+            return Ok(());
+        }
+        if facts.identity != self.facts.identity || facts.length < self.offset {
+            *self = Self::default();
+        }
+        let mut damaged = 0_usize;
+        let mut lines = Vec::new();
+        self.offset = for_each_line(files, self.offset, |line| match serde_json::from_slice(line) {
+            Ok(line) => lines.push(line),
+            Err(_) if line.trim_ascii().is_empty() => {}
+            Err(_) => damaged = damaged.saturating_add(1),
+        })?;
+        if damaged > 0 {
+            tracing::warn!(lines = damaged, file = LEDGER, "ledger lines cannot be read");
+        }
+        self.damaged = self.damaged.saturating_add(damaged);
+        for line in lines {
+            self.absorb(line);
+        }
+        self.facts = facts;
+        Ok(())
+    }
+
+    fn absorb(&mut self, line: StoredLine) {
+        self.settled = false;
+        let line = match line {
+            StoredLine::Distilled(DistilLine { seq, mark, .. }) => {
+                self.last_seq = self.last_seq.max(seq);
+                self.marks.insert(mark.thread.clone(), mark);
+                return;
+            }
+            StoredLine::Change(line) => *line,
+        };
+        self.last_seq = self.last_seq.max(line.seq);
+        if let (Tier::Core, Some(digest)) = (line.tier, &line.digest) {
+            self.core.insert(line.scope.clone(), digest.clone());
+        }
+        let unreviewed = self.unreviewed.entry(line.scope.clone()).or_default();
+        match &line.id {
+            Some(id) if line.op == LedgerOp::Forget || line.reviewed => {
+                unreviewed.remove(id);
+            }
+            Some(id) => {
+                unreviewed.insert(id.clone());
+            }
+            None if line.op == LedgerOp::Forget => unreviewed.clear(),
+            None => {}
+        }
+        if self.batch.first().is_some_and(|first| first.batch != line.batch) {
+            self.batch.clear();
+        }
+        self.batch.push(line);
+    }
+
+    pub(super) const fn next_seq(&self) -> u64 {
+        self.last_seq.saturating_add(1)
+    }
+
+    /// The version of a scope's core file after its newest line.
+    pub(super) fn core_digest(&self, scope: &ScopeKey) -> Option<&str> {
+        self.core.get(scope).map(String::as_str)
+    }
+
+    pub(super) fn mark(&self, thread: &ThreadId) -> Option<DistilMark> {
+        self.marks.get(thread).cloned()
+    }
+
+    pub(super) fn unreviewed(&self, scope: &ScopeKey) -> BTreeSet<String> {
+        self.unreviewed.get(scope).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn newest_batch(&self) -> &[LedgerLine] {
+        &self.batch
+    }
+
+    /// Appends lines durably. After an error none of them is there.
+    pub(super) fn append(&mut self, files: &impl MemoryFiles, lines: &[StoredLine]) -> io::Result<()> {
+        let length = files.facts(LEDGER)?.unwrap_or_default().length;
+        let mut bytes = Vec::new();
+        // A write that was cut off left a line without an end.
+        if length > 0 && files.read(LEDGER, length.saturating_sub(1), 1)? != b"\n" {
+            bytes.push(b'\n');
+        }
+        for line in lines {
+            bytes.extend(serde_json::to_vec(line)?);
+            bytes.push(b'\n');
+        }
+        if let Err(error) = files.append(LEDGER, &bytes) {
+            self.take_back(files, length);
+            return Err(error);
+        }
+        self.refresh(files)
+    }
+
+    /// Cuts the ledger to an earlier length.
+    pub(super) fn take_back(&mut self, files: &impl MemoryFiles, length: u64) {
+        if let Err(error) = files.truncate(LEDGER, length) {
+            tracing::error!(%error, file = LEDGER, "ledger not cut after a failed write");
+        }
+        *self = Self::default();
+    }
+
+    /// Reads the ledger from its beginning at the next refresh.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Calls `each` with every whole line from `offset` on, and returns the end of the last one.
+fn for_each_line(files: &impl MemoryFiles, mut offset: u64, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut most = CHUNK;
+    loop {
+        let bytes = files.read(LEDGER, offset, most)?;
+        let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
+            if (bytes.len() as u64) < most {
+                return Ok(offset);
+            }
+            // A line longer than the buffer.
+            most = most.saturating_mul(2);
+            continue;
+        };
+        for line in bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
+            each(line);
+        }
+        offset = offset.saturating_add(end as u64).saturating_add(1);
+    }
+}
+
+/// All changes, oldest first, that `keep` takes.
+pub(super) fn for_each_change(
+    files: &impl MemoryFiles,
+    mut each: impl FnMut(LedgerLine),
+) -> io::Result<usize> {
+    let mut damaged = 0_usize;
+    for_each_line(files, 0, |line| match serde_json::from_slice(line) {
+        Ok(StoredLine::Change(line)) => each(*line),
+        Ok(StoredLine::Distilled(_)) => {}
+        Err(_) if line.trim_ascii().is_empty() => {}
+        Err(_) => damaged = damaged.saturating_add(1),
+    })?;
+    Ok(damaged)
+}
+
+/// The newest lines that a request asks for.
+pub(super) fn page(files: &impl MemoryFiles, request: &LedgerRequest) -> io::Result<LedgerPage> {
+    let limit = request.limit.clamp(1, MOST_LINES);
+    let mut newest: VecDeque<LedgerLine> = VecDeque::new();
+    let damaged = for_each_change(files, |line| {
+        let wanted = request.scope.as_ref().is_none_or(|scope| *scope == line.scope)
+            && request.before.is_none_or(|before| line.seq < before);
+        if wanted {
+            newest.push_back(line);
+            if newest.len() > limit.saturating_add(1) {
+                newest.pop_front();
+            }
+        }
+    })?;
+    let has_more = newest.len() > limit;
+    let lines = newest.into_iter().rev().take(limit).collect();
+    Ok(LedgerPage { lines, has_more, damaged })
+}
+
+/// The newest change of a scope that was not taken back, apart from what was edited by hand.
+pub(super) fn newest_to_undo(files: &impl MemoryFiles, scope: &ScopeKey) -> io::Result<Option<LedgerLine>> {
+    let mut open: Vec<LedgerLine> = Vec::new();
+    for_each_change(files, |line| {
+        if line.scope != *scope || line.is_hand_edit() {
+            return;
+        }
+        match line.undoes {
+            Some(seq) => open.retain(|line| line.seq != seq),
+            None => open.push(line),
+        }
+    })?;
+    Ok(open.pop())
+}
+
+/// Removes texts from the ledger: those of an item, or of a whole scope, and everywhere in the scope what says the same.
+pub(super) fn erase(
+    files: &impl MemoryFiles,
+    scope: &ScopeKey,
+    id: Option<&str>,
+    text: Option<&str>,
+) -> io::Result<bool> {
+    let mut out = Vec::new();
+    let mut changed = false;
+    for_each_line(files, 0, |raw| {
+        let line = match serde_json::from_slice(raw) {
+            Ok(StoredLine::Change(line)) if line.scope == *scope => Some(line),
+            _ => None,
+        };
+        let own = |line: &LedgerLine| {
+            let all = id.is_none();
+            let named = id.is_some() && line.id.as_deref() == id;
+            let told = |part: &Option<String>| {
+                part.as_ref().zip(text).is_some_and(|(part, text)| part.contains(text))
+            };
+            (line.before.is_some() || line.after.is_some())
+                && (all || named || told(&line.before) || told(&line.after))
+        };
+        match line.filter(|line| own(line)) {
+            Some(mut line) => {
+                (line.before, line.after) = (None, None);
+                changed = true;
+                out.extend(serde_json::to_vec(&line).unwrap_or_default());
+            }
+            None => out.extend_from_slice(raw),
+        }
+        out.push(b'\n');
+    })?;
+    if changed {
+        files.replace(LEDGER, &out)?;
+    }
+    Ok(changed)
+}
