@@ -45,7 +45,7 @@ fn parts(platform: &str, dir: &Path) -> ChatParts {
     ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
         access: Arc::new(FileAccess::new(dir, Arc::new(InMemoryAudit::default()))),
-        deciders: Deciders::new(|led, by, _| led == by),
+        deciders: Deciders::new(|asked, by, _| asked.requested_by == *by),
         notes: Arc::new(FileNotes::new(dir, &platform.parse().unwrap())),
         http: reqwest::Client::builder().no_proxy().build().unwrap(),
         files: Arc::new(AttachmentFiles::new(dir)),
