@@ -59,6 +59,7 @@ impl AdapterInput<'_> {
                 clock: self.clock.clone(),
                 ids: self.ids.clone(),
                 language: *language,
+                enrich: self.settings.enrich.clone(),
             },
             platform,
         })

@@ -19,7 +19,7 @@ use super::problem::{Fault, Places, Position, Problem};
 use super::resolve::{self, Faults};
 use super::settings::{AdapterSettings, Limits, MemorySettings, Queue, Settings};
 use crate::domain::{AuthorId, Language, ScopeSettings};
-use crate::ports::AdapterTable;
+use crate::ports::{AdapterTable, EnrichStep};
 
 const DOT_ENV: &str = ".env";
 
@@ -58,7 +58,7 @@ impl Settings {
         match (agent_md, config.problems.is_empty()) {
             (Ok(agent_md), true) => {
                 let language = config.language;
-                settings(&project, agent_md, &mut config).map_err(|problems| ConfigErrors {
+                settings(&project, agent_md, adapters.steps(), &mut config).map_err(|problems| ConfigErrors {
                     agent_md: None,
                     problems,
                     language,
@@ -89,7 +89,7 @@ pub struct ConfigCheck {
 pub fn check_config(project: &Path, env: &Env, adapters: &AdapterTable) -> ConfigCheck {
     let mut config = read_config(project, env, adapters);
     if config.problems.is_empty()
-        && let Err(problems) = settings(project, String::new(), &mut config)
+        && let Err(problems) = settings(project, String::new(), adapters.steps(), &mut config)
     {
         config.problems = problems;
     }
@@ -215,7 +215,12 @@ fn read_text(project: &Path, name: &'static str, problems: &mut Vec<Problem>) ->
     None
 }
 
-fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Settings, Vec<Problem>> {
+fn settings(
+    project: &Path,
+    agent_md: String,
+    enrich: Arc<[Arc<dyn EnrichStep>]>,
+    config: &mut Config,
+) -> Result<Settings, Vec<Problem>> {
     let mut faults = Faults::new();
     let file = std::mem::take(&mut config.file);
     let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -251,6 +256,7 @@ fn settings(project: &Path, agent_md: String, config: &mut Config) -> Result<Set
         web: adapters.web,
         adapters: adapters.chats,
         idle_adapters: adapters.idle,
+        enrich,
         permissions: resolve::permissions(file.permissions),
         approvals,
         queue: Queue {

@@ -15,7 +15,7 @@ use super::problem::Problem;
 use crate::domain::{
     AuthorId, AutoMemory, HistoryReach, Language, ReadReplies, ScopeSettings, WhileRunning, WhileWaiting,
 };
-use crate::ports::{AdapterDef, ConfiguredAdapter};
+use crate::ports::{AdapterDef, ConfiguredAdapter, EnrichStep};
 
 /// The settings of a daemon.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Settings {
     pub adapters: Vec<AdapterSettings>,
     /// Configured adapters that do not run.
     pub idle_adapters: Vec<IdleAdapter>,
+    /// The steps between an accepted message and its turn, of the adapter table.
+    pub enrich: Arc<[Arc<dyn EnrichStep>]>,
     /// The permissions of the tools.
     pub permissions: Permissions,
     pub approvals: Approvals,

@@ -1,5 +1,9 @@
 //! Chat commands: messages for the daemon, not for the agent.
 
+use serde::{Deserialize, Serialize};
+
+use super::BadId;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     Help,
@@ -69,7 +73,8 @@ impl Command {
 }
 
 /// A chat command with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct CommandInvocation {
     pub command: Command,
     pub words: String,
@@ -90,6 +95,20 @@ impl CommandInvocation {
 impl From<Command> for CommandInvocation {
     fn from(command: Command) -> Self {
         Self { command, words: String::new() }
+    }
+}
+
+impl TryFrom<String> for CommandInvocation {
+    type Error = BadId;
+
+    fn try_from(text: String) -> Result<Self, BadId> {
+        Self::parse(&text).ok_or(BadId::Shape(text, "a command"))
+    }
+}
+
+impl From<CommandInvocation> for String {
+    fn from(invocation: CommandInvocation) -> Self {
+        invocation.to_string()
     }
 }
 

@@ -1,8 +1,10 @@
 //! Inbound events: one type for every platform.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ThreadId, Timestamp};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     pub id: AuthorId,
     pub name: Option<String>,
@@ -10,7 +12,8 @@ pub struct Author {
 }
 
 /// The role of a message's author, established by the platform and the access records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AuthorRole {
     #[default]
     Person,
@@ -47,7 +50,8 @@ impl AuthorRole {
 }
 
 /// Who can read the chat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChatKind {
     /// One person and the agent.
     #[default]
@@ -68,7 +72,8 @@ impl ChatKind {
 }
 
 /// A file of an inbound message, already stored where tools and people can read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct InboundFile {
     pub media_type: String,
     /// A `data:`, `https:` or `/api/files/…` address.
@@ -77,7 +82,8 @@ pub struct InboundFile {
 }
 
 /// A message: text, files, or both.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Said {
     pub text: String,
     pub files: Vec<InboundFile>,
@@ -102,7 +108,8 @@ impl Said {
 }
 
 /// The earlier message that a message replies to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Quoted {
     /// The platform's own id of it.
     pub platform_message: String,

@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Adapter, AdapterParts, BoxFuture, Clock, Hook};
+use super::{Adapter, AdapterParts, BoxFuture, Clock, EnrichStep, Hook};
 use crate::domain::Language;
 
 /// The definition of one chat platform.
@@ -158,10 +158,11 @@ pub enum ProbeLevel {
     Error,
 }
 
-/// All chat platforms of a program, in display order.
+/// All chat platforms of a program, in display order, and the steps between their messages and the turns.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterTable {
     defs: Vec<AdapterDef>,
+    steps: Vec<Arc<dyn EnrichStep>>,
 }
 
 impl AdapterTable {
@@ -171,6 +172,18 @@ impl AdapterTable {
         self.defs.retain(|known| known.name != def.name);
         self.defs.push(def);
         self
+    }
+
+    /// Adds a step between an accepted message and its turn, after the others.
+    #[must_use]
+    pub fn with_step(mut self, step: Arc<dyn EnrichStep>) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// The steps between an accepted message and its turn.
+    pub fn steps(&self) -> Arc<[Arc<dyn EnrichStep>]> {
+        self.steps.clone().into()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &AdapterDef> {

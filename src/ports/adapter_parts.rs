@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AccessBook, ApprovalBook, Clock, FileStore, Ids, KeyValueStore, StoreError};
+use super::{AccessBook, ApprovalBook, Clock, EnrichStep, FileStore, Ids, KeyValueStore, StoreError};
 use crate::domain::{Approval, Author, AuthorId, AuthorRole, Language, Platform};
 use crate::metrics::Metrics;
 
@@ -24,6 +24,8 @@ pub struct ChatParts {
     pub ids: Arc<dyn Ids>,
     /// The language of the daemon's texts; `None` means the person's language.
     pub language: Option<Language>,
+    /// The steps between an accepted message and its turn, in this order.
+    pub enrich: Arc<[Arc<dyn EnrichStep>]>,
 }
 
 impl ChatParts {

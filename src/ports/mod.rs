@@ -11,6 +11,7 @@ mod approvals;
 mod audit;
 mod changes;
 mod clock;
+mod enrich;
 mod file_store;
 mod grants;
 mod hook;
@@ -49,6 +50,7 @@ pub use audit::{
 };
 pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
+pub use enrich::{EnrichError, EnrichInput, EnrichStep};
 pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
 pub use hook::{Hook, HookAnswer, HookRequest};

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Respond;
 use crate::domain::{AuthorId, ChatKind, ThreadId, Timestamp};
 
@@ -10,7 +12,8 @@ use crate::domain::{AuthorId, ChatKind, ThreadId, Timestamp};
 const MOST: usize = 10_000;
 
 /// How a message addresses the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Facts {
     pub mentions_me: bool,
     pub replies_to_me: bool,
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn in_a_group_a_mention_opens_a_window_for_the_same_person() {
-        let mut attention = AddressingPolicy::new(Respond::Mention, Duration::from_secs(600));
+        let mut addressing = AddressingPolicy::new(Respond::Mention, Duration::from_secs(600));
         let at = |secs: i64| Timestamp::from_millis(secs * 1000);
         use Addressed::{Answer, Overhear};
         for (who, facts, when, expected) in [
@@ -114,7 +117,7 @@ mod tests {
             ("ada", Facts { replies_to_me: true, ..PLAIN }, 2000, Answer),
             ("bob", Facts { commands_me: true, ..ANOTHER }, 2000, Answer),
         ] {
-            let heard = attention.hear(&thread(), &author(who), ChatKind::Group, facts, at(when));
+            let heard = addressing.hear(&thread(), &author(who), ChatKind::Group, facts, at(when));
             assert_eq!(heard, expected, "{who} at {when}");
         }
     }

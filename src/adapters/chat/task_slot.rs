@@ -3,9 +3,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{BacklogTask, DraftTarget, DraftTask, Finish};
+use super::inbound::{Finish, InboxTask, QueuedEvent};
+use super::{DraftTarget, DraftTask};
 use crate::ports::{AdapterError, BoxFuture};
 
 /// A slot for one value with one user at a time.
@@ -51,26 +53,31 @@ impl<T> Drop for SlotGuard<'_, T> {
     }
 }
 
-impl TaskSlot<BacklogTask> {
-    /// Receives events while the backlog is submitted beside it, until `hearing` ends.
+impl TaskSlot<InboxTask> {
+    /// Receives events while the inbox is submitted beside it, until `receiving` ends. `convert` and the argument of
+    /// `receiving` are those of [`InboxTask::take_up`].
     ///
     /// # Errors
-    /// Those of `hearing`; when the adapter runs already; when the stored events cannot be read.
-    pub async fn run_beside(
+    /// Those of `receiving`; when the adapter runs already; when the stored events cannot be read.
+    pub async fn run_beside<R>(
         &self,
+        convert: impl Fn(&Value) -> Option<QueuedEvent>,
         finish: Arc<dyn Finish>,
-        hearing: BoxFuture<'_, Result<(), AdapterError>>,
-    ) -> Result<(), AdapterError> {
+        receiving: impl FnOnce(Vec<(String, Value)>) -> R,
+    ) -> Result<(), AdapterError>
+    where
+        R: Future<Output = Result<(), AdapterError>>,
+    {
         let mut lent = self.lend();
         let Some(task) = lent.get_mut() else {
             return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
         };
         // Events that an earlier run accepted come before new ones.
-        if let Err(error) = task.take_up().await {
-            return Err(AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}")));
-        }
+        let earlier = task.take_up(convert).await.map_err(|error| {
+            AdapterError::Broken(format!("what was accepted earlier cannot be read: {error}"))
+        })?;
         let over = CancellationToken::new();
-        let (ended, ()) = tokio::join!(ending(hearing, &over), task.run(finish, over.clone()));
+        let (ended, ()) = tokio::join!(ending(receiving(earlier), &over), task.run(finish, over.clone()));
         ended
     }
 }
@@ -97,7 +104,7 @@ impl TaskSlot<DraftTask> {
 }
 
 /// Runs the future, then cancels `over` for the task beside it.
-async fn ending<T>(work: BoxFuture<'_, T>, over: &CancellationToken) -> T {
+async fn ending<T>(work: impl Future<Output = T>, over: &CancellationToken) -> T {
     let ended = work.await;
     over.cancel();
     ended
@@ -111,7 +118,8 @@ mod tests {
     use futures_util::FutureExt as _;
     use serde_json::Value;
 
-    use super::super::{Backlog, DraftScheduler, Finished, Frame, Position, Speed};
+    use super::super::inbound::{Finished, Inbound, Inbox, InboxEntry, Position, Speed};
+    use super::super::{DraftScheduler, Frame};
     use super::*;
     use crate::domain::{CorrelationId, ThreadId};
     use crate::store::FileNotes;
@@ -173,7 +181,12 @@ mod tests {
     struct Idle;
 
     impl Finish for Idle {
-        fn finish<'a>(&'a self, _: &'a Value, _: &'a mut Position) -> BoxFuture<'a, Finished> {
+        fn finish<'a>(
+            &'a self,
+            _: &'a mut QueuedEvent,
+            _: &'a mut Position,
+            _: &'a InboxEntry,
+        ) -> BoxFuture<'a, Finished> {
             Box::pin(async { Finished::Done })
         }
     }
@@ -181,17 +194,19 @@ mod tests {
     #[tokio::test]
     async fn a_panic_of_one_run_does_not_keep_the_next_from_hearing_and_showing() {
         let dir = tempfile::tempdir().unwrap();
-        let (backlog, task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
+        let (inbox, task) = Inbox::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()), "inbox");
         let (hears, (_screen, shows)) = (TaskSlot::new(task), DraftScheduler::new());
         let (shows, stop) = (TaskSlot::new(shows), CancellationToken::new());
         for panics in [true, false] {
-            let hearing = async {
+            let hearing = async |_| {
                 // The next run submits what is accepted now.
-                backlog.accept("k", Value::Null, backlog.enter("c", Speed::Slow)).await.unwrap();
+                let event = Inbound::Platform { key: "k".to_owned(), event: Value::Null };
+                let place = inbox.enter("c", Speed::Slow);
+                inbox.accept(QueuedEvent::new(event, false), place).await.unwrap();
                 assert!(!panics, "on purpose");
                 Ok(())
             };
-            let hearing = hears.run_beside(Arc::new(Idle), Box::pin(hearing));
+            let hearing = hears.run_beside(|_| None, Arc::new(Idle), hearing);
             let run = shows.run_beside(Arc::new(Blind), &stop, Box::pin(hearing));
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             assert_eq!(ended.is_err(), panics);

@@ -1,34 +1,28 @@
 //! The Feishu adapter: one app. Receives events over the long connection or the webhook, sends deliveries, and shows
 //! drafts.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::admins::Admins;
 use super::api::Api;
-use super::attachments::{AT_ONCE, FETCH_WITHIN};
 use super::calls::Bot;
 use super::connection::{ClientConfig, Reconnect, Refusal};
 use super::delivery::{OVERALL, Sender};
 use super::fault::ApiError;
-use super::hook::{Hooks, Waiting};
-use super::intake::Intake;
+use super::hook::FeishuHook;
+use super::inbound::{FeishuInbound, PROFILE};
 use super::notes::Notes;
 use super::options::{FeishuMode, FeishuOptions};
-use super::seen::{Seen, put_signs};
+use super::reactions::{Reactions, send_reactions};
 use super::sequences::Sequences;
 use super::socket::connect;
 use super::webhook::Seal;
-use crate::adapters::chat::{
-    AccessPolicy, AddressingPolicy, Backlog, BacklogTask, ChatParts, Downloads, DraftScheduler, DraftTask,
-    Pace, TaskSlot,
-};
+use crate::adapters::chat::inbound::{Intake, Pipeline};
+use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTask, Pace, TaskSlot};
 use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
@@ -37,10 +31,6 @@ use crate::ports::{
 
 /// Most bytes of one message. A card holds 30 KB, quotes and escapes included.
 const MOST_BYTES: usize = 9000;
-/// Capacity of the webhook queue.
-const HOOKS: usize = 64;
-/// Deadline of a webhook request in our listener; the platform itself waits for 3 seconds.
-const HOOK_WITHIN: Duration = Duration::from_secs(30);
 
 /// One Feishu or Lark app.
 #[derive(Debug)]
@@ -51,12 +41,9 @@ pub struct FeishuAdapter {
     api: Api,
     notes: Notes,
     courier: Arc<Sender>,
-    attention: Arc<Mutex<AddressingPolicy>>,
     screen_task: TaskSlot<DraftTask>,
-    backlog: Backlog,
-    backlog_task: TaskSlot<BacklogTask>,
-    hooks: mpsc::Sender<Waiting>,
-    hook_inbox: TaskSlot<mpsc::Receiver<Waiting>>,
+    intake: Arc<Intake>,
+    hook: FeishuHook,
 }
 
 impl FeishuAdapter {
@@ -76,20 +63,21 @@ impl FeishuAdapter {
             shows_growing: AtomicBool::new(true),
             sequences: Sequences::default(),
         };
-        let attention = AddressingPolicy::new(options.respond, options.followup);
-        let (hooks, hook_inbox) = mpsc::channel(HOOKS);
-        let (backlog, backlog_task) = Backlog::new(&*parts.notes);
+        let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
+        let seal = match &options.mode {
+            FeishuMode::Websocket => Seal::default(),
+            FeishuMode::Webhook { encrypt_key, verification_token } => {
+                Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() }
+            }
+        };
         Self {
             platform,
             api,
             notes,
             courier: Arc::new(courier),
-            attention: Arc::new(Mutex::new(attention)),
             screen_task: TaskSlot::new(screen_task),
-            backlog,
-            backlog_task: TaskSlot::new(backlog_task),
-            hooks,
-            hook_inbox: TaskSlot::new(hook_inbox),
+            intake,
+            hook: FeishuHook::new(seal),
             options,
             parts,
         }
@@ -100,47 +88,31 @@ impl FeishuAdapter {
         &self.api
     }
 
-    fn intake(&self, me: Bot, io: &AdapterIo, seen: Seen) -> Arc<Intake> {
-        Arc::new(Intake {
-            platform: self.platform.clone(),
-            app_id: self.options.app_id.clone(),
-            threading: self.options.threading,
-            me,
-            api: self.api.clone(),
-            gate: AccessPolicy::new(
-                self.platform.clone(),
-                self.options.guests.clone(),
-                self.parts.access.clone(),
-            ),
-            parts: self.parts.clone(),
-            attention: self.attention.clone(),
-            notes: self.notes.clone(),
-            threads: io.threads.clone(),
-            admins: Admins::new(self.api.clone(), self.options.admins_decide),
-            backlog: self.backlog.clone(),
-            downloads: Downloads::new(AT_ONCE, FETCH_WITHIN),
-            seen,
-            recent: Mutex::new(VecDeque::new()),
-            lines: Mutex::default(),
-        })
-    }
-
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
         let me = tokio::select! {
             () = stop.cancelled() => return Ok(()),
             me = self.who_am_i() => me?,
         };
         tracing::info!(name = me.name, "feishu app connected");
-        let (seen, waiting) = Seen::new();
-        let intake = self.intake(me, &io, seen);
-        let hearing = async {
+        let (reactions, waiting) = Reactions::new();
+        let platform = FeishuInbound {
+            platform: self.platform.clone(),
+            app_id: self.options.app_id.clone(),
+            threading: self.options.inbound.groups.threading,
+            me,
+            api: self.api.clone(),
+            parts: self.parts.clone(),
+            notes: self.notes.clone(),
+            reactions,
+        };
+        let receiving = async |pipeline: Arc<Pipeline>| {
             tokio::select! {
-                ended = self.hear(&intake, &io, &stop) => ended,
-                // `put_signs` ends only after the intake is dropped, because the intake holds its sender.
-                () = put_signs(self.api.clone(), waiting) => Ok(()),
+                ended = self.receive_events(pipeline, &io, &stop) => ended,
+                // Ends only after the platform is dropped, because that holds its sender.
+                () = send_reactions(self.api.clone(), waiting) => Ok(()),
             }
         };
-        self.backlog_task.run_beside(intake.clone(), Box::pin(hearing)).await
+        Box::pin(self.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
     }
 
     /// The app's own identity. A platform that refuses this call gets a default identity, and the adapter runs all the
@@ -162,25 +134,21 @@ impl FeishuAdapter {
         }
     }
 
-    async fn hear(
+    async fn receive_events(
         &self,
-        intake: &Arc<Intake>,
+        pipeline: Arc<Pipeline>,
         io: &AdapterIo,
         stop: &CancellationToken,
     ) -> Result<(), AdapterError> {
         match &self.options.mode {
-            FeishuMode::Websocket => self.connected(intake, io, stop).await,
-            FeishuMode::Webhook { encrypt_key, verification_token } => {
-                let seal =
-                    Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() };
-                self.hooked(seal, intake, io, stop).await
-            }
+            FeishuMode::Websocket => self.connected(&pipeline, io, stop).await,
+            FeishuMode::Webhook { .. } => self.hooked(pipeline, io, stop).await,
         }
     }
 
     async fn connected(
         &self,
-        intake: &Arc<Intake>,
+        pipeline: &Arc<Pipeline>,
         io: &AdapterIo,
         stop: &CancellationToken,
     ) -> Result<(), AdapterError> {
@@ -194,7 +162,7 @@ impl FeishuAdapter {
             let reason = match opened {
                 Ok(connection) => {
                     config = connection.config;
-                    connection.serve(intake, io, stop).await
+                    connection.serve(pipeline, io, stop).await
                 }
                 Err(Refusal::Later(reason)) => reason,
                 Err(Refusal::Never(reason)) => return Err(AdapterError::Fatal(reason)),
@@ -213,21 +181,18 @@ impl FeishuAdapter {
 
     async fn hooked(
         &self,
-        seal: Seal,
-        intake: &Arc<Intake>,
+        pipeline: Arc<Pipeline>,
         io: &AdapterIo,
         stop: &CancellationToken,
     ) -> Result<(), AdapterError> {
-        if !seal.protects() {
+        if !self.hook.seal.protects() {
             let missing =
                 "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
             return Err(AdapterError::Fatal(missing.to_owned()));
         }
-        let mut lent = self.hook_inbox.lend();
-        let Some(inbox) = lent.get_mut() else {
-            return Err(AdapterError::Fatal("the webhook is served already".to_owned()));
-        };
-        Hooks::new(seal, inbox).serve(intake, io, stop).await;
+        let _open = self.hook.events.open(pipeline);
+        io.health.alive(io.clock.now());
+        stop.cancelled().await;
         Ok(())
     }
 }
@@ -238,17 +203,7 @@ impl Hook for FeishuAdapter {
     }
 
     fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let asked = async {
-                self.hooks.try_send(Waiting { request, reply }).ok()?;
-                answer.await.ok()
-            };
-            let answered = tokio::time::timeout(HOOK_WITHIN, asked).await;
-            // After a 503 the platform sends the event again; the dedupe key recognises an event that was accepted
-            // meanwhile.
-            answered.ok().flatten().unwrap_or(HookAnswer::of(503))
-        })
+        Box::pin(async move { self.hook.answer(&request, self.parts.clock.now()).await })
     }
 }
 

@@ -12,13 +12,15 @@ use tokio::time::Instant;
 
 use super::attachments::FETCH_WITHIN;
 use super::fault::ApiError;
-use super::token::{Granted, Tokens};
+use crate::adapters::chat::{Granted, TokenCache};
 use crate::http_client::with_causes;
 
 /// Deadline of an ordinary call.
 const DEADLINE: Duration = Duration::from_secs(15);
 /// Deadline of a call that carries a file.
 const LONG_DEADLINE: Duration = Duration::from_secs(50);
+/// How long before its expiry a token is renewed.
+const RENEW_EARLY: Duration = Duration::from_secs(600);
 /// Most bytes of a response.
 const MOST_BYTES: usize = 8 << 20;
 
@@ -27,7 +29,7 @@ const MOST_BYTES: usize = 8 << 20;
 pub struct Api {
     base: Arc<str>,
     http: Client,
-    tokens: Tokens,
+    tokens: TokenCache<ApiError>,
 }
 
 #[derive(Debug)]
@@ -80,7 +82,7 @@ impl Api {
         let base: Arc<str> = base.trim_end_matches('/').into();
         let (fetch_http, fetch_base) = (http.clone(), base.clone());
         let (app_id, secret) = (app_id.to_owned(), secret.clone());
-        let tokens = Tokens::new(move || {
+        let tokens = TokenCache::new(RENEW_EARLY, move || {
             let (http, base) = (fetch_http.clone(), fetch_base.clone());
             let (app_id, secret) = (app_id.clone(), secret.clone());
             Box::pin(async move { fetch_token(&http, &base, &app_id, &secret).await })

@@ -7,10 +7,9 @@ use tokio::io::AsyncReadExt as _;
 use super::api::Api;
 use super::card::Outgoing;
 use super::content::{Resource, ResourceKind};
-use super::event::InboundMessage;
 use super::fault::ApiError;
-use crate::adapters::chat::{Downloads, FetchError, keep, name_before};
-use crate::domain::{AttachmentKind, InboundFile, Language, StoredFile, ThreadId};
+use crate::adapters::chat::{FetchError, keep};
+use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
 use crate::render::Phrase;
 
@@ -18,59 +17,14 @@ use crate::render::Phrase;
 const MOST_IN: u64 = 50 << 20;
 /// Deadline of one download.
 pub(super) const FETCH_WITHIN: Duration = Duration::from_secs(60);
-/// How many downloads run at the same time.
-pub(super) const AT_ONCE: usize = 8;
 /// How many leading bytes identify a file type.
 const HEAD: u64 = 16;
 /// The platform's limits for an uploaded image and file.
 const MOST_IMAGE: u64 = 10 << 20;
 const MOST_FILE: u64 = 30 << 20;
 
-/// The files of a message.
-#[derive(Debug, Default)]
-pub(super) struct Fetched {
-    /// The files that were downloaded.
-    pub(super) files: Vec<InboundFile>,
-    /// One notice for each file that was not.
-    pub(super) troubles: Vec<String>,
-}
-
-/// Downloads the files of a message into the thread's folder.
-pub(super) async fn fetch_files(
-    api: &Api,
-    downloads: &Downloads,
-    files: &dyn FileStore,
-    thread: &ThreadId,
-    inbound: &InboundMessage,
-    language: Language,
-) -> Fetched {
-    let tries = inbound.content.resources.iter().enumerate().map(|(index, resource)| async move {
-        let name = resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned());
-        // The name stays the same however often the message arrives, and changes when the message is edited.
-        let before = name_before(&format!("{} {}", inbound.message, resource.key), index);
-        let stored = StoredFile::new(thread.clone(), &before, &name);
-        let outcome = downloads.fetch(|| fetch_one(api, files, &inbound.message, resource, &stored)).await;
-        (name, stored, outcome)
-    });
-    let mut fetched = Fetched::default();
-    for (name, stored, outcome) in futures_util::future::join_all(tries).await {
-        match outcome {
-            Ok(media_type) => {
-                fetched.files.push(InboundFile { media_type, url: stored.url(), name: Some(name) })
-            }
-            Err(FetchError::TooBig { limit }) => {
-                fetched.troubles.push(Phrase::FileTooBig { name, megabytes: limit >> 20 }.say(language));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "file download failed");
-                fetched.troubles.push(Phrase::FileLost(name).say(language));
-            }
-        }
-    }
-    fetched
-}
-
-async fn fetch_one(
+/// Downloads a file into the thread's folder and returns its media type.
+pub(super) async fn fetch_one(
     api: &Api,
     files: &dyn FileStore,
     message: &str,
@@ -218,7 +172,6 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{InboundEvent, read_event};
     use super::*;
     use crate::store::AttachmentFiles;
 
@@ -242,28 +195,15 @@ mod tests {
         crate::http_client::install_tls();
         let dir = tempfile::tempdir().unwrap();
         let files = AttachmentFiles::new(dir.path());
-        let event = serde_json::json!({
-            "header": { "event_id": "e1", "event_type": "im.message.receive_v1" },
-            "event": {
-                "sender": { "sender_id": { "open_id": "ou_ada" }, "sender_type": "user" },
-                "message": { "message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p", "message_type": "image",
-                    "content": "{\"image_key\":\"img_1\"}" },
-            },
-        });
-        let InboundEvent::InboundMessage(inbound) = read_event(event, "ou_me") else { panic!() };
-        let thread: ThreadId = "feishu:chat:oc_1".parse().unwrap();
-        let before = name_before("om_1 img_1", 0);
-        let stored = StoredFile::new(thread.clone(), &before, ResourceKind::Image.default_name());
+        let resource = Resource { key: "img_1".to_owned(), kind: ResourceKind::Image, name: None };
+        let thread = "feishu:chat:oc_1".parse().unwrap();
+        let stored = StoredFile::new(thread, "om_1-img_1-", ResourceKind::Image.default_name());
         let picture = futures_util::stream::iter([Ok::<_, String>(b"\xff\xd8\xff\xe0rest")]);
         keep(&files, &stored, picture, 100).await.unwrap();
         // The server does not answer.
         let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
-        let downloads = Downloads::new(1, FETCH_WITHIN);
-        let fetched = fetch_files(&api, &downloads, &files, &thread, &inbound, Language::En).await;
-        assert_eq!(fetched.troubles, [""; 0]);
-        let found: Vec<_> =
-            fetched.files.iter().map(|file| (file.media_type.as_str(), file.url.as_str())).collect();
-        assert_eq!(found, [("image/jpeg", stored.url().as_str())]);
+        let fetched = fetch_one(&api, &files, "om_1", &resource, &stored).await.unwrap();
+        assert_eq!(fetched, "image/jpeg");
     }
 
     #[test]

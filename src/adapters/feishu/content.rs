@@ -1,6 +1,7 @@
 //! Parses message content: the text with mentions resolved to names, and the attached files. Content that is not text
 //! is described briefly. Pure.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A mention in a message.
@@ -15,14 +16,15 @@ pub(super) struct Mention {
 }
 
 /// A file attached to a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Resource {
     pub(super) key: String,
     pub(super) kind: ResourceKind,
     pub(super) name: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum ResourceKind {
     Image,
     File,

@@ -6,7 +6,8 @@ use super::adapter::FeishuAdapter;
 use super::doctor::{About, CheckStatus, Finding, check};
 use super::phrases as words;
 use super::section::{EventMode, FeishuSection};
-use crate::adapters::chat::{AllowList, probe};
+use crate::adapters::chat::inbound::InboundOptions;
+use crate::adapters::chat::probe;
 use crate::domain::Language;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
@@ -48,8 +49,8 @@ impl ConfiguredAdapter for FeishuSection {
     }
 
     fn build(&self, parts: AdapterParts) -> BuiltAdapter {
-        let guests = AllowList::new(&parts, &self.allowed_users, &self.allowed_chats);
-        let options = self.options(guests, parts.admins_decide);
+        let inbound = InboundOptions::new(&parts, &self.allowed_users, &self.allowed_chats, &self.groups);
+        let options = self.options(inbound);
         let adapter = Arc::new(FeishuAdapter::new(parts.platform, options, parts.chat));
         let hook = self.by_webhook().then(|| -> Arc<dyn Hook> { adapter.clone() });
         BuiltAdapter { adapter, hook }
@@ -57,7 +58,7 @@ impl ConfiguredAdapter for FeishuSection {
 
     fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
         Box::pin(async move {
-            let found = check(with.http, &self.options(AllowList::default(), false)).await;
+            let found = check(with.http, &self.options(InboundOptions::default())).await;
             found.into_iter().filter_map(|finding| tell(finding, with.language)).collect()
         })
     }

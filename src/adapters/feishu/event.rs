@@ -7,21 +7,21 @@ use super::content::{Content, Mention, read_content};
 use crate::domain::{ChatKind, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum InboundEvent {
-    InboundMessage(Box<InboundMessage>),
+pub(super) enum ParsedEvent {
+    Message(Box<ParsedMessage>),
     /// A person recalled a message.
     Recalled {
         message: String,
         chat: String,
     },
     /// A person pressed a button.
-    Pressed(Box<Pressed>),
+    Pressed(Box<ParsedPress>),
     /// An event without effect, with the reason.
     Nothing(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct InboundMessage {
+pub(super) struct ParsedMessage {
     /// The message id, the same for every redelivery.
     pub(super) message: String,
     pub(super) chat: String,
@@ -45,14 +45,14 @@ pub(super) struct InboundMessage {
     pub(super) content: Content,
 }
 
-impl InboundEvent {
+impl ParsedEvent {
     /// The dedupe key, the same for every redelivery.
     pub(super) fn key(&self) -> String {
         match self {
-            Self::InboundMessage(inbound) if inbound.edited => {
+            Self::Message(inbound) if inbound.edited => {
                 format!("{}/edit/{}", inbound.message, inbound.event)
             }
-            Self::InboundMessage(inbound) => inbound.message.clone(),
+            Self::Message(inbound) => inbound.message.clone(),
             Self::Recalled { message, .. } => format!("{message}/recall"),
             Self::Pressed(pressed) => pressed.event.clone(),
             Self::Nothing(what) => what.clone(),
@@ -62,7 +62,7 @@ impl InboundEvent {
 
 /// A press of a button.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pressed {
+pub(super) struct ParsedPress {
     pub(super) event: String,
     pub(super) by: String,
     /// The button's value: untrusted.
@@ -169,29 +169,29 @@ struct RecallEvent {
 
 /// Parses an event. `me` is the agent's own open id. Where it is unknown, any mentioned bot counts as the agent, and so
 /// does a single mention of unknown kind: the platform rarely delivers messages that mention another bot.
-pub(super) fn read_event(event: Value, me: &str) -> InboundEvent {
+pub(super) fn read_event(event: Value, me: &str) -> ParsedEvent {
     let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
-        return InboundEvent::Nothing("an event that cannot be read".to_owned());
+        return ParsedEvent::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
         "im.message.receive_v1" => read_message(envelope, me, false),
         "im.message.updated_v1" => read_message(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
-        other => InboundEvent::Nothing(other.chars().take(80).collect()),
+        other => ParsedEvent::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn read_message(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
+fn read_message(envelope: Envelope, me: &str, edited: bool) -> ParsedEvent {
     let Envelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
-        return InboundEvent::Nothing("a message that cannot be read".to_owned());
+        return ParsedEvent::Nothing("a message that cannot be read".to_owned());
     };
     let Some(sender_id) = sender.sender_id.open_id.filter(|id| !id.is_empty()) else {
-        return InboundEvent::Nothing("a message from nobody".to_owned());
+        return ParsedEvent::Nothing("a message from nobody".to_owned());
     };
     if message.message_id.is_empty() || message.chat_id.is_empty() {
-        return InboundEvent::Nothing("a message without an id".to_owned());
+        return ParsedEvent::Nothing("a message without an id".to_owned());
     }
     let mentions = message.mentions.unwrap_or_default();
     let alone = mentions.len() == 1;
@@ -218,7 +218,7 @@ fn read_message(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
         let known = !mention.mine && !mention.name.is_empty();
         mention.id.clone().filter(|_| known).map(|id| (id, mention.name.clone()))
     };
-    InboundEvent::InboundMessage(Box::new(InboundMessage {
+    ParsedEvent::Message(Box::new(ParsedMessage {
         message: message.message_id,
         chat: message.chat_id,
         kind: if message.chat_type == "p2p" { ChatKind::Direct } else { ChatKind::Group },
@@ -237,31 +237,31 @@ fn read_message(envelope: Envelope, me: &str, edited: bool) -> InboundEvent {
     }))
 }
 
-fn recalled(event: Value) -> InboundEvent {
+fn recalled(event: Value) -> ParsedEvent {
     match serde_json::from_value::<RecallEvent>(event) {
         Ok(recall) if !recall.message_id.is_empty() => {
-            InboundEvent::Recalled { message: recall.message_id, chat: recall.chat_id }
+            ParsedEvent::Recalled { message: recall.message_id, chat: recall.chat_id }
         }
-        _ => InboundEvent::Nothing("a recall that cannot be read".to_owned()),
+        _ => ParsedEvent::Nothing("a recall that cannot be read".to_owned()),
     }
 }
 
-fn pressed(event: Value, id: String) -> InboundEvent {
+fn pressed(event: Value, id: String) -> ParsedEvent {
     let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
-        return InboundEvent::Nothing("a press that cannot be read".to_owned());
+        return ParsedEvent::Nothing("a press that cannot be read".to_owned());
     };
     let id = Some(id).filter(|id| !id.is_empty()).or(press.token).unwrap_or_default();
     let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
     let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
     match press.operator.open_id {
-        Some(by) if !by.is_empty() && !id.is_empty() => InboundEvent::Pressed(Box::new(Pressed {
+        Some(by) if !by.is_empty() && !id.is_empty() => ParsedEvent::Pressed(Box::new(ParsedPress {
             event: id,
             by,
             value: press.action.value,
             message,
             chat,
         })),
-        _ => InboundEvent::Nothing("a press by nobody".to_owned()),
+        _ => ParsedEvent::Nothing("a press by nobody".to_owned()),
     }
 }
 
@@ -295,9 +295,9 @@ mod tests {
         })
     }
 
-    fn read(event: Value) -> InboundMessage {
+    fn read(event: Value) -> ParsedMessage {
         match read_event(event, "ou_me") {
-            InboundEvent::InboundMessage(inbound) => *inbound,
+            ParsedEvent::Message(inbound) => *inbound,
             other => panic!("{other:?}"),
         }
     }
@@ -327,12 +327,10 @@ mod tests {
                 "mentioned_type": kind }] }))
         };
         for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
-            let InboundEvent::InboundMessage(inbound) = read_event(mentioning(kind.clone()), "") else {
-                panic!()
-            };
+            let ParsedEvent::Message(inbound) = read_event(mentioning(kind.clone()), "") else { panic!() };
             assert_eq!(inbound.mentions_me, mine, "{kind}");
         }
-        let InboundEvent::InboundMessage(inbound) = read_event(message(json!({})), "") else { panic!() };
+        let ParsedEvent::Message(inbound) = read_event(message(json!({})), "") else { panic!() };
         assert!(!inbound.mentions_me, "one of several, and nobody says which is a bot");
     }
 
@@ -363,14 +361,14 @@ mod tests {
                 "context": { "open_message_id": "om_2", "open_chat_id": "oc_1" },
             },
         });
-        let expected = Pressed {
+        let expected = ParsedPress {
             event: "e2".into(),
             by: "ou_ada".into(),
             value: json!({ "a": 1 }),
             message: "om_2".into(),
             chat: "oc_1".into(),
         };
-        assert_eq!(read_event(event, "ou_me"), InboundEvent::Pressed(Box::new(expected)));
+        assert_eq!(read_event(event, "ou_me"), ParsedEvent::Pressed(Box::new(expected)));
     }
 
     #[test]
@@ -383,11 +381,11 @@ mod tests {
             json!([]),
             json!(null),
         ] {
-            assert!(matches!(read_event(event.clone(), "ou_me"), InboundEvent::Nothing(_)), "{event}");
+            assert!(matches!(read_event(event.clone(), "ou_me"), ParsedEvent::Nothing(_)), "{event}");
         }
         let recall = json!({ "header": { "event_type": "im.message.recalled_v1" },
             "event": { "message_id": "om_1", "chat_id": "oc_1" } });
-        let expected = InboundEvent::Recalled { message: "om_1".into(), chat: "oc_1".into() };
+        let expected = ParsedEvent::Recalled { message: "om_1".into(), chat: "oc_1".into() };
         assert_eq!(read_event(recall, "ou_me"), expected);
     }
 

@@ -1,108 +1,69 @@
-//! The webhook: verifies requests of our listener, handles them like events of the long connection, and answers them.
+//! The webhook: verifies requests of our listener, passes their events to the pipeline, and answers them.
 
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use serde_json::{Value, json};
 
-use super::intake::{Intake, Outcome};
 use super::webhook::{Opened, Replays, Seal, Signature};
-use crate::ports::{AdapterIo, HookAnswer, HookRequest};
+use crate::adapters::chat::inbound::{Outcome, Webhook};
+use crate::domain::Timestamp;
+use crate::ports::{HookAnswer, HookRequest};
 
-/// A webhook request that waits for its response.
+/// The webhook of one app, with the requests accepted before.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) request: HookRequest,
-    pub(super) reply: oneshot::Sender<HookAnswer>,
+pub(super) struct FeishuHook {
+    pub(super) seal: Seal,
+    pub(super) events: Webhook,
+    replays: Mutex<Replays>,
 }
 
-fn said(status: u16, body: &serde_json::Value) -> HookAnswer {
-    HookAnswer { status, body: body.to_string().into_bytes() }
-}
-
-/// The webhook queue, with the requests accepted before.
-#[derive(Debug)]
-pub(super) struct Hooks<'a> {
-    seal: Seal,
-    inbox: &'a mut mpsc::Receiver<Waiting>,
-    replays: Replays,
-}
-
-/// A handled request: its nonce and its outcome.
-type Done = (Option<String>, Outcome, oneshot::Sender<HookAnswer>);
-
-impl<'a> Hooks<'a> {
-    pub(super) fn new(seal: Seal, inbox: &'a mut mpsc::Receiver<Waiting>) -> Self {
-        Self { seal, inbox, replays: Replays::default() }
+impl FeishuHook {
+    pub(super) fn new(seal: Seal) -> Self {
+        Self { seal, events: Webhook::default(), replays: Mutex::default() }
     }
 
-    /// Answers requests until stopped.
-    pub(super) async fn serve(&mut self, intake: &Arc<Intake>, io: &AdapterIo, stop: &CancellationToken) {
-        let mut taken: JoinSet<Done> = JoinSet::new();
-        io.health.alive(io.clock.now());
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                Some(done) = taken.join_next() => match done {
-                    Ok((nonce, outcome, reply)) => {
-                        if let Some(nonce) = nonce.filter(|_| outcome != Outcome::Again) {
-                            self.replays.remember(nonce, io.clock.now());
-                        }
-                        // The platform may have closed the connection; then it sends the event again.
-                        drop(reply.send(answer_to(&outcome)));
-                    }
-                    Err(error) => tracing::error!(%error, "event task failed"),
-                },
-                Some(request) = self.inbox.recv() => {
-                    if let Some(task) = self.open(request, intake, io) {
-                        taken.spawn(task);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Verifies a request. Returns the handling task; `None` where the request is answered at once.
-    fn open(
-        &self,
-        waiting: Waiting,
-        intake: &Arc<Intake>,
-        io: &AdapterIo,
-    ) -> Option<impl Future<Output = Done> + Send + use<>> {
-        let Waiting { request, reply } = waiting;
+    pub(super) async fn answer(&self, request: &HookRequest, now: Timestamp) -> HookAnswer {
         let header = |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok());
         let proof = Signature {
             timestamp: header("x-lark-request-timestamp"),
             nonce: header("x-lark-request-nonce"),
             signature: header("x-lark-signature"),
         };
-        let answer = match self.seal.open(proof, &request.body, io.clock.now()) {
-            Ok(Opened::Challenge(challenge)) => said(200, &json!({ "challenge": challenge })),
-            Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays.knows(&nonce) => {
+        match self.seal.open(proof, &request.body, now) {
+            Ok(Opened::Challenge(challenge)) => answer(200, &json!({ "challenge": challenge })),
+            Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays().knows(&nonce) => {
                 tracing::warn!("webhook request replayed");
-                said(200, &json!({}))
+                answer(200, &json!({}))
             }
-            Ok(Opened::Event { event, nonce }) => {
-                io.health.alive(io.clock.now());
-                let handled = Intake::take_in(intake, event.to_string().as_bytes());
-                return Some(async move { (nonce, handled.await, reply) });
-            }
+            Ok(Opened::Event { event, nonce }) => self.receive(&event, nonce, now).await,
             Err(rejected) => {
                 tracing::warn!(%rejected, "webhook request refused");
-                said(403, &json!({ "msg": "refused" }))
+                answer(403, &json!({ "msg": "refused" }))
             }
+        }
+    }
+
+    async fn receive(&self, event: &Value, nonce: Option<String>, now: Timestamp) -> HookAnswer {
+        let response = match self.events.receive(event).await {
+            Some(Outcome::Taken) => json!({}),
+            Some(Outcome::Answered(data)) => data,
+            Some(Outcome::Again(why)) => {
+                tracing::warn!(why, "event not accepted, redelivery requested");
+                return answer(500, &json!({}));
+            }
+            None => return HookAnswer::of(503),
         };
-        drop(reply.send(answer));
-        None
+        if let Some(nonce) = nonce {
+            self.replays().remember(nonce, now);
+        }
+        answer(200, &response)
+    }
+
+    fn replays(&self) -> MutexGuard<'_, Replays> {
+        self.replays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn answer_to(outcome: &Outcome) -> HookAnswer {
-    match outcome {
-        Outcome::Taken => said(200, &json!({})),
-        Outcome::Answered(data) => said(200, data),
-        Outcome::Again => said(500, &json!({})),
-    }
+fn answer(status: u16, body: &Value) -> HookAnswer {
+    HookAnswer { status, body: body.to_string().into_bytes() }
 }

@@ -2,7 +2,6 @@
 //! protocol without an SDK, so that reconnects, acknowledgements and retries are under our control.
 
 mod adapter;
-mod admins;
 mod api;
 mod attachments;
 mod calls;
@@ -18,19 +17,16 @@ mod fragments;
 mod frame;
 mod growing;
 mod hook;
-mod intake;
+mod inbound;
 mod markdown;
 mod notes;
 mod options;
 pub(crate) mod phrases;
 mod press;
-mod pressed;
+mod reactions;
 mod section;
-mod seen;
 mod sequences;
 mod socket;
-mod token;
-mod unpack;
 mod webhook;
 
 pub use adapter::{FeishuAdapter, capabilities};

@@ -1,10 +1,8 @@
 //! The adapter's options, as the settings resolve to.
 
-use std::time::Duration;
-
 use secrecy::SecretString;
 
-use crate::adapters::chat::{AllowList, Respond, Threading};
+use crate::adapters::chat::inbound::InboundOptions;
 
 /// Options of the adapter.
 #[derive(Clone, Debug)]
@@ -14,16 +12,7 @@ pub struct FeishuOptions {
     /// The address of the open platform, without a slash at its end.
     pub domain: String,
     pub mode: FeishuMode,
-    /// The allow-list of the settings.
-    pub guests: AllowList,
-    /// Which messages of a group are answered.
-    pub respond: Respond,
-    /// Whether a group shares one conversation.
-    pub threading: Threading,
-    /// How long after an answer the same person need not mention the agent again.
-    pub followup: Duration,
-    /// Whether group administrators may decide approvals.
-    pub admins_decide: bool,
+    pub inbound: InboundOptions,
 }
 
 #[derive(Clone, Debug)]

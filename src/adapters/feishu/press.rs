@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
 use super::notes::Shown;
-use crate::adapters::chat::{
-    Button, Menu, ask_back_label, ask_back_rows, decode, encode, label, question, rows,
-};
+use crate::adapters::chat::{Button, Menu, ask_back_label, ask_back_rows, encode, label, question, rows};
 use crate::domain::{
     Answer, Approval, ApprovalChoice, ApprovalId, ApprovalKind, Intent, Language, Timestamp,
 };
@@ -51,11 +49,11 @@ fn styled(button: &Button, approval: &ApprovalId, label: String) -> Option<CardB
     Some(CardButton { label, value, look })
 }
 
-/// The pressed button; `None` where it is not ours.
-pub(super) fn pressed_button(value: &Value) -> Option<(Button, ApprovalId)> {
+/// The data of a pressed button; `None` where it is not ours.
+pub(super) fn button_data(value: &Value) -> Option<String> {
     // Some clients return the value as a string.
     let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    decode(parsed.as_ref().unwrap_or(value).get(KEY)?.as_str()?)
+    parsed.as_ref().unwrap_or(value).get(KEY)?.as_str().map(str::to_owned)
 }
 
 /// The approval's text, rebuilt from its record.
@@ -82,7 +80,12 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::chat::decode;
     use crate::domain::ScopeKind;
+
+    fn pressed_button(value: &Value) -> Option<(Button, ApprovalId)> {
+        decode(&button_data(value)?)
+    }
 
     #[test]
     fn a_question_back_is_a_card_with_the_answers_of_each_question() {

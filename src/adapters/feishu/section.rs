@@ -5,7 +5,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use super::options::{FeishuMode, FeishuOptions};
-use crate::adapters::chat::{AllowList, GroupsSection};
+use crate::adapters::chat::GroupsSection;
+use crate::adapters::chat::inbound::InboundOptions;
 
 /// The section as it is written.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -85,7 +86,7 @@ impl FeishuSection {
     }
 
     /// The options of the adapter.
-    pub(super) fn options(&self, guests: AllowList, admins_decide: bool) -> FeishuOptions {
+    pub(super) fn options(&self, inbound: InboundOptions) -> FeishuOptions {
         FeishuOptions {
             app_id: self.app_id.clone(),
             app_secret: filled(&self.app_secret).unwrap_or_default(),
@@ -97,11 +98,7 @@ impl FeishuSection {
                     verification_token: filled(&self.verification_token),
                 },
             },
-            guests,
-            respond: self.groups.respond,
-            threading: self.groups.threading,
-            followup: self.groups.followup(),
-            admins_decide,
+            inbound,
         }
     }
 }

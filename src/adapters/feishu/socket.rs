@@ -1,5 +1,5 @@
 //! The long connection: opened at a fresh address each time, kept alive by pings, and closed when it is silent for too
-//! long. Events go to the intake; each is acknowledged with the intake's outcome.
+//! long. Events go to the pipeline; each is acknowledged with its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use super::api::Api;
 use super::connection::{ClientConfig, Endpoint, Refusal, read_endpoint, read_handshake};
 use super::fragments::{Fragments, Taken};
 use super::frame::{Frame, Kind};
-use super::intake::{Intake, Outcome};
 use super::options::FeishuOptions;
+use crate::adapters::chat::inbound::{Outcome, Pipeline};
 use crate::http_client::install_tls;
 use crate::ports::AdapterIo;
 
@@ -80,7 +80,7 @@ impl Connection {
     /// Receives and acknowledges events until the connection is lost or `stop` is cancelled; returns the reason.
     pub(super) async fn serve(
         self,
-        intake: &Arc<Intake>,
+        pipeline: &Arc<Pipeline>,
         io: &AdapterIo,
         stop: &CancellationToken,
     ) -> String {
@@ -124,7 +124,7 @@ impl Connection {
                             next_ping = next_ping.min(Instant::now() + config.ping);
                         }
                         Ok(frame) if frame.kind() == Kind::Event => {
-                            if let Some(task) = take(&mut fragments, frame, intake) {
+                            if let Some(task) = take(&mut fragments, frame, pipeline) {
                                 answers.spawn(task);
                             }
                         }
@@ -146,7 +146,7 @@ impl Connection {
 fn take(
     fragments: &mut Fragments,
     frame: Frame,
-    intake: &Arc<Intake>,
+    pipeline: &Arc<Pipeline>,
 ) -> Option<impl Future<Output = Frame> + Send + use<>> {
     let began = Instant::now();
     let (frame, payload) = match fragments.take(frame, began) {
@@ -158,7 +158,7 @@ fn take(
         }
     };
     // The position in the order is taken here, in the order of the frames.
-    let handled = Intake::take_in(intake, &payload);
+    let handled = pipeline.receive(&serde_json::from_slice(&payload).unwrap_or_default());
     Some(async move {
         let outcome = handled.await;
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -170,7 +170,7 @@ fn acknowledgement(outcome: &Outcome) -> Vec<u8> {
     let answer = match outcome {
         Outcome::Taken => json!({ "code": 200 }),
         Outcome::Answered(data) => json!({ "code": 200, "data": STANDARD.encode(data.to_string()) }),
-        Outcome::Again => json!({ "code": 500 }),
+        Outcome::Again(_) => json!({ "code": 500 }),
     };
     answer.to_string().into_bytes()
 }
@@ -183,7 +183,7 @@ mod tests {
     fn an_acknowledgement_says_what_became_of_the_event() {
         let said = |outcome| String::from_utf8(acknowledgement(&outcome)).unwrap();
         assert_eq!(said(Outcome::Taken), r#"{"code":200}"#);
-        assert_eq!(said(Outcome::Again), r#"{"code":500}"#);
+        assert_eq!(said(Outcome::Again(String::new())), r#"{"code":500}"#);
         assert_eq!(said(Outcome::Answered(json!({}))), r#"{"code":200,"data":"e30="}"#);
     }
 }

@@ -4,32 +4,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
 use super::connection::Connection;
-use super::http::{Http, Method};
-use super::intake::{Event, Intake, Taken};
+use super::http::Method;
+use super::inbound::{PROFILE, QqInbound, RawEvent};
 use super::options::{QqEvents, QqOptions};
 use super::reply_budget_actor::ReplyBudgetHandle;
 use super::send::Sender;
 use super::session::Memory;
 use super::text;
-use super::token::{Credentials, Tokens};
 use super::trouble::Kind;
-use super::unpack::Finisher;
 use super::webhook::{Call, WebhookKey, event_answer};
-use crate::adapters::chat::{
-    Backlog, BacklogTask, ChatParts, DraftScheduler, DraftTarget, DraftTask, Frame, TaskSlot,
-};
+use crate::adapters::chat::inbound::{Intake, Outcome, Pipeline, Webhook};
+use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTarget, DraftTask, Frame, TaskSlot};
 use crate::domain::{
     Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Running, ThreadsHandle,
+    OutboxEntry, Running,
 };
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
@@ -51,10 +47,8 @@ pub struct QqAdapter {
     intake: Arc<Intake>,
     screen: DraftScheduler,
     screen_task: TaskSlot<DraftTask>,
-    backlog_task: TaskSlot<BacklogTask>,
     key: Option<WebhookKey>,
-    /// The handle of the threads, while the adapter runs.
-    threads: watch::Sender<Option<ThreadsHandle>>,
+    webhook: Webhook,
     /// Runs the reply budget actor for as long as the adapter lives.
     _budget_task: JoinSet<()>,
 }
@@ -62,14 +56,7 @@ pub struct QqAdapter {
 impl QqAdapter {
     /// Must be called inside the runtime. Opens no connection.
     pub fn new(platform: Platform, options: QqOptions, parts: ChatParts) -> Self {
-        let http = Http::new(parts.http.clone());
-        let credentials = Credentials {
-            url: options.token_url.clone(),
-            app_id: options.app_id.clone(),
-            secret: options.app_secret.clone(),
-        };
-        let tokens = Arc::new(Tokens::new(http.clone(), credentials, Arc::clone(&parts.clock)));
-        let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
+        let api = Api::new(parts.http.clone(), &options);
         let (budget, budget_actor) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
         let mut budget_task = JoinSet::new();
         budget_task.spawn(budget_actor);
@@ -83,8 +70,7 @@ impl QqAdapter {
             buttons: AtomicBool::new(options.markdown != Some(false)),
             linkless: AtomicBool::new(false),
         });
-        let (backlog, backlog_task) = Backlog::new(&*parts.notes);
-        let intake = Intake::new(platform.clone(), &options, parts.clone(), Arc::clone(&sender), backlog);
+        let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
         let (screen, screen_task) = DraftScheduler::new();
         Self {
             key: WebhookKey::new(&options.app_secret),
@@ -93,11 +79,10 @@ impl QqAdapter {
             parts,
             api,
             sender,
-            intake: Arc::new(intake),
+            intake,
             screen,
             screen_task: TaskSlot::new(screen_task),
-            backlog_task: TaskSlot::new(backlog_task),
-            threads: watch::Sender::new(None),
+            webhook: Webhook::default(),
             _budget_task: budget_task,
         }
     }
@@ -114,12 +99,10 @@ impl QqAdapter {
         let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
         match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
             Call::Validation(body) | Call::Beat(body) => answer(200, &body),
-            Call::Event(dispatch) => {
-                let threads = self.threads.borrow().clone();
-                let Some(threads) = threads else { return answer(503, &event_answer(false)) };
-                let taken = self.intake.take(&threads, &Event::new(dispatch, None)).await;
-                answer(200, &event_answer(taken == Taken::Safe))
-            }
+            Call::Event(dispatch) => match self.webhook.receive(&RawEvent::value(dispatch, None)).await {
+                Some(outcome) => answer(200, &event_answer(!matches!(outcome, Outcome::Again(_)))),
+                None => answer(503, &event_answer(false)),
+            },
             Call::Refused(why) => {
                 tracing::warn!(why, "webhook request refused");
                 HookAnswer::of(401)
@@ -128,11 +111,19 @@ impl QqAdapter {
     }
 
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        let finisher = Finisher { intake: Arc::clone(&self.intake), threads: io.threads.clone() };
-        self.backlog_task.run_beside(Arc::new(finisher), Box::pin(self.hear(io, stop))).await
+        let (threading, sender) = (self.options.inbound.groups.threading, Arc::clone(&self.sender));
+        let platform = QqInbound::new(self.platform.clone(), threading, self.parts.clone(), sender);
+        let threads = io.threads.clone();
+        let receiving = |pipeline| self.receive_events(pipeline, io, stop);
+        Box::pin(self.intake.run(Arc::new(platform), threads, receiving)).await
     }
 
-    async fn hear(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
+    async fn receive_events(
+        &self,
+        pipeline: Arc<Pipeline>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> Result<(), AdapterError> {
         match self.options.events {
             QqEvents::Gateway => {
                 let connection = Connection {
@@ -142,19 +133,24 @@ impl QqAdapter {
                         notes: Arc::clone(&self.parts.notes),
                     },
                     ids: Arc::clone(&self.parts.ids),
-                    intake: Arc::clone(&self.intake),
+                    pipeline,
                     io,
                     stop,
                 };
                 connection.run().await
             }
-            QqEvents::Webhook => self.be_called(io, stop).await,
+            QqEvents::Webhook => self.check_api(pipeline, io, stop).await,
         }
     }
 
     /// Webhook mode: events arrive by HTTP; the API is checked at an interval.
-    async fn be_called(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
-        let _open = Open::new(&self.threads, io.threads.clone());
+    async fn check_api(
+        &self,
+        pipeline: Arc<Pipeline>,
+        io: AdapterIo,
+        stop: CancellationToken,
+    ) -> Result<(), AdapterError> {
+        let _open = self.webhook.open(pipeline);
         loop {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
@@ -170,22 +166,6 @@ impl QqAdapter {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
-    }
-}
-
-/// Webhook requests are accepted while this value lives, however the adapter ends.
-struct Open<'a>(&'a watch::Sender<Option<ThreadsHandle>>);
-
-impl<'a> Open<'a> {
-    fn new(place: &'a watch::Sender<Option<ThreadsHandle>>, threads: ThreadsHandle) -> Self {
-        place.send_replace(Some(threads));
-        Self(place)
-    }
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.send_replace(None);
     }
 }
 
@@ -288,23 +268,5 @@ pub const fn capabilities(buttons: bool) -> Capabilities {
         length_unit: LengthUnit::Chars,
         replies_per_message: Some(5),
         typing_secs: Some(TYPING_SECS),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn however_the_adapter_ends_no_call_is_taken_after_it() {
-        let place = watch::Sender::new(None);
-        let (requests, _inbox) = tokio::sync::mpsc::channel(1);
-        let fatal = || -> Result<(), AdapterError> {
-            let _open = Open::new(&place, ThreadsHandle::new(requests));
-            assert!(place.borrow().is_some());
-            Err(AdapterError::Fatal("the secret is wrong".to_owned()))
-        };
-        assert!(fatal().is_err());
-        assert!(place.borrow().is_none());
     }
 }

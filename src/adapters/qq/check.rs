@@ -1,15 +1,11 @@
 //! The bot's checks for `shipagent doctor`, without starting the bot.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::api::Api;
-use super::http::{Http, Method};
+use super::http::Method;
 use super::options::QqOptions;
-use super::token::{Credentials, Tokens};
 use super::trouble::{Kind, Trouble};
-use crate::ports::Clock;
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,18 +34,11 @@ pub enum Finding {
 }
 
 /// Checks the bot's credentials, identity and gateway. Takes bounded time.
-pub async fn check(options: &QqOptions, http: reqwest::Client, clock: Arc<dyn Clock>) -> Vec<Finding> {
-    let http = Http::new(http);
-    let credentials = Credentials {
-        url: options.token_url.clone(),
-        app_id: options.app_id.clone(),
-        secret: options.app_secret.clone(),
-    };
-    let tokens = Arc::new(Tokens::new(http.clone(), credentials, clock));
-    if let Err(trouble) = tokens.get().await {
+pub async fn check(options: &QqOptions, http: reqwest::Client) -> Vec<Finding> {
+    let api = Api::new(http, options);
+    if let Err(trouble) = api.tokens().get().await {
         return vec![found(trouble)];
     }
-    let api = Api::new(http, options.base(), options.app_id.clone(), tokens);
     let bot = match api.call(Method::GET, "/users/@me", None).await {
         Ok(me) => {
             let name = me.get("username").and_then(Value::as_str);

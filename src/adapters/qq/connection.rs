@@ -4,27 +4,29 @@
 //! The sequence number is stored only after the threads have accepted the event, so a resumed session repeats every
 //! event that was not stored.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::chat_queues::ChatQueues;
-use super::event::{Dispatch, InboundEvent};
+use super::event::Dispatch;
 use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
 use super::http::Method;
-use super::intake::{Event, Intake, Taken, order_of};
+use super::inbound::RawEvent;
 use super::mark::Mark;
 use super::session::Memory;
 use super::trouble::{Kind, Trouble};
-use crate::domain::Command;
+use crate::adapters::chat::inbound::Pipeline;
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
 /// Deadline of connecting and of the handshake.
@@ -39,9 +41,6 @@ const REFUSED: Duration = Duration::from_secs(3);
 const TOO_FAST: Duration = Duration::from_secs(60);
 /// How long running event jobs get at shutdown.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// Waits between retries of an event, in seconds.
-const RETRIES: [u64; 3] = [1, 2, 5];
-const LONGEST_RETRY: u64 = 15;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -56,7 +55,7 @@ pub(super) struct Connection {
     pub(super) api: Api,
     pub(super) memory: Memory,
     pub(super) ids: Arc<dyn Ids>,
-    pub(super) intake: Arc<Intake>,
+    pub(super) pipeline: Arc<Pipeline>,
     pub(super) io: AdapterIo,
     pub(super) stop: CancellationToken,
 }
@@ -65,7 +64,8 @@ pub(super) struct Connection {
 #[derive(Default)]
 struct State {
     mark: Option<Mark>,
-    queues: ChatQueues<Label>,
+    /// Events that are being accepted.
+    jobs: JoinSet<Label>,
     intents: usize,
     /// How many connections in a row failed or did not last.
     failures: usize,
@@ -99,7 +99,7 @@ impl Connection {
             }
         }
         // The socket is dropped without a close frame: an orderly close ends the session as well.
-        if !state.queues.is_empty() {
+        if !state.jobs.is_empty() {
             self.wait(&mut state, FAREWELL).await;
         }
         Ok(())
@@ -129,13 +129,13 @@ impl Connection {
         let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
         // A session may be refused because of its token.
         if matches!(next, Next::NewToken | Next::IdentifyLater) {
-            self.api.tokens().refused(&token);
+            self.api.tokens().reject(&token);
         }
         tracing::debug!(resuming, why, "gateway disconnected");
         Ok(Ended { next, why, live: gateway.is_live() })
     }
 
-    async fn address(&self) -> Result<(Arc<str>, String), Trouble> {
+    async fn address(&self) -> Result<(SecretString, String), Trouble> {
         let answer = match self.api.call(Method::GET, "/gateway", None).await {
             // `/gateway/bot` returns the same with more fields; not every server has both.
             Err(trouble) if trouble.kind == Kind::Refused => {
@@ -165,7 +165,7 @@ impl Connection {
                     Err(code) => return (after_close(code), close_words(code)),
                 },
                 () = tick(&mut beats), if beats.is_some() => vec![gateway.beat(accepted(state))],
-                label = state.queues.next() => {
+                label = next_accepted(&mut state.jobs) => {
                     self.settle(&label, state).await;
                     continue;
                 }
@@ -220,33 +220,19 @@ impl Connection {
         self.io.health.alive(self.io.clock.now());
     }
 
-    /// Starts the job of an event. Events of one chat keep their order; commands and buttons do not wait for them.
+    /// Starts the job of an event. Its position in the order of its chat is taken here.
     fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
         let Some(mark) = state.mark.as_mut() else { return };
         mark.take(seq);
-        let event = Event::new(dispatch, mark.session.me.as_deref());
-        let order_key = match &event.happening {
-            // `/new` separates two conversations, so it keeps its position.
-            InboundEvent::Said(inbound)
-                if order_of(inbound).is_some_and(|order| order.command != Command::New) =>
-            {
-                format!("orders {}", inbound.chat)
-            }
-            InboundEvent::Said(inbound) => format!("chat {}", inbound.chat),
-            InboundEvent::Pressed(press) => format!("press {}", press.interaction),
-            InboundEvent::Relation { .. } | InboundEvent::Nothing => format!("event {seq}"),
-        };
         let label = Label { session: mark.session.id.clone(), seq };
-        let (intake, threads) = (Arc::clone(&self.intake), self.io.threads.clone());
-        let work = async move {
-            let mut waits = RETRIES.into_iter();
-            while let Taken::Again(why) = intake.take(&threads, &event).await {
-                tracing::warn!(why, "event not accepted, retrying");
-                let wait = waits.next().unwrap_or(LONGEST_RETRY);
-                tokio::time::sleep(Duration::from_secs(wait)).await;
+        let accepted = self.pipeline.receive_surely(&RawEvent::value(dispatch, mark.session.me.clone()));
+        state.jobs.spawn(async move {
+            // A panic on this event would repeat forever.
+            if AssertUnwindSafe(accepted).catch_unwind().await.is_err() {
+                tracing::error!(seq, "event ignored after a panic");
             }
-        };
-        state.queues.push(order_key, label, Box::pin(work));
+            label
+        });
     }
 
     /// Records that an event is stored.
@@ -260,7 +246,7 @@ impl Connection {
     /// Waits, and records the jobs that finish meanwhile.
     async fn wait(&self, state: &mut State, wait: Duration) {
         let end = Instant::now() + wait;
-        while let Ok(label) = tokio::time::timeout_at(end, state.queues.next()).await {
+        while let Ok(label) = tokio::time::timeout_at(end, next_accepted(&mut state.jobs)).await {
             self.settle(&label, state).await;
         }
     }
@@ -330,6 +316,17 @@ fn session_of(state: &State) -> Option<Session> {
 
 fn accepted(state: &State) -> Option<u64> {
     state.mark.as_ref().map(|mark| mark.session.seq)
+}
+
+/// The label of the next accepted event. Pending while there is none; cancel-safe.
+async fn next_accepted(jobs: &mut JoinSet<Label>) -> Label {
+    loop {
+        match jobs.join_next().await {
+            Some(Ok(label)) => return label,
+            Some(Err(error)) => tracing::error!(%error, "event task failed"),
+            None => std::future::pending().await,
+        }
+    }
 }
 
 async fn tick(beats: &mut Option<Interval>) {

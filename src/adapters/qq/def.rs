@@ -7,7 +7,8 @@ use super::check::{Finding, check};
 use super::options::QqEvents;
 use super::phrases as words;
 use super::section::QqSection;
-use crate::adapters::chat::{AllowList, probe};
+use crate::adapters::chat::inbound::InboundOptions;
+use crate::adapters::chat::probe;
 use crate::domain::Language;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
@@ -48,8 +49,8 @@ impl ConfiguredAdapter for QqSection {
     }
 
     fn build(&self, parts: AdapterParts) -> BuiltAdapter {
-        let guests = AllowList::new(&parts, &self.allowed_users, &self.allowed_chats);
-        let options = self.options(guests, parts.admins_decide);
+        let inbound = InboundOptions::new(&parts, &self.allowed_users, &self.allowed_chats, &self.groups);
+        let options = self.options(inbound);
         let adapter = Arc::new(QqAdapter::new(parts.platform, options, parts.chat));
         let hook = self.by_webhook().then(|| -> Arc<dyn Hook> { adapter.clone() });
         BuiltAdapter { adapter, hook }
@@ -57,7 +58,7 @@ impl ConfiguredAdapter for QqSection {
 
     fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
         Box::pin(async move {
-            let found = check(&self.options(AllowList::default(), false), with.http, with.clock).await;
+            let found = check(&self.options(InboundOptions::default()), with.http).await;
             found.into_iter().filter_map(|finding| self.tell(finding, with.language)).collect()
         })
     }

@@ -1,4 +1,4 @@
-//! Parses the platform's events. Pure: one function from a dispatch to an [`InboundEvent`].
+//! Parses the platform's events. Pure: one function from a dispatch to an [`ParsedEvent`].
 //!
 //! A missing or malformed field never fails the event: the platform adds and moves fields without notice.
 
@@ -19,10 +19,10 @@ pub(super) struct Dispatch {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum InboundEvent {
-    Said(Box<InboundMessage>),
+pub(super) enum ParsedEvent {
+    Said(Box<ParsedMessage>),
     /// A person pressed a button.
-    Pressed(Box<Press>),
+    Pressed(Box<ParsedPress>),
     /// The bot was added, removed, befriended or unfriended.
     Relation {
         name: String,
@@ -34,7 +34,7 @@ pub(super) enum InboundEvent {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct InboundMessage {
+pub(super) struct ParsedMessage {
     pub(super) scene: Scene,
     pub(super) chat: String,
     /// The platform's id of the message.
@@ -62,7 +62,7 @@ pub(super) struct Attachment {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Press {
+pub(super) struct ParsedPress {
     /// The interaction id to acknowledge.
     pub(super) interaction: String,
     /// The event id to reply to.
@@ -80,7 +80,7 @@ pub(super) struct Press {
 }
 
 /// Parses a dispatch. `me` is the bot's own id, if known.
-pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
+pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> ParsedEvent {
     let body = &dispatch.body;
     let inbound = match dispatch.name.as_str() {
         "C2C_MESSAGE_CREATE" => c2c(body),
@@ -93,7 +93,7 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
         "DIRECT_MESSAGE_CREATE" => guild(body, Scene::Dm, "guild_id", me, true),
         "INTERACTION_CREATE" => {
             let press = press(body, dispatch.event_id.clone());
-            return press.map_or(InboundEvent::Nothing, |press| InboundEvent::Pressed(Box::new(press)));
+            return press.map_or(ParsedEvent::Nothing, |press| ParsedEvent::Pressed(Box::new(press)));
         }
         "GROUP_ADD_ROBOT" | "GROUP_DEL_ROBOT" | "GROUP_MSG_REJECT" | "GROUP_MSG_RECEIVE" => {
             return relation(dispatch, "group_openid");
@@ -101,17 +101,17 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> InboundEvent {
         "FRIEND_ADD" | "FRIEND_DEL" | "C2C_MSG_REJECT" | "C2C_MSG_RECEIVE" => {
             return relation(dispatch, "openid");
         }
-        _ => return InboundEvent::Nothing,
+        _ => return ParsedEvent::Nothing,
     };
-    inbound.map_or(InboundEvent::Nothing, |inbound| InboundEvent::Said(Box::new(inbound)))
+    inbound.map_or(ParsedEvent::Nothing, |inbound| ParsedEvent::Said(Box::new(inbound)))
 }
 
-fn relation(dispatch: &Dispatch, key: &str) -> InboundEvent {
+fn relation(dispatch: &Dispatch, key: &str) -> ParsedEvent {
     let chat = text(&dispatch.body, key).unwrap_or_default();
-    InboundEvent::Relation { name: dispatch.name.clone(), chat }
+    ParsedEvent::Relation { name: dispatch.name.clone(), chat }
 }
 
-fn c2c(body: &Value) -> Option<InboundMessage> {
+fn c2c(body: &Value) -> Option<ParsedMessage> {
     let author = &body["author"];
     let user = text(author, "user_openid").or_else(|| text(author, "id"))?;
     let mut inbound = read_message(body, Scene::C2c, user.clone(), user)?;
@@ -120,7 +120,7 @@ fn c2c(body: &Value) -> Option<InboundMessage> {
     Some(inbound)
 }
 
-fn group(body: &Value, addressed: bool) -> Option<InboundMessage> {
+fn group(body: &Value, addressed: bool) -> Option<ParsedMessage> {
     let author = &body["author"];
     let user = text(author, "member_openid").or_else(|| text(author, "id"))?;
     let mut inbound = read_message(body, Scene::Group, text(body, "group_openid")?, user)?;
@@ -129,7 +129,7 @@ fn group(body: &Value, addressed: bool) -> Option<InboundMessage> {
     Some(inbound)
 }
 
-fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<InboundMessage> {
+fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<ParsedMessage> {
     let user = text(&body["author"], "id")?;
     let mut inbound = read_message(body, scene, text(body, key)?, user)?;
     let mentioned = list(body, "mentions").iter().filter(|one| one["bot"] == true);
@@ -140,13 +140,13 @@ fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: boo
     Some(inbound)
 }
 
-fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Option<InboundMessage> {
+fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Option<ParsedMessage> {
     let said = text(body, "content").unwrap_or_default();
     let found: Vec<&Value> = list(body, "attachments").iter().collect();
     // The platform's transcript of a voice message counts as its text.
     let spoken = found.iter().find_map(|one| text(one, "asr_refer_text"));
     let blank = said.trim().is_empty();
-    Some(InboundMessage {
+    Some(ParsedMessage {
         scene,
         chat,
         id: text(body, "id")?,
@@ -213,7 +213,7 @@ fn with_scheme(url: &str) -> String {
     if url.contains("://") { url.to_owned() } else { format!("https://{}", url.trim_start_matches('/')) }
 }
 
-fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
+fn press(body: &Value, event_id: Option<String>) -> Option<ParsedPress> {
     // Other interactions request the bot's settings or open menus; only a button carries our data.
     let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
     // The kind of chat is a number, a word, or missing; the ids always identify it.
@@ -226,7 +226,7 @@ fn press(body: &Value, event_id: Option<String>) -> Option<Press> {
         let channel = text(body, "channel_id").map(|id| (Scene::Channel, id));
         (channel.into_iter().chain(guild).collect(), text(resolved, "user_id")?)
     };
-    Some(Press {
+    Some(ParsedPress {
         interaction: text(body, "id")?,
         event_id,
         places,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -105,7 +106,7 @@ const HEARTBEAT_ACK: u64 = 11;
 
 impl Gateway {
     /// A connection that resumes a session, or starts one.
-    pub(super) fn new(token: &str, intents: u64, session: Option<Session>) -> Self {
+    pub(super) fn new(token: &SecretString, intents: u64, session: Option<Session>) -> Self {
         Self {
             stage: HandshakeState::Greeting,
             token: authorization(token),
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_new_connection_identifies_and_begins() {
-        let mut gateway = Gateway::new("tok", 5, None);
+        let mut gateway = Gateway::new(&"tok".into(), 5, None);
         let acts = gateway.hear(frame(json!({ "op": 10, "d": { "heartbeat_interval": 41250 } })), None);
         let [Act::Say(identify), Act::BeatEvery(every)] = acts.as_slice() else { panic!("{acts:?}") };
         assert_eq!(identify["op"], 2);
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_session_is_resumed_from_what_is_safe() {
-        let mut gateway = Gateway::new("tok", 5, Some(session()));
+        let mut gateway = Gateway::new(&"tok".into(), 5, Some(session()));
         let acts = gateway.hear(frame(json!({ "op": 10, "d": {} })), None);
         let resume = json!({ "op": 6, "d": { "token": "QQBot tok", "session_id": "s1", "seq": 41 } });
         assert_eq!(acts[0], Act::Say(resume));
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn an_unanswered_beat_ends_the_connection() {
-        let mut gateway = Gateway::new("tok", 5, None);
+        let mut gateway = Gateway::new(&"tok".into(), 5, None);
         assert_eq!(gateway.beat(None), Act::Say(json!({ "op": 1, "d": null })));
         gateway.hear(frame(json!({ "op": 11 })), None);
         assert_eq!(gateway.beat(Some(7)), Act::Say(json!({ "op": 1, "d": 7 })));
@@ -318,11 +319,11 @@ mod tests {
             (json!({ "op": 9, "d": true }), Next::Resume),
             (json!({ "op": 9, "d": false }), Next::IdentifyLater),
         ] {
-            let mut gateway = Gateway::new("tok", 5, Some(session()));
+            let mut gateway = Gateway::new(&"tok".into(), 5, Some(session()));
             let acts = gateway.hear(frame(sent), None);
             assert!(matches!(acts.as_slice(), [Act::SendGrant(found, _)] if *found == next), "{acts:?}");
         }
-        let mut gateway = Gateway::new("tok", 5, None);
+        let mut gateway = Gateway::new(&"tok".into(), 5, None);
         assert_eq!(gateway.hear(frame(json!({ "op": 1 })), Some(3)), [beat_frame(Some(3))]);
         assert_eq!(gateway.hear(frame(json!({ "op": 99 })), None), []);
     }

@@ -4,18 +4,15 @@
 //! `reply_budget` counts them; a reply beyond the budget waits for the chat's next message.
 
 mod adapter;
-mod admins;
 mod api;
-mod chat_queues;
 mod check;
 mod compose;
 mod connection;
 mod def;
 mod event;
-mod fetch;
 mod gateway;
 mod http;
-mod intake;
+mod inbound;
 mod mark;
 mod media;
 mod options;
@@ -27,9 +24,7 @@ mod section;
 mod send;
 mod session;
 mod text;
-mod token;
 mod trouble;
-mod unpack;
 mod webhook;
 mod words_in;
 

@@ -1,12 +1,10 @@
 //! The options of the QQ adapter.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::chat::{AllowList, Respond, Threading};
+use crate::adapters::chat::inbound::InboundOptions;
 
 /// The base URL of the API, and of its sandbox.
 const REAL: &str = "https://api.sgroup.qq.com";
@@ -35,15 +33,7 @@ pub struct QqOptions {
     /// Whether Markdown and buttons are granted to the bot. If unset, buttons are tried with approvals and everything
     /// else is plain text.
     pub markdown: Option<bool>,
-    pub guests: AllowList,
-    /// Which messages of a group are answered.
-    pub respond: Respond,
-    /// How long after an answer the same person need not mention the bot again.
-    pub followup: Duration,
-    /// Whether group administrators may decide approvals.
-    pub admins_decide: bool,
-    /// Whether a group shares one conversation.
-    pub threading: Threading,
+    pub inbound: InboundOptions,
 }
 
 impl QqOptions {
@@ -67,11 +57,7 @@ pub(super) mod tests {
             sandbox: false,
             events: QqEvents::Gateway,
             markdown: None,
-            guests: AllowList::default(),
-            respond: Respond::Mention,
-            followup: Duration::ZERO,
-            admins_decide: false,
-            threading: Threading::Shared,
+            inbound: InboundOptions::default(),
         }
     }
 

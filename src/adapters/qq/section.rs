@@ -5,7 +5,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use super::options::{QqEvents, QqOptions};
-use crate::adapters::chat::{AllowList, GroupsSection};
+use crate::adapters::chat::GroupsSection;
+use crate::adapters::chat::inbound::InboundOptions;
 
 /// The section as it is written.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,7 +77,7 @@ impl QqSection {
     }
 
     /// The options of the adapter.
-    pub(super) fn options(&self, guests: AllowList, admins_decide: bool) -> QqOptions {
+    pub(super) fn options(&self, inbound: InboundOptions) -> QqOptions {
         QqOptions {
             app_id: self.app_id.clone(),
             app_secret: self.secret().cloned().unwrap_or_default(),
@@ -85,11 +86,7 @@ impl QqSection {
             sandbox: self.sandbox,
             events: self.mode,
             markdown: self.markdown,
-            guests,
-            respond: self.groups.respond,
-            followup: self.groups.followup(),
-            admins_decide,
-            threading: self.groups.threading,
+            inbound,
         }
     }
 }

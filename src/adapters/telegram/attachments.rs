@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::api::Api;
 use super::contents::{Attachment, LARGEST_FILE};
-use crate::adapters::chat::{self, Downloads, FetchError};
+use crate::adapters::chat::inbound::Downloads;
+use crate::adapters::chat::{self, FetchError};
 use crate::domain::{InboundFile, StoredFile, ThreadId};
 use crate::ports::FileStore;
 use crate::render::Phrase;

@@ -16,7 +16,8 @@ use super::deliver::Sender;
 use super::options::{Acknowledge, Strangers};
 use super::retry::with_retry;
 use super::update::{InboundMessage, Invitation, MessageContent, Press, What};
-use crate::adapters::chat::{AccessPolicy, Addressed, Admission, ChatParts, Menu, Submitted, submit};
+use crate::adapters::chat::inbound::{Submitted, submit};
+use crate::adapters::chat::{AccessPolicy, Addressed, Admission, ChatParts, Menu};
 use crate::domain::{
     Approval, Author, ChatKind, Command, IngressEvent, IngressKind, Language, Platform, Said, ThreadId,
 };

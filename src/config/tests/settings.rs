@@ -197,6 +197,7 @@ fn what_is_left_out_has_these_values() {
         ),
         adapters: [],
         idle_adapters: [],
+        enrich: [],
         permissions: Permissions {
             exec_shell: ExecShell {
                 mode: Ask,

@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond, Threading};
+use shipagent::adapters::chat::inbound::InboundOptions;
+use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, GroupsSection};
 use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::ports::{
@@ -38,11 +39,11 @@ fn options(feishu: &Feishu, mode: FeishuMode) -> FeishuOptions {
         app_secret: APP_SECRET.to_owned().into(),
         domain: feishu.domain(),
         mode,
-        guests: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
-        respond: Respond::Mention,
-        threading: Threading::Shared,
-        followup: std::time::Duration::ZERO,
-        admins_decide: false,
+        inbound: InboundOptions {
+            allow: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
+            groups: GroupsSection { followup_secs: 0, ..GroupsSection::default() },
+            ..InboundOptions::default()
+        },
     }
 }
 
@@ -68,6 +69,7 @@ impl Hooked {
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             language: None,
+            enrich: Arc::default(),
         };
         let mode = FeishuMode::Webhook {
             encrypt_key: Some(KEY.to_owned().into()),

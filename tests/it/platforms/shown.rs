@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, Respond, Threading};
+use shipagent::adapters::chat::inbound::InboundOptions;
+use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, GroupsSection, Respond, Threading};
 use shipagent::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use shipagent::adapters::qq::{QqAdapter, QqEvents, QqOptions};
 use shipagent::adapters::telegram::{Acknowledge, Strangers, TelegramAdapter, TelegramOptions};
@@ -52,6 +53,16 @@ fn parts(platform: &str, dir: &Path) -> ChatParts {
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         language: None,
+        enrich: Arc::default(),
+    }
+}
+
+/// One person may write.
+fn inbound(person: &str) -> InboundOptions {
+    InboundOptions {
+        allow: AllowList { people: vec![person.parse().unwrap()], ..AllowList::default() },
+        groups: GroupsSection { followup_secs: 0, ..GroupsSection::default() },
+        ..InboundOptions::default()
     }
 }
 
@@ -271,11 +282,7 @@ async fn feishu(fake: &Feishu, chat: &str) -> Screen {
             app_secret: crate::fakes::feishu::APP_SECRET.to_owned().into(),
             domain: recorder.url(),
             mode: FeishuMode::Websocket,
-            guests: AllowList { people: vec!["feishu:user:ou_ada".parse().unwrap()], ..AllowList::default() },
-            respond: Respond::Mention,
-            threading: Threading::Shared,
-            followup: Duration::ZERO,
-            admins_decide: false,
+            inbound: inbound("feishu:user:ou_ada"),
         };
         Arc::new(FeishuAdapter::new("feishu".parse().unwrap(), options, parts))
     })
@@ -312,11 +319,7 @@ async fn qq(fake: &QqFake, markdown: Option<bool>) -> Screen {
             sandbox: false,
             events: QqEvents::Gateway,
             markdown,
-            guests: AllowList { people: vec!["qq:user:U1".parse().unwrap()], ..AllowList::default() },
-            respond: Respond::Mention,
-            followup: Duration::ZERO,
-            admins_decide: false,
-            threading: Threading::Shared,
+            inbound: inbound("qq:user:U1"),
         };
         Arc::new(QqAdapter::new("qq".parse().unwrap(), options, parts))
     })

@@ -278,7 +278,6 @@ async fn a_long_answer_is_complete_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
-    use shipagent::adapters::chat::Threading;
     use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, check};
     shipagent::http_client::install_tls();
     let qq = QqFake::start().await;
@@ -291,18 +290,13 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
         sandbox: false,
         events: QqEvents::Gateway,
         markdown: None,
-        guests: shipagent::adapters::chat::AllowList::default(),
-        respond: shipagent::adapters::chat::Respond::Mention,
-        followup: Duration::ZERO,
-        admins_decide: false,
-        threading: Threading::Shared,
+        inbound: shipagent::adapters::chat::inbound::InboundOptions::default(),
     };
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let clock = || std::sync::Arc::new(shipagent::ports::SystemClock);
-    let found = check(&options(SECRET), http.clone(), clock()).await;
+    let found = check(&options(SECRET), http.clone()).await;
     let good = [Finding::Bot { name: "shipbot".to_owned() }, Finding::Gateway { sessions_left: Some(998) }];
     assert_eq!(found, good);
-    let found = check(&options("wrong"), http, clock()).await;
+    let found = check(&options("wrong"), http).await;
     assert!(
         matches!(found.as_slice(), [Finding::BadCredentials { what }] if what.contains("100016")),
         "{found:?}"

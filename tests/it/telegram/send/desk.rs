@@ -106,6 +106,7 @@ pub(crate) fn parts(dir: &Path) -> ChatParts {
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         language: None,
+        enrich: Arc::default(),
     }
 }
 

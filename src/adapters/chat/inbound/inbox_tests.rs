@@ -1,8 +1,7 @@
-//! The backlog: each event is accepted once and submitted once, in order, also across crashes.
+//! The inbox: each event is accepted once and submitted once, in order, also across crashes.
 
 use std::path::Path;
 
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::*;
@@ -15,9 +14,14 @@ struct RecordingHandler {
 }
 
 impl Finish for RecordingHandler {
-    fn finish<'a>(&'a self, event: &'a Value, place: &'a mut Position) -> BoxFuture<'a, Finished> {
+    fn finish<'a>(
+        &'a self,
+        event: &'a mut QueuedEvent,
+        place: &'a mut Position,
+        _: &'a InboxEntry,
+    ) -> BoxFuture<'a, Finished> {
         Box::pin(async move {
-            let words = event.as_str().unwrap_or_default().to_owned();
+            let words = event.inbound.key().to_owned();
             assert_ne!(words, "broken", "on purpose");
             if words.starts_with("slow") {
                 self.open.clone().wait_for(|open| *open).await.unwrap();
@@ -29,18 +33,22 @@ impl Finish for RecordingHandler {
     }
 }
 
-/// A running backlog in a folder.
+fn event(words: &str) -> QueuedEvent {
+    QueuedEvent::new(Inbound::Platform { key: words.to_owned(), event: Value::Null }, false)
+}
+
+/// A running inbox in a folder.
 struct Office {
-    backlog: Backlog,
+    inbox: Inbox,
     done: watch::Receiver<Vec<String>>,
     gate: watch::Sender<bool>,
-    _work: JoinSet<BacklogTask>,
+    _work: JoinSet<InboxTask>,
 }
 
 impl Office {
     async fn open(dir: &Path) -> Self {
-        let (backlog, mut task) = Backlog::new(&FileNotes::new(dir, &"fake".parse().unwrap()));
-        task.take_up().await.unwrap();
+        let (inbox, mut task) = Inbox::new(&FileNotes::new(dir, &"fake".parse().unwrap()), "inbox");
+        task.take_up(|_| None).await.unwrap();
         let (done, watched) = watch::channel(Vec::new());
         let (gate, open) = watch::channel(false);
         let mut work = JoinSet::new();
@@ -48,12 +56,12 @@ impl Office {
             task.run(Arc::new(RecordingHandler { done, open }), CancellationToken::new()).await;
             task
         });
-        Self { backlog, done: watched, gate, _work: work }
+        Self { inbox, done: watched, gate, _work: work }
     }
 
     async fn accept(&self, chat: &str, words: &str) {
-        let place = self.backlog.enter(chat, Speed::Slow);
-        self.backlog.accept(words, json!(words), place).await.unwrap();
+        let place = self.inbox.enter(chat, Speed::Slow);
+        self.inbox.accept(event(words), place).await.unwrap();
     }
 
     async fn until(&mut self, count: usize) -> Vec<String> {
@@ -74,11 +82,7 @@ async fn a_chat_keeps_its_order_and_holds_up_no_other() {
         office.accept(chat, words).await;
     }
     assert_eq!(office.until(1).await, ["three"]);
-    assert_eq!(
-        office.backlog.enter("a", Speed::Quick).speed(),
-        Speed::Slow,
-        "whatever comes now comes behind"
-    );
+    assert_eq!(office.inbox.enter("a", Speed::Quick).speed(), Speed::Slow, "whatever comes now comes behind");
     office.gate.send_replace(true);
     assert_eq!(office.until(3).await, ["three", "slow one", "two"]);
 }
@@ -110,11 +114,10 @@ async fn whoever_stood_first_is_taken_up_first_however_late_they_were_written_do
     let dir = tempfile::tempdir().unwrap();
     for words in ["1", "3"] {
         let office = Office::open(dir.path()).await;
-        let (first, second) =
-            (office.backlog.enter("a", Speed::Slow), office.backlog.enter("a", Speed::Slow));
+        let (first, second) = (office.inbox.enter("a", Speed::Slow), office.inbox.enter("a", Speed::Slow));
         let (mine, next) = (format!("slow {words}"), format!("slow {words} and a half"));
-        office.backlog.accept(&next, json!(next), second).await.unwrap();
-        office.backlog.accept(&mine, json!(mine), first).await.unwrap();
+        office.inbox.accept(event(&next), second).await.unwrap();
+        office.inbox.accept(event(&mine), first).await.unwrap();
     }
     let mut office = Office::open(dir.path()).await;
     office.gate.send_replace(true);
@@ -134,19 +137,59 @@ async fn what_breaks_is_passed_over_and_the_next_goes_on() {
 #[tokio::test]
 async fn a_task_that_was_stopped_takes_up_what_it_left() {
     let dir = tempfile::tempdir().unwrap();
-    let (backlog, mut task) = Backlog::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()));
+    let (inbox, mut task) = Inbox::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()), "inbox");
     let (done, mut watched) = watch::channel(Vec::new());
     let (gate, open) = watch::channel(false);
     let desk = Arc::new(RecordingHandler { done, open });
     let stop = CancellationToken::new();
     for words in ["slow 1", "2"] {
-        backlog.accept(words, json!(words), backlog.enter("a", Speed::Slow)).await.unwrap();
+        inbox.accept(event(words), inbox.enter("a", Speed::Slow)).await.unwrap();
     }
     stop.cancel();
     task.run(desk.clone(), stop).await;
-    task.take_up().await.unwrap();
+    task.take_up(|_| None).await.unwrap();
     gate.send_replace(true);
     let mut work = JoinSet::new();
     work.spawn(async move { task.run(desk, CancellationToken::new()).await });
     assert_eq!(*watched.wait_for(|done| done.len() == 2).await.unwrap(), ["slow 1", "2"]);
+}
+
+#[tokio::test]
+async fn no_chat_takes_all_the_room_and_the_first_of_another_always_finds_some() {
+    let dir = tempfile::tempdir().unwrap();
+    let (inbox, _task) = Inbox::new(&FileNotes::new(dir.path(), &"fake".parse().unwrap()), "inbox");
+    let fill = async |chat: &str, count: usize| {
+        let mut full = 0;
+        for number in 0..count {
+            let place = inbox.enter(chat, Speed::Slow);
+            let accepted = inbox.accept(event(&format!("{chat} {number}")), place).await;
+            full += usize::from(matches!(accepted, Err((Unaccepted::Full, _))));
+        }
+        full
+    };
+    assert_eq!(fill("a", 501).await, 1, "half of the room is one's own");
+    for number in 0..50 {
+        assert_eq!(fill(&alone(&number.to_string()), 1).await, 0, "a press");
+    }
+    assert_eq!(fill("b", 300).await, 75, "a third of what was left");
+    assert_eq!(fill("c", 2).await, 0);
+    assert_eq!(fill("a", 1).await, 0, "the same key is the same event");
+}
+
+#[tokio::test]
+async fn entries_of_an_earlier_version_are_converted_or_given_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let notes = FileNotes::new(dir.path(), &"fake".parse().unwrap());
+    let store = notes.shelf("inbox");
+    let old = serde_json::json!({ "order": 3, "key": "k", "chat": "a", "event": { "old": true } });
+    store.keep("one", old).await.unwrap();
+    for number in [10, 9] {
+        store.keep(&number.to_string(), serde_json::json!({ "update_id": number })).await.unwrap();
+    }
+    let (_inbox, mut task) = Inbox::new(&notes, "inbox");
+    let convert = |stored: &Value| stored["old"].as_bool().map(|_| event("k"));
+    let others = task.take_up(convert).await.unwrap();
+    let names: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["9", "10"]);
+    assert_eq!(task.left.front().map(|job| job.event.clone()), Some(event("k")));
 }

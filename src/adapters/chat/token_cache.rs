@@ -1,4 +1,4 @@
-//! The app's access token: one fetch for all concurrent callers, renewed before it expires.
+//! A cached access token: one fetch for all concurrent callers, renewed before it expires.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,58 +9,55 @@ use futures_util::future::Shared;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
-use super::fault::ApiError;
 use crate::ports::BoxFuture;
-
-/// How long before its expiry a token is renewed.
-const EARLY: Duration = Duration::from_secs(600);
 
 /// A token as the platform issues it.
 #[derive(Clone, Debug)]
-pub(super) struct Granted {
-    pub(super) token: SecretString,
-    pub(super) good_for: Duration,
+pub struct Granted {
+    pub token: SecretString,
+    pub good_for: Duration,
 }
 
 /// Fetches a token from the platform.
-type Fetch = dyn Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync;
+type Fetch<E> = dyn Fn() -> BoxFuture<'static, Result<Granted, E>> + Send + Sync;
 /// One fetch, shared by all waiting callers.
-type Flight = Shared<BoxFuture<'static, Result<Granted, ApiError>>>;
+type Flight<E> = Shared<BoxFuture<'static, Result<Granted, E>>>;
 
 /// The token of all calls. The lock is never held over an await; concurrent callers share one fetch.
 #[derive(Clone)]
-pub(super) struct Tokens {
-    fetch: Arc<Fetch>,
-    state: Arc<Mutex<State>>,
+pub struct TokenCache<E> {
+    fetch: Arc<Fetch<E>>,
+    /// How long before its expiry a token is renewed, at most half of its lifetime.
+    early: Duration,
+    state: Arc<Mutex<State<E>>>,
 }
 
-#[derive(Default)]
-enum State {
-    #[default]
+enum State<E> {
     Empty,
-    Held {
-        token: SecretString,
-        until: Instant,
-    },
-    Asked(Flight),
+    Held { token: SecretString, until: Instant },
+    Asked(Flight<E>),
 }
 
-impl fmt::Debug for Tokens {
+impl<E> fmt::Debug for TokenCache<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tokens").finish_non_exhaustive()
+        f.debug_struct("TokenCache").finish_non_exhaustive()
     }
 }
 
-impl Tokens {
-    /// Tokens from this source.
-    pub(super) fn new(
-        fetch: impl Fn() -> BoxFuture<'static, Result<Granted, ApiError>> + Send + Sync + 'static,
+impl<E: Clone> TokenCache<E> {
+    /// Tokens from this source, renewed `early` before their expiry.
+    pub fn new(
+        early: Duration,
+        fetch: impl Fn() -> BoxFuture<'static, Result<Granted, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self { fetch: Arc::new(fetch), state: Arc::default() }
+        Self { fetch: Arc::new(fetch), early, state: Arc::new(Mutex::new(State::Empty)) }
     }
 
     /// A valid token.
-    pub(super) async fn get(&self) -> Result<SecretString, ApiError> {
+    ///
+    /// # Errors
+    /// When the fetch fails; the next caller fetches again.
+    pub async fn get(&self) -> Result<SecretString, E> {
         let flight = {
             let mut state = self.state();
             match &*state {
@@ -78,7 +75,7 @@ impl Tokens {
         if matches!(&*state, State::Asked(current) if current.ptr_eq(&flight)) {
             *state = match &answer {
                 Ok(granted) => {
-                    let early = EARLY.min(granted.good_for / 2);
+                    let early = self.early.min(granted.good_for / 2);
                     State::Held {
                         token: granted.token.clone(),
                         until: Instant::now() + granted.good_for.saturating_sub(early),
@@ -91,7 +88,7 @@ impl Tokens {
     }
 
     /// Invalidates a token that the platform rejected.
-    pub(super) fn reject(&self, bad: &SecretString) {
+    pub fn reject(&self, bad: &SecretString) {
         let mut state = self.state();
         // Another call may have renewed it already.
         if matches!(&*state, State::Held { token, .. } if token.expose_secret() == bad.expose_secret()) {
@@ -99,7 +96,7 @@ impl Tokens {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,24 +108,25 @@ mod tests {
     use super::*;
 
     /// Numbered tokens, and the count of fetches.
-    fn numbered(good_for: u64, fails: usize) -> (Tokens, Arc<AtomicUsize>) {
+    fn numbered(good_for: u64, fails: usize) -> (TokenCache<&'static str>, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();
-        let tokens = Tokens::new(move || {
+        let tokens = TokenCache::new(Duration::from_secs(600), move || {
             let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-            Box::pin(async move {
+            let fetched: BoxFuture<'static, Result<Granted, &'static str>> = Box::pin(async move {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 if number <= fails {
-                    return Err(ApiError::Network("cut".into()));
+                    return Err("cut");
                 }
                 let token = SecretString::from(format!("t-{number}"));
                 Ok(Granted { token, good_for: Duration::from_secs(good_for) })
-            })
+            });
+            fetched
         });
         (tokens, asked)
     }
 
-    async fn text(tokens: &Tokens) -> String {
+    async fn text(tokens: &TokenCache<&'static str>) -> String {
         tokens.get().await.unwrap().expose_secret().to_owned()
     }
 

@@ -1,0 +1,242 @@
+//! From an accepted event to a submitted one: downloads the files, runs the enrich steps, and submits in order. What
+//! cannot be fetched is described; the message is submitted all the same.
+
+use futures_util::future::join_all;
+
+use super::super::{FetchError, is_kept};
+use super::event::add_paragraph;
+use super::inbox::{Finish, InboxEntry};
+use super::pipeline::Pipeline;
+use super::{
+    Attachment, AttachmentKind, Content, Fetched, Finished, Inbound, InboundMessage, Position, QueuedEvent,
+    Recall, Submitted, Urgency, submit,
+};
+use crate::domain::{Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile};
+use crate::phrases::adapters as words;
+use crate::ports::{BoxFuture, EnrichInput, StoreError};
+use crate::render::Phrase;
+
+impl Finish for Pipeline {
+    fn finish<'a>(
+        &'a self,
+        event: &'a mut QueuedEvent,
+        place: &'a mut Position,
+        entry: &'a InboxEntry,
+    ) -> BoxFuture<'a, Finished> {
+        let again = |error: StoreError| Finished::Again(error.to_string());
+        Box::pin(async move {
+            match &event.inbound {
+                Inbound::Message(_) | Inbound::Recall(_) => {
+                    self.submit_event(event, Some(place), Some(entry)).await
+                }
+                Inbound::Press(press) => match self.press(press).await {
+                    Ok(Some(_)) => Finished::Done,
+                    Ok(None) => Finished::Again("the decision was not accepted".to_owned()),
+                    Err(error) => again(error),
+                },
+                Inbound::Platform { event, .. } => {
+                    self.platform.handle(event).await.map_or_else(again, |()| Finished::Done)
+                }
+            }
+        })
+    }
+}
+
+/// The parts of a message after the downloads.
+#[derive(Debug, Default)]
+struct Assembled {
+    said: Said,
+    /// The notices about files that could not be fetched.
+    notices: Vec<String>,
+}
+
+impl Pipeline {
+    /// Resolves an event and submits it, in order where it has a position.
+    pub(super) async fn submit_event(
+        &self,
+        queued: &mut QueuedEvent,
+        place: Option<&mut Position>,
+        entry: Option<&InboxEntry>,
+    ) -> Finished {
+        let message = match &queued.inbound {
+            Inbound::Message(message) => message.clone(),
+            Inbound::Recall(recall) => return self.submit_recall(&recall.clone(), place).await,
+            Inbound::Press(_) | Inbound::Platform { .. } => return Finished::Done,
+        };
+        self.intake.recalls.learn_thread(&message);
+        let context_only = queued.context_only;
+        let kind = match &message.content {
+            Content::Command(invocation) if context_only => {
+                let text = invocation.to_string();
+                IngressKind::Said(Said { text, context_only, ..Said::default() })
+            }
+            Content::Command(invocation) => IngressKind::Command(invocation.clone()),
+            Content::Started(_) => IngressKind::Command(Command::Help.into()),
+            Content::Said(_) | Content::Edited(_) => match self.said(queued, &message, entry).await {
+                Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => IngressKind::Edited(said),
+                Ok(Some(said)) => IngressKind::Said(said),
+                Ok(None) => return Finished::Done,
+                Err(error) => return Finished::Again(error.to_string()),
+            },
+        };
+        let event = IngressEvent {
+            thread: message.thread.clone(),
+            author: message.author.clone(),
+            message: message.message.clone(),
+            platform_message: message.platform_message.clone(),
+            at: message.at,
+            chat: message.kind,
+            kind,
+        };
+        if let Some(place) = place {
+            place.reach().await;
+        }
+        self.intake.recalls.remember(&event);
+        let asks = matches!(event.kind, IngressKind::Said(_)) && !context_only;
+        match submit(&self.threads, event, self.language(&message)).await {
+            Submitted::Kept => {
+                if asks {
+                    self.platform.accepted(&message);
+                }
+                Finished::Done
+            }
+            Submitted::Tell(words) => {
+                self.tell(*message, words, Urgency::Needed);
+                Finished::Done
+            }
+            Submitted::Later(why) => Finished::Again(why),
+        }
+    }
+
+    /// The content of a message: its text, its files, and the results of the steps. `None` where nothing is left.
+    async fn said(
+        &self,
+        queued: &mut QueuedEvent,
+        message: &InboundMessage,
+        entry: Option<&InboxEntry>,
+    ) -> Result<Option<Said>, StoreError> {
+        let mut said = match &queued.said {
+            Some(said) => said.clone(),
+            None => {
+                let Assembled { said, notices } = self.assemble(message, queued.context_only).await;
+                if !notices.is_empty() {
+                    self.tell(message.clone(), notices.join("\n"), Urgency::Passing);
+                }
+                let empty = said.text.is_empty() && said.files.is_empty();
+                if empty && !self.intake.profile.submits_empty {
+                    return Ok(None);
+                }
+                said
+            }
+        };
+        let Some(entry) = entry.filter(|_| !queued.context_only) else { return Ok(Some(said)) };
+        for step in self.intake.parts.enrich.iter() {
+            if queued.enriched.iter().any(|name| name == step.name()) || !step.applies(&said) {
+                continue;
+            }
+            let (thread, author) = (&message.thread, &message.author);
+            let work = step.enrich(EnrichInput { thread, author, said: &said });
+            match tokio::time::timeout(step.deadline(), work).await {
+                Ok(Ok(result)) => said = result,
+                Ok(Err(error)) => tracing::warn!(step = step.name(), %error, "enrich step failed"),
+                Err(_) => tracing::warn!(step = step.name(), "enrich step timed out"),
+            }
+            // Written once: neither a retry nor another process repeats the step.
+            queued.enriched.push(step.name().to_owned());
+            queued.said = Some(said.clone());
+            entry.store(queued).await?;
+        }
+        Ok(Some(said))
+    }
+
+    async fn assemble(&self, message: &InboundMessage, context_only: bool) -> Assembled {
+        let mut said = match &message.content {
+            Content::Said(said) | Content::Edited(said) => said.clone(),
+            Content::Command(_) | Content::Started(_) => Said::default(),
+        };
+        said.context_only = context_only;
+        let edited = matches!(message.content, Content::Edited(_));
+        let fetches = !edited || self.intake.profile.fetches_edits;
+        let fetched = message.attachments.iter().map(|attachment| async move {
+            let file = StoredFile::new(message.thread.clone(), &attachment.prefix, &attachment.name);
+            let outcome = match attachment.kind {
+                AttachmentKind::File if context_only => None,
+                AttachmentKind::File if !fetches => self.stored(attachment, &file).await,
+                AttachmentKind::File | AttachmentKind::Text => {
+                    let attempt = || self.platform.fetch(message, attachment, &file);
+                    Some(self.intake.downloads.fetch(attempt).await)
+                }
+            };
+            (attachment, file, outcome)
+        });
+        let (mut notices, language) = (Vec::new(), self.language(message));
+        let mut added = Vec::new();
+        for (attachment, file, outcome) in join_all(fetched).await {
+            let name = attachment.name.clone();
+            let notice = match outcome {
+                // A file of a context-only message is named, not downloaded.
+                None => {
+                    added.push(format!("[file: {name}]"));
+                    continue;
+                }
+                Some(Ok(Fetched::File { media_type })) => {
+                    said.files.push(InboundFile { media_type, url: file.url(), name: Some(name) });
+                    continue;
+                }
+                Some(Ok(Fetched::Text(text))) => {
+                    said.text = text;
+                    continue;
+                }
+                Some(Err(FetchError::TooBig { limit })) => {
+                    Phrase::FileTooBig { name: name.clone(), megabytes: limit >> 20 }
+                }
+                Some(Err(error)) => {
+                    tracing::warn!(thread = %message.thread, %error, name, "download failed");
+                    if attachment.kind == AttachmentKind::Text {
+                        continue;
+                    }
+                    Phrase::FileLost(name.clone())
+                }
+            };
+            let notice = notice.say(language);
+            if !said.text.is_empty() || self.intake.profile.submits_lost_files {
+                added.push(self.platform.missing_file(&name, &notice));
+            }
+            notices.push(notice);
+        }
+        if !added.is_empty() {
+            // Text with an addition is never read as a decision.
+            said.marked_up = None;
+        }
+        for paragraph in added {
+            add_paragraph(&mut said.text, &paragraph);
+        }
+        Assembled { said, notices }
+    }
+
+    /// A file that was downloaded before; `None` where it was not.
+    async fn stored(
+        &self,
+        attachment: &Attachment,
+        file: &StoredFile,
+    ) -> Option<Result<Fetched, FetchError>> {
+        let media_type = attachment.media_type.clone();
+        let kept = is_kept(&*self.intake.parts.files, file).await.unwrap_or(false);
+        kept.then_some(Ok(Fetched::File { media_type }))
+    }
+
+    async fn submit_recall(&self, recall: &Recall, place: Option<&mut Position>) -> Finished {
+        if let Some(place) = place {
+            place.reach().await;
+        }
+        let Some(mut event) = self.intake.recalls.find(recall) else { return Finished::Done };
+        let IngressKind::Said(said) = &event.kind else { return Finished::Done };
+        let language = self.intake.parts.language_for(&said.text);
+        let text = words::message_recalled(language).to_owned();
+        event.kind = IngressKind::Edited(Said { text, context_only: said.context_only, ..Said::default() });
+        match submit(&self.threads, event, language).await {
+            Submitted::Kept | Submitted::Tell(_) => Finished::Done,
+            Submitted::Later(why) => Finished::Again(why),
+        }
+    }
+}

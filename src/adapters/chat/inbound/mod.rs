@@ -1,0 +1,30 @@
+//! The inbound side of all chat platforms: parse → access → addressing → order per chat → durable inbox →
+//! acknowledgement → files → enrich → submit. See [`Pipeline`].
+
+mod admins;
+mod albums;
+mod event;
+mod files;
+mod finish;
+mod followups;
+mod inbox;
+mod order;
+mod pipeline;
+mod platform;
+mod press;
+mod recalls;
+mod submit;
+mod webhook;
+
+pub use event::{Attachment, AttachmentKind, Content, Inbound, InboundMessage, Press, Recall, thread_of};
+pub use files::{Downloads, FetchError, is_kept, keep, name_before};
+pub use followups::Followups;
+pub use inbox::{Finish, Finished, Inbox, InboxEntry, InboxTask, QueuedEvent, Unaccepted};
+pub use order::{ChatQueues, Position, Speed};
+pub use pipeline::{InboundOptions, Intake, Outcome, Pipeline};
+pub use platform::{
+    AdminAnswer, AdminCheck, AdminQuery, Fetched, InboundPlatform, InboundProfile, LookupError, PressAnswer,
+    PressedIn, Urgency,
+};
+pub use submit::{Submitted, submit};
+pub use webhook::{OpenWebhook, Webhook};
