@@ -88,6 +88,13 @@ enum Follow {
     Nothing,
 }
 
+/// Whether the folders in a folder count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Below {
+    Ignored,
+    Included,
+}
+
 struct Digests<'a> {
     project: &'a Path,
     dir: ProjectDir,
@@ -105,7 +112,8 @@ impl Digests<'_> {
         let mut followed: BTreeSet<Dependency> = depends.clone();
         while let Some((dependency, depth)) = todo.pop_front() {
             match &dependency {
-                Dependency::Folder(folder) => out.extend(self.folder(folder)),
+                Dependency::Folder(folder) => out.extend(self.folder(folder, Below::Ignored)),
+                Dependency::Tree(folder) => out.extend(self.folder(folder, Below::Included)),
                 Dependency::File(path) => {
                     let Some((relative, digest, text)) = self.file(path) else { continue };
                     if depth > 0 && !has_script_name(&relative) && !self.is_executable(&relative) {
@@ -145,7 +153,7 @@ impl Digests<'_> {
     fn places(&self, depends: &BTreeSet<Dependency>) -> Vec<FileDigest> {
         let mut out = BTreeSet::new();
         for dependency in depends {
-            let (Dependency::File(path) | Dependency::Folder(path)) = dependency;
+            let (Dependency::File(path) | Dependency::Folder(path) | Dependency::Tree(path)) = dependency;
             let Some(relative) = files::follow(self.project, &self.dir, path) else { continue };
             let Ok(stat) = self.dir.stat(&relative) else { continue };
             let kind = format!("{:?}", FileType::from_raw_mode(stat.st_mode));
@@ -206,32 +214,40 @@ impl Digests<'_> {
         }
     }
 
-    /// The files directly in a folder, by identity, size and times.
-    fn folder(&mut self, path: &str) -> Option<FileDigest> {
-        let relative = files::follow(self.project, &self.dir, path)?;
-        let shown = format!("{}/", relative.to_string_lossy());
-        let listed = match self.dir.list(&relative) {
-            Ok(listed) => listed,
-            Err(OpenError::Io(error)) if is_missing(&error) => return None,
-            Err(_) => {
-                self.undetermined = true;
-                return Some(FileDigest { path: shown, digest: Some("unreadable".to_owned()) });
-            }
-        };
+    /// The files in a folder, by identity, size and times.
+    fn folder(&mut self, path: &str, below: Below) -> Option<FileDigest> {
+        let top = files::follow(self.project, &self.dir, path)?;
+        let sign = if below == Below::Included { "**" } else { "" };
+        let shown = format!("{}/{sign}", top.to_string_lossy());
         let mut lines = BTreeSet::new();
-        for entry in listed.take(MOST_ENTRIES) {
-            let Ok((name, kind)) = entry else {
+        let mut todo = vec![top];
+        while let Some(folder) = todo.pop() {
+            let listed = match self.dir.list(&folder) {
+                Ok(listed) => listed,
+                Err(OpenError::Io(error)) if is_missing(&error) && lines.is_empty() => return None,
+                Err(_) => {
+                    self.undetermined = true;
+                    return Some(FileDigest { path: shown, digest: Some("unreadable".to_owned()) });
+                }
+            };
+            for entry in listed.take(MOST_ENTRIES) {
+                let Ok((name, kind)) = entry else {
+                    self.undetermined = true;
+                    break;
+                };
+                let place = folder.join(&name);
+                if kind == FileType::Directory && below == Below::Included && todo.len() < MOST_ENTRIES {
+                    todo.push(place);
+                } else if kind != FileType::Directory && !name.to_string_lossy().ends_with(".sample") {
+                    let about = self.dir.stat(&place).map_or_else(|_| String::new(), |stat| identity(&stat));
+                    lines.insert(format!("{} {about}", place.to_string_lossy()));
+                }
+            }
+            if lines.len() >= MOST_ENTRIES || Instant::now() >= self.until {
                 self.undetermined = true;
                 break;
-            };
-            if kind == FileType::Directory || name.to_string_lossy().ends_with(".sample") {
-                continue;
             }
-            let about =
-                self.dir.stat(&relative.join(&name)).map_or_else(|_| String::new(), |stat| identity(&stat));
-            lines.insert(format!("{} {about}", name.to_string_lossy()));
         }
-        self.undetermined |= lines.len() >= MOST_ENTRIES;
         let all: Vec<String> = lines.into_iter().collect();
         Some(FileDigest { path: shown, digest: Some(digest_of(all.join("\n").as_bytes())) })
     }

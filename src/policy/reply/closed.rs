@@ -82,7 +82,16 @@ static YES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn is_closed(tokens: &[Token], folded: &Folded<'_>) -> bool {
     let letters = letters(tokens);
     let fits = YES.as_ref().is_some_and(|yes| yes.is_match(&letters));
-    fits && !repeats(tokens, folded) && !is_report(tokens) && !folded.is_indented()
+    fits && !repeats(tokens, folded) && !is_report(tokens) && !runs_together(tokens) && !folded.is_indented()
+}
+
+/// Names of two commands without a word or sign between them may be one other command: `approve git rm -rf build`.
+fn runs_together(tokens: &[Token]) -> bool {
+    tokens.windows(2).any(|pair| pair.iter().all(|token| is_by_words(token.word)))
+}
+
+const fn is_by_words(word: Word) -> bool {
+    matches!(word, Word::Named(_) | Word::NamedLoosely(_) | Word::Program(_))
 }
 
 /// A command with a nod behind it tells how it went: `git status ok`.
@@ -95,8 +104,7 @@ fn is_report(tokens: &[Token]) -> bool {
         let behind = tokens.iter().skip(at + 1).find(|token| token.word != Word::Colon);
         behind.is_some_and(|token| matches!(token.word, Word::Approve(Yes::Nod | Yes::Sign)))
     };
-    let by_words = |word: Word| matches!(word, Word::Named(_) | Word::NamedLoosely(_) | Word::Program(_));
-    tokens.iter().enumerate().any(|(at, token)| by_words(token.word) && begins(at) && nods(at))
+    tokens.iter().enumerate().any(|(at, token)| is_by_words(token.word) && begins(at) && nods(at))
 }
 
 /// Two decision words without punctuation between them (`好好`, `可以通过`) are another word, and a repeated one expresses

@@ -77,11 +77,7 @@ pub(super) fn scope(marks: &[Mark], naming: Naming) -> Result<Scope, NoScope> {
     if has(Mark::Kind) || (lasting && (this || naming == Naming::ByWords)) {
         return Ok(Scope::Shape);
     }
-    match (has(Mark::Forever), has(Mark::Ever), this && has(Mark::Each)) {
-        (true, false, _) => Ok(Scope::Project),
-        (_, true, _) | (_, _, true) => Err(NoScope::HowFar),
-        (false, false, false) => Ok(Scope::Once),
-    }
+    if lasting || (this && has(Mark::Each)) { Err(NoScope::HowFar) } else { Ok(Scope::Once) }
 }
 
 #[cfg(test)]
@@ -102,7 +98,8 @@ mod tests {
             (vec![Mark::Ever, Mark::Kind], Ok(Scope::Shape)),
             (vec![Mark::Ever, Mark::ThisCommand], Ok(Scope::Shape)),
             (vec![Mark::Ever, Mark::Project], Ok(Scope::Project)),
-            (vec![Mark::Forever], Ok(Scope::Project)),
+            (vec![Mark::Forever, Mark::Project], Ok(Scope::Project)),
+            (vec![Mark::Forever], Err(NoScope::HowFar)),
             (vec![Mark::Ever], Err(NoScope::HowFar)),
             (vec![Mark::Project], Err(NoScope::HowFar)),
             (vec![Mark::Once, Mark::Ever], Err(NoScope::HowFar)),

@@ -7,7 +7,7 @@ use super::word::{Alone, Language, Table, Weight, Word, Yes};
 pub(super) const WORDS: Table = &[
     (
         Word::Approve(Yes::Verb),
-        "同意|批准|允许|准许|同意执行|批准执行|允许执行|同意吧|批准吧|同意哦|同意啦|批准啦",
+        "同意|批准|允许|准许|同意执行|批准执行|允许执行|同意运行|批准运行|允许运行|同意吧|批准吧|同意哦|同意啦|批准啦",
     ),
     (Word::Approve(Yes::Speaker), "我同意|我们同意|我方同意|本人同意|我批准|我允许|我赞成"),
     // Also used about the past, or as a noun: with anything beside it, it is a report or a heading.
@@ -19,7 +19,7 @@ pub(super) const WORDS: Table = &[
     (Word::Approve(Yes::Nod), "可以啊|可以呀|可以啦|可以哦|好的|好滴|好嘞|好的呀|好的哦"),
     (Word::Approve(Yes::Comment), "没问题|没有问题|没问题的|是的|当然|当然可以"),
     (Word::Approve(Yes::Lone), "好|好啊|好呀|好吧|好哦|行|行的|行吧|行啊|行呀|行哦"),
-    (Word::Approve(Yes::Go), "去吧|去做吧|跑吧|做吧|干吧|执行这个|执行这条命令|执行此命令"),
+    (Word::Approve(Yes::Go), "去吧|去做吧|跑吧|做吧|干吧|运行吧|执行这个|执行这条命令|执行此命令"),
     (
         Word::Deny(Weight::Plain),
         "拒绝|拒绝执行|驳回|禁止|禁止执行|取消|取消执行|停止执行|不行|不许|不准|跳过|略过|不用|\

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::build_files::{build_files, is_python, takes_data};
+use super::opaque::decides_programs;
 use super::rules::base_name;
 use super::script::Redirect;
 use super::word::Word;
@@ -42,6 +43,8 @@ pub enum Dependency {
     File(String),
     /// The files directly in a folder: which of them are meant is unknown until the command runs.
     Folder(String),
+    /// The files in a folder and below it.
+    Tree(String),
 }
 
 /// The dependencies of a command line.
@@ -61,6 +64,7 @@ pub struct Dependencies {
 /// Determines the dependencies of a command line. `text` is the line as written, `commands` are the commands found in
 /// it, at any depth, and `redirects` are its own redirections.
 pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: &[Redirect]) -> Dependencies {
+    let text = &text.replace("$PWD", ".").replace("${PWD}", ".");
     let mut found = Dependencies::default();
     let mut words = literal_words(commands);
     let only_written = only_written(text, &words, redirects);
@@ -71,7 +75,12 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: 
 
     let programs: Vec<&str> =
         commands.iter().filter_map(|words| words.first()).map(|word| base_name(word.text())).collect();
-    let only_data = programs.iter().all(|program| takes_data(program));
+    let chosen_by_variable = assigns_programs(text);
+    // These run their command in folders that are found when they run.
+    let roams =
+        commands.iter().flatten().any(|word| matches!(word.text(), "-execdir" | "-okdir" | "foreach"));
+    found.undetermined |= chosen_by_variable || roams;
+    let only_data = !chosen_by_variable && !roams && programs.iter().all(|program| takes_data(program));
     for program in programs.iter().copied().chain(words.iter().map(|word| base_name(word))) {
         for file in build_files(program) {
             found.scripts.extend(searched.iter().map(|folder| looked_for(folder, file)));
@@ -93,6 +102,9 @@ pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: 
         } else {
             found.scripts.extend(named);
         }
+    }
+    if chosen_by_variable {
+        found.scripts.extend(folders.iter().cloned().map(Dependency::Folder));
     }
     if !only_data {
         dynamic(&folders, text, commands, &mut found);
@@ -135,6 +147,16 @@ fn literal_words(commands: &[Vec<Word>]) -> BTreeSet<String> {
         out.extend(word.split(['=', ':', ',']).skip(1).filter(|piece| !piece.is_empty()).map(str::to_owned));
     }
     out
+}
+
+/// Whether the text sets a variable that determines which programs run or what they load: `PATH=lib x`.
+fn assigns_programs(text: &str) -> bool {
+    text.match_indices('=').any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let begins = start.chars().next_back().is_none_or(|c| c.is_whitespace() || "'\";&|(`{".contains(c));
+        begins && before.get(start.len()..).is_some_and(decides_programs)
+    })
 }
 
 /// Everything in a text that may be a file name: split at quotes, operators and other characters.
@@ -244,14 +266,26 @@ fn dynamic(folders: &[String], text: &str, commands: &[Vec<Word>], found: &mut D
     let mut named: BTreeSet<String> = BTreeSet::new();
     for word in commands.iter().flatten().filter(|word| word.literal().is_none()) {
         found.undetermined = true;
-        let known: String = word.text().chars().take_while(|c| !"*?[{$`'\"\\~!".contains(*c)).collect();
-        let known = known.rsplit_once('=').map_or(known.as_str(), |(_, value)| value);
-        named.insert(known.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned());
+        let end = word.text().find(|c| "*?[{$`'\"\\~!".contains(c)).unwrap_or(word.text().len());
+        let (known, unknown) = word.text().split_at_checked(end).unwrap_or_default();
+        let known = known.rsplit_once('=').map_or(known, |(_, value)| value);
+        let folder = known.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // `sub/*/run.sh`: the file is somewhere below.
+        if unknown.contains('/') {
+            let below = |from: &String| Dependency::Tree(normal(&join(from, folder)));
+            found.scripts.extend(folders.iter().map(below));
+        }
+        named.insert(folder.to_owned());
     }
     if found.undetermined {
         for token in tokens(text).take(MOST_WORDS).filter(|token| !token.starts_with('-')) {
             named.extend(token.rsplit_once('/').map(|(parent, _)| parent.to_owned()));
             named.insert(token.to_owned());
+            // From which folder a command goes up is unknown too.
+            let inner = token.trim_start_matches("../");
+            if inner != token {
+                named.insert(inner.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned());
+            }
         }
     }
     for name in named {

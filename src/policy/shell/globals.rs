@@ -178,7 +178,7 @@ const SAME: &[(&str, &[&str])] = &[
     ("brew", &["uninstall rm remove", "install instal"]),
     ("helm", &["uninstall del delete un"]),
     ("apt apt-get dnf yum", &["remove erase rm", "autoremove auto-remove"]),
-    ("git", &["stage add"]),
+    ("git", &["stage add", "push send-pack http-push"]),
 ];
 
 /// Whether both words are the same subcommand of a program.

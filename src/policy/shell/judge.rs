@@ -76,8 +76,18 @@ pub struct ReadPath {
     pub deep: bool,
     /// Whether links found below are followed.
     pub follows_links: bool,
-    /// Whether it is a directory from which git searches for a repository, up to the project.
-    pub repository: bool,
+    /// What git does there; it searches for a repository up to the project.
+    pub git: GitUse,
+}
+
+/// Whether and how git runs in a directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GitUse {
+    #[default]
+    None,
+    Runs,
+    /// It shows addresses of the configuration, which may contain passwords.
+    ShowsUrls,
 }
 
 /// Judges a command line.
@@ -348,9 +358,9 @@ impl Judged {
 
     /// Whether the paths are inside the project, from every folder the command may run in.
     fn at(&mut self, rules: &ShellRules, cwds: &[String], looked: ReadSet) -> Result<(), Reason> {
-        for cwd in cwds.iter().filter(|_| looked.repository) {
+        for cwd in cwds.iter().filter(|_| looked.git != GitUse::None) {
             let path = if cwd.is_empty() { ".".to_owned() } else { cwd.clone() };
-            self.reads.push(ReadPath { path, deep: false, follows_links: false, repository: true });
+            self.reads.push(ReadPath { path, deep: false, follows_links: false, git: looked.git });
         }
         for path in looked.paths {
             for cwd in cwds {
@@ -366,7 +376,7 @@ impl Judged {
                     format!("{cwd}/{path}")
                 };
                 let ReadSet { deep, follows_links, .. } = looked;
-                let read = ReadPath { path: whole, deep, follows_links, repository: false };
+                let read = ReadPath { path: whole, deep, follows_links, git: GitUse::None };
                 if !self.reads.contains(&read) {
                     self.reads.push(read);
                 }

@@ -2,7 +2,7 @@
 
 /// Shells, which execute a script.
 pub(in crate::policy) const SHELLS: &[&str] =
-    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
+    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "osh", "rbash", "sh", "tcsh", "yash", "zsh"];
 
 /// Languages whose programs cannot be inspected.
 pub(in crate::policy) const INTERPRETERS: &[&str] = &[
@@ -12,6 +12,7 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "deno",
     "ed",
     "elixir",
+    "elvish",
     "emacs",
     "erl",
     "ex",
@@ -22,6 +23,7 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "groovy",
     "guile",
     "irb",
+    "jshell",
     "julia",
     "lua",
     "luajit",
@@ -30,6 +32,7 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "nawk",
     "node",
     "nodejs",
+    "nu",
     "ocaml",
     "octave",
     "osascript",
@@ -59,6 +62,7 @@ pub(in crate::policy) const INTERPRETERS: &[&str] = &[
     "nvim",
     "view",
     "wish",
+    "xonsh",
 ];
 
 /// How a command names the one it starts. An unlisted option makes the rest unreadable. Lists are words separated by

@@ -23,7 +23,7 @@ mod word;
 mod wrappers;
 
 pub use depends::{Dependencies, Dependency, has_script_name, named_in};
-pub use judge::{ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
+pub use judge::{GitUse, ReadPath, ShellCall, ShellJudgement, ShellPart, judge};
 pub(in crate::policy) use launchers::{INTERPRETERS, SHELLS};
 pub use readonly::{NotHardened, RepositoryConfig, Unasked, read_config, unasked};
 pub use rules::{BadRule, ShellRules, check_rule};

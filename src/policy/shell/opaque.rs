@@ -42,7 +42,9 @@ pub(super) const HIDING: &[(&str, &str)] = &[
     ("hg", "--config"),
     ("curl", "-K --config"),
     ("wget", "--use-askpass -e --execute"),
-    ("nix-build ghci openssl", "-engine --run --command"),
+    ("cmake", "-E -P"),
+    ("openssl", "engine -engine -provider -provider-path"),
+    ("nix-build ghci", "--run --command"),
     ("rustc clang gcc cc", "-wrapper -fplugin -fuse-ld -B"),
 ];
 

@@ -135,11 +135,36 @@ fn calling(options: &str, args: &[Word], inner: &mut Inner) {
             let rest = args.iter().skip(i + 1);
             let command: Vec<Word> =
                 rest.take_while(|word| !matches!(word.text(), ";" | "+")).cloned().collect();
+            inner.hidden |= starts_what_it_finds(&command, "{");
             inner.commands.push(command);
         } else if arg.literal().is_none() && arg.text().contains(['$', '`']) {
             inner.hidden = true;
         }
     }
+}
+
+/// Whether the program of a command, or what its program starts, is filled in when it runs: `find . -exec {} x`,
+/// `xargs -I% env %`.
+fn starts_what_it_finds(command: &[Word], placeholder: &str) -> bool {
+    let filled_in = |word: &Word| word.text().contains(placeholder);
+    let Some((program, rest)) = command.split_first() else { return false };
+    let starts = || {
+        let name = base_name(program.text());
+        is_shell(name) || Globals::of(name).is_some() || is_launcher(command)
+    };
+    filled_in(program) || (rest.iter().any(filled_in) && starts())
+}
+
+/// The text that `xargs` and `parallel` replace in a command.
+fn placeholder(args: &[Word]) -> String {
+    const OPTIONS: &[&str] = &["-I", "-J", "--replace=", "-i"];
+    let given = args.iter().enumerate().find_map(|(at, arg)| {
+        let attached = OPTIONS.iter().find_map(|option| arg.text().strip_prefix(option))?;
+        let next = || args.get(at + 1).map(Word::text).unwrap_or_default();
+        let own_word = attached.is_empty() && arg.text() != "-i";
+        Some(if own_word { next() } else { attached }.to_owned())
+    });
+    given.filter(|text| !text.is_empty()).unwrap_or_else(|| "{".to_owned())
 }
 
 /// The effect of an option on the words after it.
@@ -208,6 +233,11 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
     // A launcher without a command starts a shell, or reads commands from its input.
     let nothing_to_start = inner.commands.is_empty() || !launcher.scripts.is_empty();
     inner.hidden |= rest.is_empty() && !started && nothing_to_start && !lists("flock exec", launcher.names);
+    if launcher.form == Form::Open {
+        // `parallel ::: x` and `parallel :::: file` have their commands elsewhere.
+        inner.hidden |= rest.first().is_some_and(|first| first.text().starts_with(":::"));
+        inner.hidden |= starts_what_it_finds(&rest, &placeholder(args));
+    }
     finish(launcher, rest, inner);
 }
 

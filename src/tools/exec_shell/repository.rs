@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::policy::Reason;
-use crate::policy::shell::read_config;
+use crate::policy::shell::{GitUse, read_config};
 
 /// Largest configuration file.
 const CONFIG_BYTES: u64 = 256 * 1024;
@@ -19,7 +19,7 @@ const POINTER_BYTES: u64 = 8 * 1024;
 
 /// Checks the repository that git finds from a directory of the project upwards. `cwd` is relative to the project and
 /// without links. No repository is no objection: git fails then.
-pub(super) fn check_repository(project: &Path, cwd: &Path) -> Result<(), Reason> {
+pub(super) fn check_repository(project: &Path, cwd: &Path, git: GitUse) -> Result<(), Reason> {
     // Inside a `.git` directory git treats that directory as the repository.
     if cwd.components().any(|part| matches!(part, Component::Normal(name) if is_git_name(name))) {
         return Err(Reason::Sensitive(shown(project, &project.join(cwd))));
@@ -28,10 +28,10 @@ pub(super) fn check_repository(project: &Path, cwd: &Path) -> Result<(), Reason>
         let folder = project.join(above);
         let place = folder.join(".git");
         match fs::symlink_metadata(&place) {
-            Ok(facts) if facts.is_dir() => return check_directory(project, &place),
+            Ok(facts) if facts.is_dir() => return check_directory(project, &place, git),
             Ok(facts) if facts.is_file() => {
                 let place = pointed_to(project, &place, "gitdir:")?;
-                return check_directory(project, &place);
+                return check_directory(project, &place, git);
             }
             Ok(_) => return Err(Reason::Outside(shown(project, &place))),
             Err(_) if looks_bare(&folder) => return Err(Reason::Sensitive(shown(project, &folder))),
@@ -51,7 +51,7 @@ fn looks_bare(folder: &Path) -> bool {
 }
 
 /// Checks a repository's own directory.
-fn check_directory(project: &Path, directory: &Path) -> Result<(), Reason> {
+fn check_directory(project: &Path, directory: &Path, git: GitUse) -> Result<(), Reason> {
     let common = match fs::symlink_metadata(directory.join("commondir")) {
         Ok(_) => pointed_to(project, &directory.join("commondir"), "")?,
         Err(_) => directory.to_owned(),
@@ -64,7 +64,7 @@ fn check_directory(project: &Path, directory: &Path) -> Result<(), Reason> {
         return Err(Reason::Outside(shown(project, &alternates)));
     }
     for file in [common.join("config"), directory.join("config.worktree"), common.join("config.worktree")] {
-        check_config(project, directory, &file)?;
+        check_config(project, directory, &file, git)?;
     }
     Ok(())
 }
@@ -79,13 +79,16 @@ fn no_links_in(project: &Path, folder: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-fn check_config(project: &Path, directory: &Path, file: &Path) -> Result<(), Reason> {
+fn check_config(project: &Path, directory: &Path, file: &Path, git: GitUse) -> Result<(), Reason> {
     if fs::symlink_metadata(file).is_err() {
         return Ok(());
     }
     let named = |what: &str| Reason::Sensitive(format!("{}: {what}", shown(project, file)));
     let text = read_small(file, CONFIG_BYTES).ok_or_else(|| named("unreadable"))?;
     let config = read_config(&text).map_err(|what| named(&what))?;
+    if config.url_credentials && git == GitUse::ShowsUrls {
+        return Err(Reason::Secret(shown(project, file)));
+    }
     let Some(worktree) = config.worktree else { return Ok(()) };
     match directory.join(&worktree).canonicalize() {
         Ok(place) if place.starts_with(project) => Ok(()),
@@ -131,7 +134,7 @@ mod tests {
     const PLAIN: &str = "[core]\n\tbare = false\n";
 
     fn check(project: &Project, cwd: &str) -> Option<String> {
-        match check_repository(project.root(), Path::new(cwd)) {
+        match check_repository(project.root(), Path::new(cwd), GitUse::Runs) {
             Ok(()) => None,
             Err(Reason::Outside(path)) => Some(format!("outside {path}")),
             Err(Reason::Sensitive(path)) => Some(format!("starts {path}")),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::unasked_reads::check_reads;
 use crate::domain::Language;
-use crate::policy::shell::{ReadPath, ShellCall, Unasked, unasked};
+use crate::policy::shell::{GitUse, ReadPath, ShellCall, Unasked, unasked};
 use crate::ports::ToolFailure;
 use crate::sandbox::Isolation;
 
@@ -43,7 +43,7 @@ pub(super) fn arrange_unasked(
             return Err(refused("it is not known what the command reads".to_owned()));
         }
         None => {
-            let read = ReadPath { path: ".".to_owned(), deep: true, follows_links: false, repository: false };
+            let read = ReadPath { path: ".".to_owned(), deep: true, follows_links: false, git: GitUse::None };
             Unasked { command, reads: vec![read], leaves_out: false }
         }
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::hidden::{hidden_in, place_of};
 use super::repository::check_repository;
-use crate::policy::shell::ReadPath;
+use crate::policy::shell::{GitUse, ReadPath};
 use crate::policy::{Reason, paths};
 use crate::sandbox::{Finding, Mode};
 use crate::tools::secret_search::{
@@ -39,13 +39,13 @@ pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Re
 }
 
 fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Check<'a>, Reason> {
-    let runs_git = reads.iter().any(|read| read.repository);
+    let runs_git = reads.iter().any(|read| read.git != GitUse::None);
     let mut check = Check { project, hides, runs_git, hidden: Vec::new() };
     let (mut shared, mut trees, mut follows_links) = (Vec::new(), Vec::new(), false);
     for read in reads {
         let Some((path, facts)) = resolve(project, &read.path)? else { continue };
-        if read.repository {
-            check_repository(project, &path)?;
+        if read.git != GitUse::None {
+            check_repository(project, &path, read.git)?;
         } else if facts.is_dir() && read.deep {
             trees.push(path);
             follows_links |= read.follows_links;

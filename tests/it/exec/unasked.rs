@@ -192,6 +192,7 @@ impl Repository {
         self.secret("untracked/.env");
         self.secret("late/2/3/4/5/6/7/8/.env");
         self.secret("untracked/prod.key");
+        self.git(&format!("remote add origin https://ann:{SECRET}@example.com/x.git"));
         // Under other names.
         self.link(".env", "alias.txt");
         self.link(&outside, "out-again");

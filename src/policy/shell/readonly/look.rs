@@ -3,6 +3,7 @@
 use super::options::{Args, Operands, Spec};
 use super::{files, find, git, scripts, text};
 use crate::policy::Reason;
+use crate::policy::shell::judge::GitUse;
 
 /// What a command reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,14 +15,21 @@ pub(in crate::policy::shell) struct ReadSet {
     /// Whether it follows the links it finds below them.
     pub(in crate::policy::shell) follows_links: bool,
     /// Whether it runs git, which searches for a repository from the working directory upwards.
-    pub(in crate::policy::shell) repository: bool,
+    pub(in crate::policy::shell) git: GitUse,
 }
 
 /// Programs that may only be asked for their version. Not those that select a version of themselves by files of the
 /// project, and may download it.
-const VERSIONED: &[&str] = &[
-    "bash", "clang", "cmake", "gcc", "jq", "make", "node", "perl", "python", "python3", "rg", "ruby",
-    "sqlite3",
+const VERSIONED: &[(&str, &[&str])] = &[
+    (
+        "--version",
+        &[
+            "bash", "clang", "cmake", "gcc", "jq", "make", "node", "perl", "python", "python3", "rg", "ruby",
+            "sqlite3",
+        ],
+    ),
+    ("-V", &["python", "python3", "rg"]),
+    ("-v", &["node", "perl", "ruby"]),
 ];
 
 /// What the command reads, if it is read-only.
@@ -31,8 +39,7 @@ const VERSIONED: &[&str] = &[
 pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason> {
     let Some((name, words)) = argv.split_first() else { return Err(Reason::Unparsed) };
     if let [only] = words
-        && only == "--version"
-        && VERSIONED.contains(&name.as_str())
+        && VERSIONED.iter().any(|(option, names)| option == only && names.contains(&name.as_str()))
     {
         return Ok(ReadSet::default());
     }
@@ -92,5 +99,5 @@ pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<Re
     if deep && paths.is_empty() {
         paths.push(".".to_owned());
     }
-    Ok(ReadSet { paths, deep, follows_links: has(spec.follows_links), repository: false })
+    Ok(ReadSet { paths, deep, follows_links: has(spec.follows_links), git: GitUse::None })
 }

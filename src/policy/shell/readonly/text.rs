@@ -74,6 +74,9 @@ pub(super) const TABLE: &[Spec] = &[
     Spec { names: &["fold"], flags: "bs", valued: "w", ..Spec::PLAIN },
     Spec { names: &["paste"], flags: "sz", valued: "d", ..Spec::PLAIN },
     Spec { names: &["column"], flags: "tx", valued: "csN", ..Spec::PLAIN },
+    Spec { names: &["expr"], operands: Operands::Text, ..Spec::PLAIN },
+    Spec { names: &["hexdump"], flags: "bcCdovxX", valued: "ens", ..Spec::PLAIN },
+    Spec { names: &["od"], flags: "abcdfhilosvx", valued: "AjNStw", ..Spec::PLAIN },
     Spec { names: &["seq"], flags: "w", valued: "sf", operands: Operands::Text, ..Spec::PLAIN },
     Spec {
         names: &["comm"],

@@ -126,6 +126,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::shell::judge::GitUse;
 
     fn run(command: &str) -> Option<Unasked> {
         let exists = |path: &str| matches!(path, "a.rs" | "sub/a.rs" | "only-here");
@@ -191,7 +192,8 @@ mod tests {
     #[test]
     fn git_reads_the_repository_of_each_directory_it_may_run_in() {
         let run = run("cd src && git diff -- a").unwrap();
-        let reads: Vec<_> = run.reads.iter().map(|read| (read.path.as_str(), read.repository)).collect();
+        let reads: Vec<_> =
+            run.reads.iter().map(|read| (read.path.as_str(), read.git != GitUse::None)).collect();
         assert_eq!(reads, [("src", false), (".", true), ("src", true), ("a", false), ("src/a", false)]);
     }
 }

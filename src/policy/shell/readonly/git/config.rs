@@ -7,6 +7,8 @@
 pub struct RepositoryConfig {
     /// The value of `core.worktree`, relative to the repository.
     pub worktree: Option<String>,
+    /// Whether an address in it contains a password or token.
+    pub url_credentials: bool,
 }
 
 /// Sections of which no variable affects a read-only command, once the environment has turned off pagers, hooks,
@@ -99,7 +101,8 @@ const EXTENSIONS: &[&str] =
 /// # Errors
 /// Names the section or variable because of which git needs approval, or the line that cannot be parsed.
 pub fn read_config(text: &str) -> Result<RepositoryConfig, String> {
-    let mut config = RepositoryConfig::default();
+    let mut config =
+        RepositoryConfig { url_credentials: has_url_credentials(text), ..RepositoryConfig::default() };
     let mut section = String::new();
     for line in text.split('\n') {
         let mut line = line.trim_matches([' ', '\t', '\r']);
@@ -125,6 +128,18 @@ pub fn read_config(text: &str) -> Result<RepositoryConfig, String> {
         variable(&section, &key, value.unwrap_or_default(), &mut config)?;
     }
     Ok(config)
+}
+
+/// Whether an address contains credentials: `https://token@host`, `ssh://ann:password@host`, but not `ssh://git@host`.
+fn has_url_credentials(text: &str) -> bool {
+    text.match_indices("://").any(|(at, sign)| {
+        let after = text.get(at + sign.len()..).unwrap_or_default();
+        let host =
+            after.split(|c: char| c == '/' || c == '"' || c.is_whitespace()).next().unwrap_or_default();
+        let before = text.get(..at).unwrap_or_default().to_ascii_lowercase();
+        let web = before.ends_with("http") || before.ends_with("https");
+        host.rsplit_once('@').is_some_and(|(user, _)| web || user.contains(':'))
+    })
 }
 
 /// The section's name in lower case without its subsection, ` "` after it where there is one, and the text after the
@@ -200,6 +215,30 @@ mod tests {
         }
         let config = read_config("[core]\n\tworktree = ../../../lib\n").unwrap();
         assert_eq!(config.worktree.as_deref(), Some("../../../lib"));
+    }
+
+    #[test]
+    fn a_password_or_token_in_an_address_is_noticed() {
+        for (url, want) in [
+            ("https://example.com/a.git", false),
+            ("https://example.com/a@b.git", false),
+            ("git@example.com:a/b.git", false),
+            ("ssh://git@example.com/a.git", false),
+            ("/srv/a.git", false),
+            ("https://ann:pass@example.com/a.git", true),
+            ("https://ghp_abc@example.com/a.git", true),
+            ("HTTPS://x-access-token:abc@example.com/a", true),
+            ("ssh://ann:pass@example.com/a.git", true),
+            ("ftp://ann:pass@example.com", true),
+        ] {
+            for text in [
+                format!("[remote \"origin\"]\n\turl = {url}\n"),
+                format!("[remote \"origin\"]\n\tpushurl = \"{url}\"\n"),
+                format!("[url \"{url}\"]\n\tinsteadOf = x:\n"),
+            ] {
+                assert_eq!(read_config(&text).unwrap().url_credentials, want, "{text}");
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::super::options::{Args, Spec};
 use super::harden::harden_parsed;
 use super::table::TABLE;
 use crate::policy::Reason;
+use crate::policy::shell::judge::GitUse;
 
 /// Options before the subcommand without effects. Not `--literal-pathspecs`: paths are excluded by patterns.
 const BEFORE: &[&str] = &["--no-pager", "--no-optional-locks"];
@@ -31,7 +32,11 @@ pub(in crate::policy::shell::readonly) fn look(words: &[String]) -> Result<ReadS
     let mut look = by_spec(parsed.spec, &format!("git {}", parsed.name), rest)?;
     // `HEAD:path` and `1,5:path` name a path too.
     look.paths = look.paths.iter().flat_map(|path| path.split(':')).map(str::to_owned).collect();
-    look.repository = true;
+    let shows_urls = match parsed.name.as_str() {
+        "remote" => parsed.args.has(&["-v", "--verbose"]),
+        name => name == "remote get-url",
+    };
+    look.git = if shows_urls { GitUse::ShowsUrls } else { GitUse::Runs };
     Ok(look)
 }
 

@@ -29,6 +29,7 @@ const HISTORY: Spec = Spec {
         "--color-words[=]",
         "--committer=",
         "--compact-summary",
+        "--count",
         "--cumulative",
         "--date-order",
         "--date=",
@@ -394,15 +395,18 @@ pub(super) const CONTENTS: &[&str] = &[
     "-u",
 ];
 
-/// Showing or sorting by a signature starts the program that checks it. A ref may point to any object.
+/// Showing or sorting by a signature starts the program that checks it. A ref may point to any object. A remote without
+/// a name is shown by its address, which may contain a password.
 fn no_signature(args: &Args) -> Result<(), String> {
     for (name, value) in &args.options {
         let Some(value) = value else { continue };
         let forbidden = match name.as_str() {
             "--sort" => value.contains("signature") || value.contains("raw"),
-            "--format" | "--pretty" => ["%G", "%(signature", "%(raw", "%(*signature", "%(*raw"]
-                .iter()
-                .any(|atom| value.contains(atom)),
+            "--format" | "--pretty" => {
+                ["%G", "%(signature", "%(raw", "%(*signature", "%(*raw", ":remotename"]
+                    .iter()
+                    .any(|atom| value.contains(atom))
+            }
             _ => false,
         };
         if forbidden {
