@@ -77,6 +77,13 @@ pub enum Effect {
     Finished(CorrelationId),
 }
 
+impl Effect {
+    /// A commit of messages that sends nothing.
+    pub(super) const fn commit(messages: Vec<UiMessage>, durability: Durability) -> Self {
+        Self::Commit { messages, say: Vec::new(), durability }
+    }
+}
+
 /// A message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spoken {

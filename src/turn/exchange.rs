@@ -5,20 +5,21 @@
 
 use serde_json::Map;
 
+use super::Effect;
 use super::effect::Spoken;
-use super::{Conversation, Effect, ReplyToken};
+use super::history::REFUSED;
 use crate::domain::{Approval, ApprovalChoice, CorrelationId, IngressEvent, Intent, Language, Timestamp};
-use crate::ports::{Acceptance, Durability};
+use crate::ports::Durability;
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
 
 /// The daemon's reply to a text: plain words, or a question back.
-pub(super) struct Answered {
+pub(super) struct DaemonReply {
     text: String,
     /// The approvals that a question back is about; empty for plain words.
     choices: Vec<ApprovalChoice>,
 }
 
-impl Answered {
+impl DaemonReply {
     /// A question back about these approvals.
     pub(super) fn asking<'a>(text: String, about: impl IntoIterator<Item = &'a Approval>) -> Self {
         Self { text, choices: about.into_iter().map(ApprovalChoice::from).collect() }
@@ -34,7 +35,7 @@ impl Answered {
     }
 }
 
-impl From<String> for Answered {
+impl From<String> for DaemonReply {
     fn from(text: String) -> Self {
         Self { text, choices: Vec::new() }
     }
@@ -42,8 +43,8 @@ impl From<String> for Answered {
 
 /// A text for the daemon and its reply.
 pub(super) struct Exchange {
-    pub(super) record: UiMessage,
-    reply: Answered,
+    record: UiMessage,
+    reply: DaemonReply,
 }
 
 impl Exchange {
@@ -51,7 +52,7 @@ impl Exchange {
     pub(super) fn new(
         words: &str,
         event: &IngressEvent,
-        reply: impl Into<Answered>,
+        reply: impl Into<DaemonReply>,
         correlation: CorrelationId,
         now: Timestamp,
     ) -> Self {
@@ -85,11 +86,17 @@ impl Exchange {
         Self { record, reply }
     }
 
+    /// Marks the command as refused.
+    pub(super) fn refused(mut self) -> Self {
+        self.record.metadata.extra.insert(REFUSED.to_owned(), true.into());
+        self
+    }
+
     /// An exchange about a message that was first stored as an ordinary one: the line that hides it from the model, and
     /// the reply after it. A line cannot change its role, so the reply has its own line.
     pub(super) fn instead_of(
         message: &UiMessage,
-        reply: Answered,
+        reply: DaemonReply,
         correlation: CorrelationId,
         now: Timestamp,
     ) -> Option<(UiMessage, Self)> {
@@ -114,37 +121,25 @@ impl Exchange {
         let record = UiMessage { id, role: Role::Assistant, metadata, parts: vec![Part::Command(said)] };
         Some((words, Self { record, reply }))
     }
-}
 
-impl Conversation {
-    /// Commits an exchange, after the `lines` that belong before it, and sends the reply.
-    pub(super) fn keep(&mut self, exchange: Exchange, mut lines: Vec<UiMessage>, out: &mut Vec<Effect>) {
-        let Exchange { record, reply } = exchange;
-        lines.extend(self.place_held());
+    pub(super) const fn record(&self) -> &UiMessage {
+        &self.record
+    }
+
+    pub(super) const fn correlation(&self) -> &CorrelationId {
+        &self.record.metadata.correlation_id
+    }
+
+    /// Commits it after the `lines` that belong before it, and sends the reply.
+    pub(super) fn commit(self, mut lines: Vec<UiMessage>, language: Language) -> Effect {
+        let Self { record, reply } = self;
         let say = vec![Spoken {
             source: record.id.to_string(),
             correlation: record.metadata.correlation_id.clone(),
             reply_to: record.metadata.message_id.clone(),
-            intent: reply.intent(self.language()),
+            intent: reply.intent(language),
         }];
         lines.push(record);
-        for line in &lines {
-            self.remember(line);
-        }
-        out.push(Effect::Commit { messages: lines, say, durability: Durability::Synced });
-    }
-
-    /// The same for a new message, whose sender is told that it was accepted.
-    pub(super) fn reply_to(
-        &mut self,
-        exchange: Exchange,
-        lines: Vec<UiMessage>,
-        ticket: ReplyToken,
-        out: &mut Vec<Effect>,
-    ) {
-        let message = exchange.record.id.clone();
-        let correlation = exchange.record.metadata.correlation_id.clone();
-        self.keep(exchange, lines, out);
-        out.push(Effect::Answer(ticket, Acceptance::Accepted { message, correlation }));
+        Effect::Commit { messages: lines, say, durability: Durability::Synced }
     }
 }

@@ -1,10 +1,11 @@
-//! The newest messages of a thread: which of them the model reads, and when the oldest leave memory.
+//! The newest messages of a thread: which of them the model reads, who wrote them, and when the oldest leave memory.
+//!
+//! The history follows the commits: every message of an [`Effect::Commit`] that a part returns enters it.
 
-use super::runs::run::Phase;
-use super::{Conversation, Effect};
-use crate::domain::{CorrelationId, MessageId};
-use crate::ports::Durability;
-use crate::uimessage::{CheckpointRecord, Part, UiMessage};
+use super::Effect;
+use crate::domain::{AuthorId, CorrelationId, Language, MemoryScope, MessageId, Timestamp};
+use crate::ports::ThreadRecord;
+use crate::uimessage::{CheckpointRecord, Part, Role, RunStatus, UiMessage, unfinished_runs};
 
 /// Size of the tail in memory at which its oldest messages are dropped.
 const TAIL_BYTES: usize = 1 << 20;
@@ -17,147 +18,290 @@ const LONG_TAIL_BYTES: usize = TAIL_BYTES * 5 / 8;
 const LONG_TAIL_MESSAGES: usize = 640;
 
 /// How many messages arrive before the tail is measured again.
-pub(super) const TRIM_EVERY: usize = 32;
+const TRIM_EVERY: usize = 32;
 
-/// The status in the record of a refused command.
+/// The mark of a refused command.
 pub(super) const REFUSED: &str = "refused";
 
-impl Conversation {
-    /// Whether this message is in memory.
-    pub fn remembers(&self, id: &MessageId) -> bool {
-        self.history.iter().any(|message| message.id == *id)
+/// The mark of a message that is not private. Only the newest messages are in memory, so each message that is written
+/// after a second person has spoken carries it.
+pub(super) const IN_COMPANY: &str = "inCompany";
+
+/// The messages of a thread that are in memory, and the checkpoints that cover the others.
+pub(super) struct History {
+    /// In the order of the file.
+    messages: Vec<UiMessage>,
+    /// The checkpoints that hold, oldest first. What they cover is not in `messages`.
+    checkpoints: Vec<UiMessage>,
+    next_checkpoint: u32,
+    /// Whether the file has older messages.
+    has_older: bool,
+    /// The number of messages at which they are measured next for trimming.
+    trim_at: usize,
+}
+
+impl History {
+    pub(super) fn new(record: ThreadRecord) -> Self {
+        Self {
+            next_checkpoint: next_number(&record.checkpoints),
+            checkpoints: record.checkpoints,
+            messages: record.tail,
+            has_older: record.has_more,
+            trim_at: TRIM_EVERY,
+        }
     }
 
-    /// Whether the file has messages that are not in memory.
-    pub const fn has_older(&self) -> bool {
+    pub(super) fn messages(&self) -> &[UiMessage] {
+        &self.messages
+    }
+
+    pub(super) const fn has_older(&self) -> bool {
         self.has_older
     }
 
-    /// The run of a message in memory, and the run's messages so far.
-    pub fn run_of(&self, id: &MessageId) -> Option<(CorrelationId, Vec<UiMessage>)> {
-        let live = self.run.as_ref().map(|run| &run.message);
-        let known = self.history.iter().chain(live).find(|message| message.id == *id)?;
-        let correlation = known.metadata.correlation_id.clone();
-        let messages = self.messages_of(&correlation);
-        Some((correlation, messages))
+    pub(super) const fn next_checkpoint(&self) -> u32 {
+        self.next_checkpoint
     }
 
-    /// The messages of a run that are in memory.
-    pub fn messages_of(&self, correlation: &CorrelationId) -> Vec<UiMessage> {
-        let of_run = |message: &&UiMessage| message.metadata.correlation_id == *correlation;
-        self.history.iter().filter(of_run).cloned().collect()
+    pub(super) fn find(&self, id: &MessageId) -> Option<&UiMessage> {
+        self.messages.iter().find(|message| message.id == *id)
+    }
+
+    /// A person's message.
+    pub(super) fn find_said(&self, id: &MessageId) -> Option<&UiMessage> {
+        self.find(id).filter(|message| message.role == Role::User)
+    }
+
+    /// All messages of a run.
+    pub(super) fn of_run<'a>(
+        &'a self,
+        run: &CorrelationId,
+    ) -> impl DoubleEndedIterator<Item = &'a UiMessage> {
+        self.messages.iter().filter(move |message| message.metadata.correlation_id == *run)
+    }
+
+    /// The assistant's messages of a run.
+    pub(super) fn answers_of<'a>(
+        &'a self,
+        run: &CorrelationId,
+    ) -> impl DoubleEndedIterator<Item = &'a UiMessage> {
+        self.of_run(run).filter(|message| message.role == Role::Assistant)
+    }
+
+    /// The messages that a run answers.
+    pub(super) fn said_in<'a>(
+        &'a self,
+        run: &CorrelationId,
+    ) -> impl DoubleEndedIterator<Item = &'a UiMessage> {
+        self.of_run(run).filter(|message| message.role == Role::User && !message.metadata.context)
+    }
+
+    /// The first message of a person in a run.
+    fn request(&self, run: &CorrelationId) -> Option<&UiMessage> {
+        self.of_run(run).find(|message| message.role == Role::User)
+    }
+
+    /// The author of the message that led to a run.
+    pub(super) fn requester(&self, run: &CorrelationId) -> Option<AuthorId> {
+        self.request(run).and_then(|message| message.metadata.author_id.clone())
+    }
+
+    /// When the message that led to a run was written, by the platform's clock.
+    pub(super) fn requested_at(&self, run: &CorrelationId) -> Option<Timestamp> {
+        self.request(run).map(|message| message.metadata.timestamp)
+    }
+
+    /// The authors of the messages that a run answers.
+    pub(super) fn authors_of<'a>(&'a self, run: &CorrelationId) -> impl Iterator<Item = &'a AuthorId> {
+        self.said_in(run).filter_map(|message| message.metadata.author_id.as_ref())
+    }
+
+    /// The runs that have not ended, in their order.
+    pub(super) fn unfinished(&self) -> Vec<CorrelationId> {
+        unfinished_runs(&self.messages)
+    }
+
+    /// Whether a message stands behind another one.
+    pub(super) fn is_after(&self, one: &UiMessage, other: &UiMessage) -> bool {
+        let place = |message: &UiMessage| self.messages.iter().position(|known| known.id == message.id);
+        place(one) > place(other)
+    }
+
+    /// The display name of a person, as far as this thread knows it.
+    pub(super) fn name_of(&self, author: &AuthorId) -> String {
+        let known =
+            self.messages.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
+        known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
+    }
+
+    /// The language of the last message of a person.
+    pub(super) fn language(&self) -> Language {
+        let last_said = self.messages.iter().rev().find(|message| message.role == Role::User);
+        last_said.map_or_else(Language::default, written_in)
+    }
+
+    /// Whether a message of this person is not, or no longer, private.
+    pub(super) fn is_in_company(&self, author: &AuthorId) -> bool {
+        let spoke = self.messages.iter().any(|message| message.role == Role::User);
+        spoke && self.private_with().as_ref() != Some(author)
+    }
+
+    /// The only person in this thread, where no one else can read it.
+    pub(super) fn private_with(&self) -> Option<AuthorId> {
+        let mut people = self.messages.iter().filter(|message| message.role == Role::User);
+        let first = people.next()?;
+        let person = first.metadata.author_id.as_ref()?;
+        let shared = |message: &&UiMessage| {
+            message.metadata.extra.contains_key("speaker")
+                || message.metadata.extra.contains_key(IN_COMPANY)
+                || message.metadata.author_id.as_ref() != Some(person)
+        };
+        let alone = !std::iter::once(first).chain(people).any(|message| shared(&message));
+        alone.then(|| person.clone())
+    }
+
+    /// The messages of people that a run answers; those of the last run where none is given.
+    pub(super) fn people_in(&self, run: Option<&CorrelationId>) -> impl Iterator<Item = &UiMessage> {
+        let said = |message: &&UiMessage| message.role == Role::User && !message.metadata.command;
+        let last = || self.messages.iter().rfind(said).map(|message| &message.metadata.correlation_id);
+        let run = run.or_else(last).cloned();
+        let own = move |message: &&UiMessage| run.as_ref() == Some(&message.metadata.correlation_id);
+        self.messages.iter().filter(said).filter(own)
+    }
+
+    /// The memory that a run may use: as it was resolved when its messages were accepted, and narrowed where other
+    /// people have spoken in this thread.
+    pub(super) fn memory_scope(&self, run: Option<&CorrelationId>) -> MemoryScope {
+        self.scope_of(self.people_in(run))
+    }
+
+    /// The memory that all of these messages may use.
+    pub(super) fn scope_of<'a>(&self, messages: impl Iterator<Item = &'a UiMessage>) -> MemoryScope {
+        let scopes = messages
+            .filter(|message| message.role == Role::User && !message.metadata.command)
+            .map(|message| message.memory_scope().unwrap_or_default());
+        let common = scopes.reduce(|common, scope| common.and(&scope)).unwrap_or_default();
+        if self.private_with().is_some() { common } else { common.without_person() }
+    }
+
+    /// The last question and its answer, if no message has arrived since. An answer of several messages cannot be
+    /// superseded, because a line cannot remove another.
+    pub(super) fn last_exchange(&self) -> Option<(MessageId, UiMessage)> {
+        let answer = self.messages.iter().rfind(|message| !message.metadata.command);
+        let answer = answer.filter(|message| message.role == Role::Assistant)?;
+        let run = &answer.metadata.correlation_id;
+        let question = self.of_run(run).rfind(|message| message.role == Role::User)?;
+        let ended = answer.metadata.status.is_some_and(RunStatus::is_final);
+        (self.answers_of(run).count() == 1 && ended).then(|| (question.id.clone(), answer.clone()))
     }
 
     /// The message after which the visible conversation begins, where that is not the thread's first.
-    pub fn start(&self) -> Option<&MessageId> {
-        let begun = self.history.iter().rfind(|message| is_new_conversation(message));
+    pub(super) fn start(&self) -> Option<&MessageId> {
+        let begun = self.messages.iter().rfind(|message| is_new_conversation(message));
         begun.or(self.checkpoints.last()).map(|message| &message.id)
     }
 
     /// What the model is shown of the conversation before the messages in memory, oldest first.
-    pub fn checkpoints(&self) -> Vec<&CheckpointRecord> {
+    pub(super) fn checkpoints(&self) -> Vec<&CheckpointRecord> {
         // A new conversation begins without what was summed up before.
-        let anew = self.history.iter().any(is_new_conversation);
+        let anew = self.messages.iter().any(is_new_conversation);
         self.checkpoints.iter().filter(|_| !anew).filter_map(UiMessage::checkpoint).collect()
     }
 
-    /// Where the messages of the conversation begin in `history`.
-    pub(super) fn boundary(&self) -> usize {
-        self.history.iter().rposition(is_new_conversation).map_or(0, |at| at + 1)
+    /// The checkpoint that the next one is chained to.
+    pub(super) fn last_checkpoint(&self) -> Option<&MessageId> {
+        let chained = !self.checkpoints().is_empty();
+        self.checkpoints.last().filter(|_| chained).map(|message| &message.id)
+    }
+
+    /// The messages since the conversation was begun anew.
+    pub(super) fn since_new(&self) -> impl Iterator<Item = &UiMessage> {
+        let start = self.messages.iter().rposition(is_new_conversation).map_or(0, |at| at + 1);
+        self.messages.iter().skip(start)
     }
 
     /// Whether so much is in memory that its beginning will be let go soon, however large the window is.
-    pub fn is_tail_long(&self) -> bool {
-        let size = || self.history.iter().map(UiMessage::size).sum::<usize>();
-        self.history.len() >= LONG_TAIL_MESSAGES || size() >= LONG_TAIL_BYTES
+    pub(super) fn is_tail_long(&self) -> bool {
+        let size = || self.messages.iter().map(UiMessage::size).sum::<usize>();
+        self.messages.len() >= LONG_TAIL_MESSAGES || size() >= LONG_TAIL_BYTES
     }
 
-    /// The messages for the model: the history up to and including the run's own message. Messages for a later run are
-    /// not included.
-    pub fn context(&self) -> Vec<&UiMessage> {
+    /// The messages for the model: up to and including the message that is being written, without those that wait for
+    /// a later run.
+    pub(super) fn prompt_messages<'a>(
+        &'a self,
+        live: Option<&'a UiMessage>,
+        is_queued: impl Fn(&MessageId) -> bool,
+    ) -> Vec<&'a UiMessage> {
         let mut out: Vec<&UiMessage> = Vec::new();
-        for message in
-            self.history.iter().skip(self.boundary()).filter(|message| !message.metadata.checkpoint)
-        {
-            match &self.run {
-                Some(run) if run.message.id == message.id => {
-                    out.push(&run.message);
+        for message in self.since_new().filter(|message| !message.metadata.checkpoint) {
+            match live.filter(|live| live.id == message.id) {
+                Some(live) => {
+                    out.push(live);
                     return out;
                 }
-                _ if self.waiting.iter().any(|waiting| waiting.messages.contains(&message.id)) => {}
-                _ => out.push(message),
+                None if is_queued(&message.id) => {}
+                None => out.push(message),
             }
         }
-        out.extend(self.run.as_ref().map(|run| &run.message));
+        out.extend(live);
         out
     }
 
-    /// The same, grouped by run. The run in flight is the last group, with all messages that arrived since it began.
-    pub fn context_by_run(&self) -> Vec<Vec<&UiMessage>> {
-        let mut runs: Vec<Vec<&UiMessage>> = Vec::new();
-        let mut last: Option<&CorrelationId> = None;
-        for message in self.context() {
-            let correlation = &message.metadata.correlation_id;
-            let goes_on = last == Some(correlation) || (last.is_some() && last == self.current());
-            match runs.last_mut().filter(|_| goes_on) {
-                Some(run) => run.push(message),
-                None => {
-                    runs.push(vec![message]);
-                    last = Some(correlation);
-                }
+    /// Adds a message in the file's order: a known id keeps its place.
+    pub(super) fn remember(&mut self, message: &UiMessage) {
+        match self.messages.iter_mut().find(|known| known.id == message.id) {
+            Some(known) => *known = message.clone(),
+            None => self.messages.push(message.clone()),
+        }
+    }
+
+    /// Adds the messages of all commits.
+    pub(super) fn record(&mut self, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::Commit { messages, .. } = effect {
+                messages.iter().for_each(|message| self.remember(message));
             }
         }
-        runs
     }
 
-    /// Adds a message to the history in the file's order: a known id keeps its place.
-    pub(super) fn remember(&mut self, message: &UiMessage) {
-        match self.history.iter_mut().find(|known| known.id == message.id) {
-            Some(known) => *known = message.clone(),
-            None => self.history.push(message.clone()),
+    /// Adds a checkpoint and lets go of what it covers.
+    pub(super) fn adopt_checkpoint(&mut self, message: UiMessage, through: &MessageId) {
+        let begins = |record: &CheckpointRecord| record.prev.is_none() || !record.supersedes.is_empty();
+        if message.checkpoint().is_some_and(begins) {
+            self.checkpoints.clear();
+        }
+        self.next_checkpoint = self.next_checkpoint.saturating_add(1);
+        self.checkpoints.push(message);
+        if let Some(at) = self.messages.iter().position(|message| message.id == *through) {
+            self.messages.drain(..=at);
+            self.has_older = true;
         }
     }
 
-    /// A commit of `messages`, which are also added to the history.
-    pub(super) fn commit(&mut self, messages: Vec<UiMessage>, durability: Durability) -> Effect {
-        for message in &messages {
-            self.remember(message);
-        }
-        Effect::Commit { messages, say: Vec::new(), durability }
-    }
-
-    /// The line that must be in the file before a message of a later run.
-    pub(super) fn place_held(&mut self) -> Option<UiMessage> {
-        let run = self.run.as_mut().filter(|run| !run.placed && run.phase != Phase::WaitingForSlot)?;
-        run.placed = true;
-        Some(run.snapshot())
-    }
-
-    /// Estimated memory of the history: parsed messages take about three times the bytes of their text.
-    pub fn memory(&self) -> usize {
-        self.history
+    /// Estimated memory: parsed messages take about three times the bytes of their text.
+    pub(super) fn memory(&self) -> usize {
+        self.messages
             .iter()
             .map(|message| message.size().saturating_add(MESSAGE_OVERHEAD).saturating_mul(3))
             .sum()
     }
 
-    /// Drops the oldest messages once the tail has grown too long: whole runs only, and never an open one. Call it when
-    /// no effects are outstanding.
-    pub fn trim(&mut self) {
-        if self.history.len() < self.trim_at {
+    /// Drops the oldest messages once the tail has grown too long: whole runs only, and never an open one.
+    pub(super) fn trim(&mut self, is_open: impl Fn(&CorrelationId) -> bool) {
+        if self.messages.len() < self.trim_at {
             return;
         }
-        self.trim_at = self.history.len() + TRIM_EVERY;
-        let mut total: usize = self.history.iter().map(UiMessage::size).sum();
+        self.trim_at = self.messages.len() + TRIM_EVERY;
+        let mut total: usize = self.messages.iter().map(UiMessage::size).sum();
         if total <= TAIL_BYTES {
             return;
         }
-        let keep_from =
-            self.history.iter().position(|message| self.is_pending(&message.metadata.correlation_id));
-        let limit = keep_from.unwrap_or(self.history.len().saturating_sub(1));
+        let keep_from = self.messages.iter().position(|message| is_open(&message.metadata.correlation_id));
+        let limit = keep_from.unwrap_or(self.messages.len().saturating_sub(1));
         let mut cut = 0;
         let mut run = None;
-        for (at, message) in self.history.iter().enumerate().take(limit + 1) {
+        for (at, message) in self.messages.iter().enumerate().take(limit + 1) {
             let next = &message.metadata.correlation_id;
             if run.replace(next) != Some(next) {
                 cut = at;
@@ -167,14 +311,28 @@ impl Conversation {
             }
             total = total.saturating_sub(message.size());
         }
-        self.history.drain(..cut);
+        self.messages.drain(..cut);
         self.has_older |= cut > 0;
-        self.trim_at = self.history.len() + TRIM_EVERY;
+        self.trim_at = self.messages.len() + TRIM_EVERY;
     }
+}
+
+fn written_in(message: &UiMessage) -> Language {
+    let text = message.parts.iter().find_map(|part| match part {
+        Part::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    text.map(Language::of).unwrap_or_default()
 }
 
 /// Whether a message begins a new conversation in the thread.
 fn is_new_conversation(message: &UiMessage) -> bool {
     let asked = message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")));
     asked && !message.metadata.extra.contains_key(REFUSED)
+}
+
+fn next_number(checkpoints: &[UiMessage]) -> u32 {
+    let newest =
+        checkpoints.iter().filter_map(|message| message.checkpoint()).map(|record| record.number).max();
+    newest.unwrap_or(0).saturating_add(1)
 }

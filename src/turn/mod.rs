@@ -6,24 +6,26 @@
 mod approval;
 mod budget;
 mod compaction;
+mod context;
 mod effect;
 mod event;
 mod exchange;
 mod history;
 mod machine;
-mod participants;
 mod prompt;
 mod queue;
 mod runs;
+mod user_message;
 
 pub use budget::{fit, stated_limit};
 pub use compaction::{
     Compacted, CompactionRules, Draft, NoteCandidate, Span, by_rules, correction, read_summary,
     summary_prompt,
 };
+pub use context::{CheckArguments, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
-pub use machine::conversation::{CheckArguments, Conversation, EffectsOf, Rules};
+pub use machine::conversation::Conversation;
 pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

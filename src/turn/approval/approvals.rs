@@ -1,26 +1,23 @@
-//! Asks people to approve calls, and applies their answers.
+//! The pending questions of a run: asks them, applies the answers, and settles what nobody answers.
 //!
 //! The record of an approval is written before the question is sent, and before an answer takes effect. An approved
 //! call is judged again right before it runs: it must still be the call that was shown.
 
-use serde_json::{Value, json};
-
-use crate::domain::Class;
+use super::audit;
+use super::question::{Question, Request};
+use super::visibility::{QuestionVisibility, asked_by};
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalKind, ApprovalState, AuthorId, AuthorRole, Decided, Delivery,
-    Intent, Scope, ScopeKind, Timestamp, ToolCallId,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Author, AuthorId, AuthorRole,
+    Decided, Intent, Scope, Timestamp, ToolCallId,
 };
-use crate::policy::tools::needs_owner;
-use crate::ports::{Durability, Judgement, Ruling};
-use crate::render::{GrantPhrase, Phrase};
-use crate::turn::approval::audit::write_down;
-use crate::turn::effect::Spoken;
+use crate::ports::{DeliveryError, Durability, Judgement, Receipt, Ruling, ThreadRecord};
+use crate::render::Phrase;
+use crate::turn::context::TurnContext;
 use crate::turn::event::ApprovalSlot;
-use crate::turn::runs::closed_calls::{answered, close_part, done_before, not_run};
-use crate::turn::runs::open_calls::Call;
-use crate::turn::runs::run::{Phase, TOOL_METADATA};
-use crate::turn::{Conversation, Effect};
-use crate::uimessage::{ApprovalAsk, Part, Role, ToolState};
+use crate::turn::exchange::DaemonReply;
+use crate::turn::runs::run::Run;
+use crate::turn::runs::steps::progress;
+use crate::turn::{Effect, Spoken};
 
 /// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,134 +44,151 @@ pub(in crate::turn) enum Authority {
     Speaker(AuthorRole),
 }
 
-impl Conversation {
-    /// Whether this judgement leads to an approval, which then needs a number. Numbers are assigned only to approvals
-    /// that are asked: a gap would make people look for a missing question.
-    pub fn needs_seat(&self, call: &ToolCallId, judgement: &Judgement) -> bool {
-        match self.run.as_ref().map(|run| run.ledger.get(call)) {
-            Some(Call::Judging) => judgement.ruling == Ruling::Ask,
-            Some(Call::JudgingLost) => true,
-            Some(Call::Checking(approval)) => {
-                !matches!(judgement.ruling, Ruling::Deny(_)) && approval.fingerprint != judgement.fingerprint
-            }
-            _ => false,
+/// A question that was settled. The run applies it to the call and sends the notice.
+pub(in crate::turn) struct Settlement {
+    pub(in crate::turn) approval: Approval,
+    /// The record, its audit line and its grant.
+    pub(in crate::turn) effects: Vec<Effect>,
+    pub(in crate::turn) notice: Intent,
+}
+
+/// What came of an answer.
+pub(in crate::turn) struct Answered {
+    pub(in crate::turn) outcome: AnswerOutcome,
+    pub(in crate::turn) settled: Vec<Settlement>,
+    /// The audit line of an answer that was not accepted.
+    pub(in crate::turn) refusal: Option<Effect>,
+}
+
+/// Whether an approved call may still run.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::turn) enum Check {
+    Unchanged,
+    /// It would do something else than what was shown.
+    Changed,
+    Denied(String),
+}
+
+/// The questions of the run in flight.
+#[derive(Debug)]
+pub(in crate::turn) struct Approvals {
+    /// Without an answer, by number.
+    pending: Vec<Approval>,
+    /// Approved, and the call has not begun.
+    approved: Vec<Approval>,
+    pub(super) visibility: QuestionVisibility,
+    /// Whether people were reminded of the questions of this run.
+    reminded: bool,
+}
+
+impl Approvals {
+    pub(in crate::turn) fn new(record: &ThreadRecord) -> Self {
+        Self {
+            pending: Vec::new(),
+            approved: Vec::new(),
+            visibility: QuestionVisibility::resumed(record),
+            reminded: false,
         }
     }
 
-    /// Processes a judgement.
-    pub(in crate::turn) fn judged(
-        &mut self,
-        call: &ToolCallId,
-        judgement: Judgement,
-        seat: Option<ApprovalSlot>,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(state) = self.run.as_ref().map(|run| run.ledger.get(call).clone()) else { return };
-        self.tell_verdict(call, &state, &judgement, seat.as_ref(), now, out);
-        match (state, judgement.ruling.clone()) {
-            (Call::Judging, Ruling::Allow(class)) => self.set_call(call, Call::Cleared(class)),
-            (Call::Judging, Ruling::Ask) => self.ask(call, judgement, ApprovalKind::Tool, seat, now, out),
-            (Call::Judging, Ruling::Deny(why)) => self.refuse_call(call, &why),
-            (Call::JudgingLost, _) => self.ask(call, judgement, ApprovalKind::UnknownOutcome, seat, now, out),
-            (Call::Checking(mut approval), ruling) => {
-                let same = approval.fingerprint == judgement.fingerprint;
-                match ruling {
-                    Ruling::Deny(why) => {
-                        self.cancel_approval(approval, &why, now, out);
-                        self.refuse_call(call, &why);
-                    }
-                    Ruling::Allow(_) | Ruling::Ask if same => {
-                        if let ApprovalState::Approved { decided, scope } = approval.state.clone() {
-                            approval.state = ApprovalState::Spent { decided, scope };
-                        }
-                        out.push(Effect::SaveApproval(Box::new(approval)));
-                        return self.start_calls(vec![(call.clone(), Class::ProjectWritable)], out);
-                    }
-                    Ruling::Allow(_) | Ruling::Ask => {
-                        let why = "what it would do has changed since it was approved";
-                        self.cancel_approval(approval, why, now, out);
-                        self.ask(call, judgement, ApprovalKind::Tool, seat, now, out);
-                    }
-                }
-            }
-            _ => return,
-        }
-        self.run_tools(now, out);
-        out.push(Effect::Publish);
+    /// Takes up the records of a run that goes on after a restart.
+    pub(in crate::turn) fn resume(&mut self, approvals: Vec<Approval>) {
+        let (pending, approved): (Vec<_>, Vec<_>) = approvals.into_iter().partition(Approval::is_pending);
+        pending.iter().for_each(|question| self.visibility.may_be_seen(question));
+        self.pending = pending;
+        self.pending.sort_by_key(|approval| approval.number);
+        self.approved = approved;
     }
 
-    /// Asks for an approval: stores it first, then sends the question.
+    /// The pending approvals, in the order they were asked.
+    pub(in crate::turn) fn pending(&self) -> &[Approval] {
+        &self.pending
+    }
+
+    #[cfg(test)]
+    pub(in crate::turn) const fn visibility(&self) -> &QuestionVisibility {
+        &self.visibility
+    }
+
+    fn find(&self, id: &ApprovalId) -> Option<&Approval> {
+        self.pending.iter().find(|approval| approval.id == *id)
+    }
+
+    pub(in crate::turn) fn numbers(&self) -> Vec<ApprovalNumber> {
+        self.pending.iter().map(|approval| approval.number).collect()
+    }
+
+    /// When the next approval expires.
+    pub(in crate::turn) fn next_expiry(&self) -> Option<Timestamp> {
+        self.pending.iter().map(|approval| approval.expires_at).min()
+    }
+
+    /// The approval by which a call that has not begun may run.
+    pub(in crate::turn) fn approved(&self, call: &ToolCallId) -> Option<&Approval> {
+        self.approved.iter().find(|approval| approval.tool_call == *call)
+    }
+
+    /// Whether the author may answer any of these approvals.
+    pub(in crate::turn) fn may_answer_one(
+        by: &Author,
+        approvals: &[Approval],
+        ctx: &TurnContext<'_>,
+    ) -> bool {
+        let rights = &ctx.rules().rights;
+        approvals.iter().any(|asked| rights.may_decide(asked, &by.id, by.role))
+    }
+
+    /// The calls of the run have ended, and with them its questions.
+    pub(in crate::turn) fn forget_calls(&mut self) {
+        self.pending.clear();
+        self.approved.clear();
+    }
+
+    pub(in crate::turn) fn run_ended(&mut self) {
+        self.forget_calls();
+        self.reminded = false;
+    }
+
+    /// Asks about a call.
     pub(in crate::turn) fn ask(
         &mut self,
-        call: &ToolCallId,
+        request: Request,
         judgement: Judgement,
-        kind: ApprovalKind,
-        seat: Option<ApprovalSlot>,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let (thread, expire_ms, language) = (self.thread.clone(), self.rules.expire_ms, self.language());
-        let memory_scope = self.memory_scope();
-        let (Some(requested_by), Some(seat)) = (self.requester(), seat) else {
-            return self.refuse_call(call, "nobody is there to be asked");
-        };
-        let Some(run) = self.run.as_mut() else { return };
-        let correlation = run.correlation.clone();
-        let Some(part) = run.tool_mut(call) else { return };
-        let input = part.state.input().cloned().unwrap_or_default();
-        let owners_only = needs_owner(part.tool.name(), &input);
-        let approval = Approval {
-            id: seat.id,
-            number: seat.number,
-            kind,
-            thread,
-            correlation,
-            tool_call: call.clone(),
-            tool: part.tool.name().to_owned(),
-            input: input.clone(),
-            summary: judgement.summary,
-            details: judgement.details,
-            risk: judgement.risk,
-            scopes: match kind {
-                ApprovalKind::Tool => judgement.scopes,
-                ApprovalKind::UnknownOutcome => vec![ScopeKind::Once],
-            },
-            memory_scope,
-            owners_only,
-            fingerprint: judgement.fingerprint,
-            requested_by,
-            created_at: now,
-            expires_at: now.plus_millis(expire_ms),
-            state: ApprovalState::Pending,
-        };
-        let descriptor = json!({
-            "number": approval.number.to_string(), "kind": approval.kind, "summary": approval.summary,
-            "details": approval.details, "risk": approval.risk, "scopes": approval.scopes,
-            "expiresAt": approval.expires_at.rfc3339(),
-        });
-        let ask = ApprovalAsk { id: approval.id.to_string(), descriptor: Some(descriptor) };
-        part.state = ToolState::ApprovalRequested { input, approval: ask };
-        run.ledger.set(call, Call::Asked(approval.clone()));
-        run.shown = true;
-        if self.rules.capabilities.delivery == Delivery::Push {
-            self.sight.hide(&approval.id);
+        slot: ApprovalSlot,
+        ctx: &TurnContext<'_>,
+    ) -> Question {
+        let question = Question::new(request, judgement, slot, ctx);
+        if ctx.is_push() {
+            self.visibility.hide(&question.approval.id);
         }
-        let say = Intent::ApprovalRequest {
-            approval_id: approval.id.clone(),
-            number: approval.number.to_string(),
-            kind,
-            language,
-            summary: approval.summary.clone(),
-            risk: approval.risk,
-            details: approval.details.clone(),
-            scopes: approval.scopes.clone(),
-            suggested_replies: Phrase::suggested_replies(kind, approval.number, language),
-            expires_at: approval.expires_at.rfc3339(),
+        self.pending.push(question.approval.clone());
+        self.pending.sort_by_key(|approval| approval.number);
+        question
+    }
+
+    /// Checks an approved call right before it runs. Its approval is spent, or cancelled.
+    pub(in crate::turn) fn check(
+        &mut self,
+        call: &ToolCallId,
+        judgement: &Judgement,
+        now: Timestamp,
+    ) -> Option<(Check, Vec<Effect>)> {
+        let at = self.approved.iter().position(|approval| approval.tool_call == *call)?;
+        let mut approval = self.approved.remove(at);
+        let (check, why) = match &judgement.ruling {
+            Ruling::Deny(why) => (Check::Denied(why.clone()), why.clone()),
+            Ruling::Allow(_) | Ruling::Ask if approval.fingerprint == judgement.fingerprint => {
+                if let ApprovalState::Approved { decided, scope } = approval.state.clone() {
+                    approval.state = ApprovalState::Spent { decided, scope };
+                }
+                return Some((Check::Unchanged, vec![Effect::SaveApproval(Box::new(approval))]));
+            }
+            Ruling::Allow(_) | Ruling::Ask => {
+                (Check::Changed, "what it would do has changed since it was approved".to_owned())
+            }
         };
-        let say = self.with_whole(say, &approval, judgement.whole, out);
-        out.push(Effect::SaveApproval(Box::new(approval)));
-        self.commit_saying(say, out);
+        approval.state = ApprovalState::Cancelled { at: now, reason: why };
+        Some((check, audit::save(&approval)))
     }
 
     /// Applies an answer to the approval of this id.
@@ -184,149 +198,104 @@ impl Conversation {
         answer: &Answer,
         decided: Decided,
         authority: Authority,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) -> AnswerOutcome {
-        let approval = self.run.as_ref().and_then(|run| run.ledger.find_asked(id)).cloned();
-        let heard = match approval.clone() {
-            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, now, out),
-            None => AnswerOutcome::NotOpen,
+        ctx: &TurnContext<'_>,
+    ) -> Answered {
+        let approval = self.find(id).cloned();
+        let (outcome, settled) = match approval.clone() {
+            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, ctx),
+            None => (AnswerOutcome::NotOpen, Vec::new()),
         };
-        self.tell_refused(&heard, (id, approval.as_ref()), &decided, out);
-        heard
+        let refusal = audit::refused(&outcome, ctx.thread(), (id, approval.as_ref()), &decided);
+        Answered { outcome, settled, refusal }
     }
 
     fn weigh(
         &mut self,
-        approval: Approval,
+        mut approval: Approval,
         answer: &Answer,
         decided: Decided,
         authority: Authority,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) -> AnswerOutcome {
-        let rights = &self.rules.rights;
+        ctx: &TurnContext<'_>,
+    ) -> (AnswerOutcome, Vec<Settlement>) {
         let may = match authority {
             Authority::Operator => true,
-            Authority::Speaker(role) => rights.may_decide(&approval, &decided.by, role),
+            Authority::Speaker(role) => ctx.rules().rights.may_decide(&approval, &decided.by, role),
         };
         if !may {
-            return AnswerOutcome::NotTheirs;
+            return (AnswerOutcome::NotTheirs, Vec::new());
         }
-        if now >= approval.expires_at {
-            self.expire(now, out);
-            return AnswerOutcome::TooLate;
+        if ctx.now >= approval.expires_at {
+            return (AnswerOutcome::TooLate, self.expire(ctx));
         }
         if (answer, approval.kind) == (&Answer::Done, ApprovalKind::Tool) {
-            return AnswerOutcome::NotAnAnswer;
+            return (AnswerOutcome::NotAnAnswer, Vec::new());
         }
-        self.sight.settle(&approval, Some(&decided.by), now);
-        if authority == Authority::Operator {
-            self.sight.settled_by_operator();
-        }
+        let by = decided.by.clone();
         let mut outcome = AnswerOutcome::Counted;
-        match (answer, approval.kind) {
-            (Answer::Approve(wanted), _) => {
+        approval.state = match answer {
+            Answer::Approve(wanted) => {
                 let scope = approval.held(*wanted);
                 if scope != *wanted {
                     outcome = AnswerOutcome::CountedOnce;
                 }
-                self.allow(approval, scope, decided, &outcome, out);
+                ApprovalState::Approved { decided, scope }
             }
-            (Answer::Deny, _) => {
-                let by = decided.by.clone();
-                self.turn_down(approval, ApprovalState::Denied { decided }, Some(&by), out);
-            }
-            (Answer::Done, _) => self.was_done(approval, decided, out),
-        }
-        self.go_on(now, out);
-        outcome
-    }
-
-    fn allow(
-        &mut self,
-        mut approval: Approval,
-        scope: Scope,
-        decided: Decided,
-        outcome: &AnswerOutcome,
-        out: &mut Vec<Effect>,
-    ) {
-        let by = decided.by.clone();
-        let reason = decided.reason.clone();
-        approval.state = ApprovalState::Approved { decided, scope };
-        self.respond(&approval, reason);
-        write_down(&approval, out);
-        if scope != Scope::Once {
-            out.push(Effect::Grant(Box::new(approval.clone()), scope));
-        }
-        self.set_call(&approval.tool_call, Call::Approved(approval.clone()));
-        let name = Some(self.name_of(&by));
+            Answer::Deny => ApprovalState::Denied { decided },
+            Answer::Done => ApprovalState::Spent { decided, scope: Scope::Once },
+        };
+        let name = Some(ctx.history.name_of(&by));
         let phrase = match outcome {
             AnswerOutcome::CountedOnce => Phrase::ResolvedOnce { number: approval.number, by: name },
             _ => Phrase::Resolved { approval: Box::new(approval.clone()), by: name },
         };
-        self.say_resolved(&approval, &phrase, out);
+        let settlement = self.settle(approval, Some(&by), &phrase, ctx);
+        if authority == Authority::Operator {
+            self.visibility.settled_by_operator();
+        }
+        (outcome, vec![settlement])
     }
 
-    /// A longer yes could not be kept: the record says what holds, and so does the chat.
-    pub(in crate::turn) fn not_granted(&mut self, id: &ApprovalId, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut() else { return };
-        let Some(approval) = run.ledger.find_allowed_mut(id) else { return };
-        let ApprovalState::Approved { scope, decided } = &mut approval.state else { return };
-        *scope = Scope::Once;
-        let (reason, approval) = (decided.reason.clone(), approval.clone());
-        self.respond(&approval, reason);
-        let text = GrantPhrase::NotKept(approval.number).say(self.language());
-        out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
-        out.push(Effect::SaveApproval(Box::new(approval)));
-        self.commit_saying(vec![(format!("{id}.once"), Intent::AssistantText { text })], out);
+    /// Settles a question in the state that it has now.
+    fn settle(
+        &mut self,
+        approval: Approval,
+        by: Option<&AuthorId>,
+        phrase: &Phrase,
+        ctx: &TurnContext<'_>,
+    ) -> Settlement {
+        self.pending.retain(|pending| pending.id != approval.id);
+        self.visibility.settle(&approval, by, ctx.now);
+        let mut effects = audit::save(&approval);
+        if let ApprovalState::Approved { scope, .. } = &approval.state {
+            if *scope != Scope::Once {
+                effects.push(Effect::Grant(Box::new(approval.clone()), *scope));
+            }
+            self.approved.push(approval.clone());
+        }
+        let text = phrase.say(ctx.language());
+        let notice = Intent::ApprovalResolved { approval_id: approval.id.clone(), text };
+        Settlement { approval, effects, notice }
     }
 
-    fn was_done(&mut self, mut approval: Approval, decided: Decided, out: &mut Vec<Effect>) {
-        let by = decided.by.clone();
-        approval.state = ApprovalState::Spent { decided, scope: Scope::Once };
-        self.settle_call(&approval, done_before);
-        write_down(&approval, out);
-        self.tell_resolved(&approval, Some(&by), out);
-    }
-
-    /// Rejects the call; the model is told why.
-    pub(in crate::turn) fn turn_down(
+    /// Settles a question that nobody answered.
+    fn close(
         &mut self,
         mut approval: Approval,
         state: ApprovalState,
         by: Option<&AuthorId>,
-        out: &mut Vec<Effect>,
-    ) {
+        ctx: &TurnContext<'_>,
+    ) -> Settlement {
         approval.state = state;
-        self.settle_call(&approval, not_run);
-        write_down(&approval, out);
-        self.tell_resolved(&approval, by, out);
-    }
-
-    /// Ends the call of an approval.
-    fn settle_call(&mut self, approval: &Approval, end: fn(&Approval, Value) -> ToolState) {
-        let Some(run) = self.run.as_mut() else { return };
-        if let Some(part) = run.tool_mut(&approval.tool_call) {
-            let input = part.state.input().cloned().unwrap_or_default();
-            close_part(part, end(approval, input));
-        }
-        run.ledger.close(&approval.tool_call);
+        let phrase = Phrase::Resolved { approval: Box::new(approval.clone()), by: None };
+        self.settle(approval, by, &phrase, ctx)
     }
 
     /// Rejects approvals that were not answered in time.
-    pub(in crate::turn) fn expire(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
+    pub(in crate::turn) fn expire(&mut self, ctx: &TurnContext<'_>) -> Vec<Settlement> {
         let late: Vec<Approval> =
-            self.pending_approvals().into_iter().filter(|approval| now >= approval.expires_at).collect();
-        if late.is_empty() {
-            return;
-        }
-        for approval in late {
-            self.sight.settle(&approval, None, now);
-            self.turn_down(approval, ApprovalState::Expired { at: now }, None, out);
-        }
-        self.go_on(now, out);
-        out.push(Effect::Publish);
+            self.pending.iter().filter(|approval| ctx.now >= approval.expires_at).cloned().collect();
+        let expired = ApprovalState::Expired { at: ctx.now };
+        late.into_iter().map(|approval| self.close(approval, expired.clone(), None, ctx)).collect()
     }
 
     /// Withdraws every pending approval.
@@ -334,130 +303,94 @@ impl Conversation {
         &mut self,
         why: &str,
         by: &AuthorId,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        for approval in self.pending_approvals() {
-            self.sight.settle(&approval, Some(by), now);
-            let state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-            self.turn_down(approval, state, None, out);
+        ctx: &TurnContext<'_>,
+    ) -> Vec<Settlement> {
+        self.cancel(self.pending.clone(), why, by, ctx)
+    }
+
+    fn cancel(
+        &mut self,
+        approvals: Vec<Approval>,
+        why: &str,
+        by: &AuthorId,
+        ctx: &TurnContext<'_>,
+    ) -> Vec<Settlement> {
+        let cancelled = ApprovalState::Cancelled { at: ctx.now, reason: why.to_owned() };
+        approvals.into_iter().map(|approval| self.close(approval, cancelled.clone(), Some(by), ctx)).collect()
+    }
+
+    /// Withdraws the approvals that a person may withdraw, and returns the reply text.
+    pub(in crate::turn) fn cancel_for(
+        &mut self,
+        by: &Author,
+        ctx: &TurnContext<'_>,
+    ) -> (Vec<Settlement>, String) {
+        let rights = &ctx.rules().rights;
+        let may = |asked: &Approval| asked.requested_by == by.id || rights.may_decide(asked, &by.id, by.role);
+        let (theirs, others): (Vec<Approval>, Vec<Approval>) = self.pending.iter().cloned().partition(may);
+        let (count, language) = (theirs.len(), ctx.language());
+        let settled = self.cancel(theirs, "the user withdrew the request", &by.id, ctx);
+        let refused = (!others.is_empty()).then(|| {
+            Phrase::NotTheirsToWithdraw(others.iter().map(|asked| asked.number).collect()).say(language)
+        });
+        let withdrawn = (count > 0 || refused.is_none()).then(|| Phrase::Withdrawn(count).say(language));
+        (settled, withdrawn.into_iter().chain(refused).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A longer yes could not be kept: it holds for the call alone. Returns the approval as it is now, and the reason
+    /// that the person gave.
+    pub(in crate::turn) fn not_granted(&mut self, id: &ApprovalId) -> Option<(Approval, Option<String>)> {
+        let approval = self.approved.iter_mut().find(|approval| approval.id == *id)?;
+        let ApprovalState::Approved { scope, decided } = &mut approval.state else { return None };
+        *scope = Scope::Once;
+        Some((decided.reason.clone(), approval.clone())).map(|(reason, approval)| (approval, reason))
+    }
+
+    /// Tells people once in a run how the pending approvals can be answered.
+    pub(in crate::turn) fn remind(&mut self, run: &Run, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        if std::mem::replace(&mut self.reminded, true) {
+            return Vec::new();
+        }
+        let language = ctx.language();
+        let text = Phrase::Reminder(self.numbers()).say(language);
+        let say = Spoken {
+            source: format!("{}.reminder", run.correlation()),
+            correlation: run.correlation().clone(),
+            reply_to: run.reply_to().map(str::to_owned),
+            intent: DaemonReply::asking(text.clone(), &self.pending).intent(language),
+        };
+        // Clients that read the thread get it as progress; on other platforms it is sent.
+        let commit = Effect::Commit { messages: Vec::new(), say: vec![say], durability: Durability::Written };
+        vec![progress(text), commit]
+    }
+
+    /// If the intent is a question, records that it is being sent: from now on people may see it.
+    pub(in crate::turn) fn note_sending(&mut self, intent: &Intent, now: Timestamp) {
+        if let Some(question) = asked_by(intent).filter(|question| self.find(question).is_some()) {
+            self.visibility.show(question, now);
         }
     }
 
-    /// Continues the run after an answer, if it can.
-    pub(in crate::turn) fn go_on(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut() else { return };
-        match run.phase {
-            Phase::AwaitingApproval => {
-                let open = run.open_calls();
-                let stuck = !open.is_empty()
-                    && open.iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)));
-                if !stuck {
-                    run.phase = Phase::WaitingForSlot;
-                    out.push(Effect::AcquireSlot);
+    /// Records the result of sending a question: the platform message that shows it, or why there is none.
+    pub(in crate::turn) fn note_sent(&mut self, intent: &Intent, result: Result<&Receipt, &DeliveryError>) {
+        let Some(question) = asked_by(intent) else { return };
+        match result {
+            Ok(receipt) => {
+                if let Some(post) = &receipt.platform_message {
+                    self.visibility.post(question, post);
                 }
             }
-            Phase::Acting => self.run_tools(now, out),
-            Phase::WaitingForSlot | Phase::Thinking => {}
+            Err(_) if self.find(question).is_none() => {}
+            // The request may have succeeded with only the response lost.
+            Err(DeliveryError::Retry { .. }) => self.visibility.doubt(question),
+            Err(DeliveryError::Hold { .. } | DeliveryError::Permanent { .. }) => {
+                self.visibility.take_back(question);
+            }
         }
     }
 
-    /// The pending approvals, in the order they were asked.
-    pub fn pending_approvals(&self) -> Vec<Approval> {
-        self.run.as_ref().map(|run| run.ledger.asked().into_iter().cloned().collect()).unwrap_or_default()
-    }
-
-    /// When the next approval expires.
-    pub fn next_expiry(&self) -> Option<Timestamp> {
-        self.pending_approvals().iter().map(|approval| approval.expires_at).min()
-    }
-
-    fn respond(&mut self, approval: &Approval, reason: Option<String>) {
-        let Some(part) = self.run.as_mut().and_then(|run| run.tool_mut(&approval.tool_call)) else { return };
-        let input = part.state.input().cloned().unwrap_or_default();
-        let answer = answered(approval, true, reason);
-        part.extra.shift_remove(TOOL_METADATA);
-        part.state = ToolState::ApprovalResponded { input, approval: answer };
-    }
-
-    fn cancel_approval(&mut self, mut approval: Approval, why: &str, now: Timestamp, out: &mut Vec<Effect>) {
-        approval.state = ApprovalState::Cancelled { at: now, reason: why.to_owned() };
-        write_down(&approval, out);
-    }
-
-    fn refuse_call(&mut self, call: &ToolCallId, why: &str) {
-        let Some(run) = self.run.as_mut() else { return };
-        run.ledger.close(call);
-        if let Some(part) = run.tool_mut(call) {
-            let input = part.state.input().cloned();
-            let error_text = format!("refused: {why}");
-            part.state = ToolState::OutputError { input, raw_input: None, error_text, approval: None };
-        }
-    }
-
-    fn tell_resolved(&mut self, approval: &Approval, by: Option<&AuthorId>, out: &mut Vec<Effect>) {
-        let name = by.map(|by| self.name_of(by));
-        let phrase = Phrase::Resolved { approval: Box::new(approval.clone()), by: name };
-        self.say_resolved(approval, &phrase, out);
-    }
-
-    fn say_resolved(&mut self, approval: &Approval, phrase: &Phrase, out: &mut Vec<Effect>) {
-        let text = phrase.say(self.language());
-        let source = format!("{}.resolved", approval.id);
-        let resolved = Intent::ApprovalResolved { approval_id: approval.id.clone(), text };
-        self.commit_saying(vec![(source, resolved)], out);
-    }
-
-    /// The display name of a person, as far as this thread knows it.
-    pub(in crate::turn) fn name_of(&self, author: &AuthorId) -> String {
-        let known =
-            self.history.iter().rev().find(|message| message.metadata.author_id.as_ref() == Some(author));
-        known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
-    }
-
-    /// Commits the run with the messages to send, in order; each delivery id is derived from its source.
-    fn commit_saying(&mut self, intents: Vec<(String, Intent)>, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut() else { return };
-        run.placed = true;
-        let (snapshot, correlation, reply_to) =
-            (run.snapshot(), run.correlation.clone(), run.reply_to.clone());
-        self.remember(&snapshot);
-        let spoken = |(source, intent)| Spoken {
-            source,
-            correlation: correlation.clone(),
-            reply_to: reply_to.clone(),
-            intent,
-        };
-        let say = intents.into_iter().map(spoken).collect();
-        out.push(Effect::Commit { messages: vec![snapshot], say, durability: Durability::Synced });
-    }
-
-    pub(in crate::turn) fn set_call(&mut self, call: &ToolCallId, state: Call) {
-        if let Some(run) = self.run.as_mut() {
-            run.ledger.set(call, state);
-        }
-    }
-
-    /// The approval that allowed a call of the run in flight.
-    pub fn approval_of(&self, call: &ToolCallId) -> Option<ApprovalId> {
-        let parts = self.run.as_ref()?.message.parts.iter().rev();
-        parts
-            .filter_map(|part| match part {
-                Part::Tool(tool) if tool.call_id == *call => Some(&tool.state),
-                _ => None,
-            })
-            .find_map(|state| match state {
-                ToolState::ApprovalResponded { approval, .. } => approval.id.parse().ok(),
-                _ => None,
-            })
-    }
-
-    /// The author of the message that led to the run's current calls.
-    pub fn requester(&self) -> Option<AuthorId> {
-        let run = self.run.as_ref()?;
-        let asked = |message: &&crate::uimessage::UiMessage| {
-            message.role == Role::User && message.metadata.correlation_id == run.correlation
-        };
-        self.history.iter().find(asked).and_then(|message| message.metadata.author_id.clone())
+    /// Records the delay of a message that a person wrote at `at`.
+    pub(in crate::turn) fn note_said(&mut self, at: Timestamp, now: Timestamp) {
+        self.visibility.hear(at, now);
     }
 }

@@ -1,8 +1,10 @@
-//! Approvals: the questions, what people reply, and what a reply means.
+//! Approvals: the questions, what people reply, and what a reply means. No code outside this folder touches a field of
+//! [`Approvals`].
+//!
+//! [`Approvals`]: approvals::Approvals
 
 pub(super) mod approvals;
 pub(super) mod audit;
-pub(super) mod classified;
-pub(super) mod long_question;
+pub(super) mod question;
 pub(super) mod replies;
 pub(super) mod visibility;

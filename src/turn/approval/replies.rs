@@ -1,130 +1,131 @@
-//! Handles replies to approvals: messages that decide, decisions by id, and other messages while an approval is
-//! pending.
+//! Reads replies: which messages decide about pending questions, and what the daemon says about a decision.
 
+use super::approvals::{AnswerOutcome, Approvals, Settlement};
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, ChatKind, CorrelationId, Decided, Decision,
-    Delivery, IngressEvent, Intent, Said, ScopeKind, Timestamp, WhileWaiting,
+    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, IngressEvent, ReadReplies, Said, ScopeKind,
+    WhileWaiting,
 };
-use crate::policy::reply::{Meant, Pending, Question, Reading, Ruling, read};
-use crate::ports::{Acceptance, Durability};
+use crate::policy::reply::{
+    HintedReading, Meant, ModelHint, Pending, Question, Reading, Ruling, ask_back_from_model, read,
+};
 use crate::render::Phrase;
-use crate::turn::approval::approvals::{AnswerOutcome, Authority};
-use crate::turn::effect::Spoken;
-use crate::turn::exchange::{Answered, Exchange};
-use crate::turn::queue::Arrival;
-use crate::turn::{Conversation, Effect};
-use crate::uimessage::{Role, UiMessage};
+use crate::turn::Effect;
+use crate::turn::context::TurnContext;
+use crate::turn::exchange::DaemonReply;
+use crate::turn::runs::run::Run;
 
-/// What a message means while approvals are pending.
-pub(in crate::turn) enum Reply {
-    /// It was an answer, or needed a question back; nothing is left to do.
-    Handled,
-    /// It is an ordinary message.
+/// A longer text is a message, not an answer.
+const LONGEST_REPLY: usize = 300;
+
+/// What a message means while approvals are pending, or where it names a settled one.
+pub(in crate::turn) enum ReplyReading {
+    /// An ordinary message.
     Message,
+    /// An ordinary message that may leave the questions open: see [`Approvals::not_a_decision`].
+    NotADecision,
+    /// It needs a question back.
+    AskBack(DaemonReply),
+    Decide {
+        /// The approvals that it decides, each with the decision.
+        sure: Vec<(Approval, Ruling)>,
+        /// The approvals that it may not refer to.
+        doubtful: Vec<Approval>,
+    },
 }
 
-impl Conversation {
-    /// Reads a message that may be an answer: approvals are pending, or it names a settled one. A decision is applied;
-    /// a second decision is told who decided before; anything else is an ordinary message.
-    pub(in crate::turn) fn hear(
-        &mut self,
+impl Approvals {
+    /// Reads a message that may be an answer: approvals are pending, or it names settled ones.
+    pub(in crate::turn) fn read(
+        &self,
         said: &Said,
-        arrival: &Arrival,
-        now: Timestamp,
-        fresh: &mut dyn FnMut() -> CorrelationId,
-        out: &mut Vec<Effect>,
-    ) -> Reply {
-        let event = &arrival.event;
-        let pending = self.pending_approvals();
+        event: &IngressEvent,
+        named: &[Approval],
+        ctx: &TurnContext<'_>,
+    ) -> ReplyReading {
+        let pending = self.pending();
         let waits = |id: &ApprovalId| pending.iter().any(|asked| asked.id == *id);
-        let settled = arrival.lookups.approvals.iter().filter(|named| !waits(&named.id)).cloned();
+        let settled = named.iter().filter(|named| !waits(&named.id)).cloned();
         let candidates: Vec<Approval> = pending.iter().cloned().chain(settled).collect();
         if candidates.is_empty() {
-            return Reply::Message;
+            return ReplyReading::Message;
         }
-        if !self.speaks_to_us(event, said, &pending) {
-            return self.not_a_decision(said, event, now, out);
+        if !self.can_decide(event, said, ctx) {
+            return ReplyReading::NotADecision;
         }
         let pointed = self.pointed_at(said, &candidates);
-        let reading = read_pointed(said.decision_text(), &candidates, pointed.place());
-        let reply = match reading {
-            Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => return Reply::Message,
-            Reading::NotADecision => return self.not_a_decision(said, event, now, out),
+        match read_pointed(said.decision_text(), &candidates, pointed.place()) {
+            Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => ReplyReading::Message,
+            Reading::NotADecision => ReplyReading::NotADecision,
             // A message that does not address the agent gets no question back.
-            Reading::AskBack(_) if said.context_only => return Reply::Message,
-            Reading::AskBack(question) => self.ask_back(&question, &pending),
-            Reading::Decide(rulings) => {
-                let (sure, doubtful) = self.apart(rulings, &pending, &candidates, pointed, event, now);
-                let told =
-                    sure.into_iter().filter_map(|ruling| self.rule(&candidates, ruling, event, now, out));
-                let told: Vec<String> = told.collect();
-                let asked = (!doubtful.is_empty())
-                    .then(|| Phrase::WhetherMeant(doubtful.clone()).say(self.language()));
-                let text = told.into_iter().chain(asked).collect::<Vec<_>>().join("\n");
-                Answered::asking(text, doubtful.iter().filter(|one| one.is_pending()))
-            }
-        };
-        let exchange = Exchange::new(&said.text, event, reply, fresh(), now);
-        let correlation = exchange.record.metadata.correlation_id.clone();
-        self.reply_to(exchange, Vec::new(), arrival.ticket, out);
-        out.push(Effect::Finished(correlation));
-        out.push(Effect::Publish);
-        Reply::Handled
+            Reading::AskBack(_) if said.context_only => ReplyReading::Message,
+            Reading::AskBack(question) => ReplyReading::AskBack(self.ask_back(&question, ctx)),
+            Reading::Decide(rulings) => self.separate(rulings, &candidates, pointed, event, ctx),
+        }
     }
 
     /// Separates the rulings that are certain from those that may not refer to the approval: a text from before the
     /// question was sent decides nothing, and an approval that is not named is meant only where no other can be, and
     /// where the author can have seen it.
-    fn apart(
+    fn separate(
         &self,
         rulings: Vec<Ruling>,
-        pending: &[Approval],
         candidates: &[Approval],
         pointed: Pointed,
         event: &IngressEvent,
-        now: Timestamp,
-    ) -> (Vec<Ruling>, Vec<Approval>) {
-        let beside_settled = candidates.len() > pending.len();
-        let said = self.sight.said_at(event.at, now);
+        ctx: &TurnContext<'_>,
+    ) -> ReplyReading {
+        let beside_settled = candidates.len() > self.pending().len();
+        let said = self.visibility.said_at(event.at, ctx.now);
         let seen = |question: &Approval| {
-            self.sight.can_answer(question, self.requested_at(question), &event.author.id, said)
+            let requested = ctx.history.requested_at(&question.correlation);
+            self.visibility.can_answer(question, requested, &event.author.id, said)
         };
-        let certain = |ruling: &Ruling| {
-            let question = candidates.get(ruling.index);
+        let certain = |question: &Approval, ruling: &Ruling| {
             // A reply to a question is always later than it; a number may also be a guess.
-            let known = question.is_some_and(|question| said >= question.created_at);
+            let known = said >= question.created_at;
             let meant = (ruling.meant == Meant::ByItsName && known) || pointed == Pointed::At(ruling.index);
             // The text distinguishes the approval from another one, but not whether it had been asked by then.
             let alone = ruling.meant == Meant::ByWords || !beside_settled;
             let other = !alone || pointed == Pointed::Elsewhere;
             // People who may not answer are told so in any case.
-            let may = question.is_some_and(|one| self.may_answer_one(event, std::slice::from_ref(one)));
-            meant || !may || (!other && question.is_some_and(seen))
+            let may = Self::may_answer_one(&event.author, std::slice::from_ref(question), ctx);
+            meant || !may || (!other && seen(question))
         };
-        let (sure, doubtful): (Vec<Ruling>, Vec<Ruling>) = rulings.into_iter().partition(certain);
-        let doubtful = doubtful.iter().filter_map(|ruling| candidates.get(ruling.index)).cloned().collect();
-        (sure, doubtful)
+        let (mut sure, mut doubtful) = (Vec::new(), Vec::new());
+        for ruling in rulings {
+            let Some(question) = candidates.get(ruling.index) else { continue };
+            if certain(question, &ruling) {
+                sure.push((question.clone(), ruling));
+            } else {
+                doubtful.push(question.clone());
+            }
+        }
+        ReplyReading::Decide { sure, doubtful }
     }
 
     /// A question back, with the ways to answer it on this platform.
-    pub(in crate::turn) fn ask_back(&self, question: &Question, pending: &[Approval]) -> Answered {
-        let capabilities = &self.rules.capabilities;
-        let buttons = capabilities.buttons && capabilities.delivery == Delivery::Push;
-        let text = question.with_answers(self.language(), buttons);
-        Answered::asking(text, pending.iter().filter(|one| question.about().contains(&one.number)))
+    fn ask_back(&self, question: &Question, ctx: &TurnContext<'_>) -> DaemonReply {
+        let buttons = ctx.rules().capabilities.buttons && ctx.is_push();
+        let text = question.with_answers(ctx.language(), buttons);
+        DaemonReply::asking(text, self.pending().iter().filter(|one| question.about().contains(&one.number)))
     }
 
-    /// When the request that led to an approval was written, by the platform's clock.
-    fn requested_at(&self, question: &Approval) -> Option<Timestamp> {
-        let led_to_it = |message: &&UiMessage| {
-            message.role == Role::User && message.metadata.correlation_id == question.correlation
-        };
-        self.history.iter().find(led_to_it).map(|message| message.metadata.timestamp)
+    /// The question back that a model's classification of a reply leads to.
+    pub(in crate::turn) fn ask_back_by_hint(
+        &self,
+        hint: &ModelHint,
+        ctx: &TurnContext<'_>,
+    ) -> Option<DaemonReply> {
+        let pending: Vec<Pending<'_>> = self.pending().iter().map(as_pending).collect();
+        match ask_back_from_model(hint, &pending) {
+            HintedReading::AskBack(question) => Some(self.ask_back(&question, ctx)),
+            _ => None,
+        }
     }
 
     /// The approval whose question a message replies to.
-    pub fn quoted_question(&self, said: &Said) -> Option<&ApprovalId> {
-        said.quoted.as_ref().and_then(|quoted| self.sight.shown_by(&quoted.platform_message))
+    pub(in crate::turn) fn quoted_question(&self, said: &Said) -> Option<&ApprovalId> {
+        said.quoted.as_ref().and_then(|quoted| self.visibility.shown_by(&quoted.platform_message))
     }
 
     /// What a message replies to. The mapping from platform messages to approvals is lost in a restart; then the quoted
@@ -142,146 +143,81 @@ impl Conversation {
 
     /// Whether a text can be a decision at all. Forwarded or automatic messages, messages with files, messages to
     /// another person, and unaddressed messages of people who may not decide are no decisions.
-    fn speaks_to_us(&self, event: &IngressEvent, said: &Said, pending: &[Approval]) -> bool {
-        let own_words = said.forwarded_from.is_none() && !said.automatic && said.files.is_empty();
+    fn can_decide(&self, event: &IngressEvent, said: &Said, ctx: &TurnContext<'_>) -> bool {
         let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
-        own_words && (!said.context_only || (!to_another && self.may_answer_one(event, pending)))
+        let may = || Self::may_answer_one(&event.author, self.pending(), ctx);
+        are_own_words(said) && (!said.context_only || (!to_another && may()))
     }
 
-    /// Whether the author may answer any of these approvals.
-    pub(in crate::turn) fn may_answer_one(&self, event: &IngressEvent, pending: &[Approval]) -> bool {
-        let (rights, author) = (&self.rules.rights, &event.author);
-        pending.iter().any(|asked| rights.may_decide(asked, &author.id, author.role))
-    }
-
-    fn rule(
-        &mut self,
-        candidates: &[Approval],
-        ruling: Ruling,
-        event: &IngressEvent,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) -> Option<String> {
-        let approval = candidates.get(ruling.index)?;
-        let decided =
-            Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
-        let authority = match event.chat {
-            ChatKind::Operator if approval.owners_only => Authority::Operator,
-            _ => Authority::Speaker(event.author.role),
-        };
-        let heard = self.answer(&approval.id, &ruling.answer, decided, authority, now, out);
-        Some(match heard {
-            AnswerOutcome::NotOpen => self.words_of_settled(approval),
-            heard => self.words_for(&heard, approval.number, &ruling.answer),
-        })
-    }
-
-    /// Applies a decision by the approval's id.
-    pub(in crate::turn) fn decide(
-        &mut self,
-        decision: &Decision,
-        arrival: &Arrival,
-        now: Timestamp,
-        fresh: &mut dyn FnMut() -> CorrelationId,
-        out: &mut Vec<Effect>,
-    ) {
-        let (event, settled) = (&arrival.event, arrival.lookups.approvals.first());
-        let number = self
-            .pending_approvals()
-            .iter()
-            .find(|known| known.id == decision.approval)
-            .map(|known| known.number);
-        let decided = Decided {
-            by: event.author.id.clone(),
-            at: now,
-            via: decision.via.clone(),
-            reason: decision.reason.clone(),
-        };
-        let authority = match decision.operator {
-            true => Authority::Operator,
-            false => Authority::Speaker(event.author.role),
-        };
-        let heard = self.answer(&decision.approval, &decision.answer, decided, authority, now, out);
-        let words = match settled.filter(|_| heard == AnswerOutcome::NotOpen) {
-            Some(approval) => self.words_of_settled(approval),
-            None => self.words_for(&heard, number.unwrap_or(ApprovalNumber(0)), &decision.answer),
-        };
-        if matches!(heard, AnswerOutcome::Counted | AnswerOutcome::CountedOnce) {
-            let accepted = Acceptance::Accepted { message: event.message.clone(), correlation: fresh() };
-            out.push(Effect::Answer(arrival.ticket, accepted));
-        } else {
-            out.push(Effect::Answer(arrival.ticket, Acceptance::Refused(words)));
-        }
-        out.push(Effect::Publish);
-    }
-
-    /// The text about a settled approval, and who decided.
-    fn words_of_settled(&self, approval: &Approval) -> String {
-        let by = match &approval.state {
-            ApprovalState::Approved { decided, .. }
-            | ApprovalState::Spent { decided, .. }
-            | ApprovalState::Denied { decided } => Some(self.name_of(&decided.by)),
-            // Pending in the record, but no run waits for it: the run that asked is gone.
-            ApprovalState::Pending => return Phrase::NotOpen.say(self.language()),
-            ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => None,
-        };
-        Phrase::Resolved { approval: Box::new(approval.clone()), by }.say(self.language())
-    }
-
-    /// Treats a message as ordinary while approvals are pending.
-    fn not_a_decision(
+    /// Treats a message as ordinary while approvals are pending: it withdraws them, is classified by a model, or is
+    /// answered with the reminder.
+    pub(in crate::turn) fn not_a_decision(
         &mut self,
         said: &Said,
         event: &IngressEvent,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) -> Reply {
-        if said.context_only || self.pending_approvals().is_empty() {
-            return Reply::Message;
+        run: &Run,
+        ctx: &TurnContext<'_>,
+    ) -> (Vec<Settlement>, Vec<Effect>) {
+        if said.context_only || self.pending().is_empty() {
+            return (Vec::new(), Vec::new());
         }
-        if self.rules.while_waiting == WhileWaiting::Supersede {
-            self.withdraw("a new message took its place", &event.author.id, now, out);
-            self.go_on(now, out);
-            return Reply::Message;
+        if ctx.rules().while_waiting == WhileWaiting::Supersede {
+            return (self.withdraw("a new message took its place", &event.author.id, ctx), Vec::new());
         }
-        if self.is_for_a_model(said, event) {
-            out.push(Effect::ReadReply { message: event.message.clone(), words: said.text.clone() });
-        } else {
-            self.remind(out);
+        if self.is_for_a_model(said, event, ctx) {
+            let (message, words) = (event.message.clone(), said.text.clone());
+            return (Vec::new(), vec![Effect::ReadReply { message, words }]);
         }
-        Reply::Message
+        (Vec::new(), self.remind(run, ctx))
     }
 
-    /// Tells people once how the pending approvals can be answered.
-    pub(in crate::turn) fn remind(&mut self, out: &mut Vec<Effect>) {
-        let (pending, language) = (self.pending_approvals(), self.language());
-        let text = Phrase::Reminder(self.pending_numbers()).say(language);
-        let Some(run) = self.run.as_mut().filter(|run| !run.reminded) else { return };
-        run.reminded = true;
-        let source = format!("{}.reminder", run.correlation);
-        let (correlation, reply_to) = (run.correlation.clone(), run.reply_to.clone());
-        // Clients that read the thread get it as progress; on other platforms it is sent.
-        out.push(Effect::Show(Intent::Progress { text: text.clone(), call_id: None }));
-        let intent = Answered::asking(text, &pending).intent(language);
-        let say = vec![Spoken { source, correlation, reply_to, intent }];
-        out.push(Effect::Commit { messages: Vec::new(), say, durability: Durability::Written });
+    /// Whether a model may classify a message without a decision: a short text of a person's own, addressed to the
+    /// agent, from an author who may decide. Its result can only lead to a question back, or to the reminder that would
+    /// have been sent anyway.
+    fn is_for_a_model(&self, said: &Said, event: &IngressEvent, ctx: &TurnContext<'_>) -> bool {
+        let short = (1..=LONGEST_REPLY).contains(&said.text.trim().chars().count());
+        // `/approve` with unreadable arguments is answered as a command.
+        let words = short && !said.text.trim_start().starts_with('/');
+        ctx.rules().read_replies == ReadReplies::Model
+            && are_own_words(said)
+            && !said.context_only
+            && words
+            && Self::may_answer_one(&event.author, self.pending(), ctx)
     }
+}
 
-    pub(in crate::turn) fn pending_numbers(&self) -> Vec<ApprovalNumber> {
-        self.pending_approvals().iter().map(|approval| approval.number).collect()
-    }
+fn are_own_words(said: &Said) -> bool {
+    said.forwarded_from.is_none() && !said.automatic && said.files.is_empty()
+}
 
-    fn words_for(&self, heard: &AnswerOutcome, number: ApprovalNumber, answer: &Answer) -> String {
-        let phrase = match heard {
-            AnswerOutcome::Counted => Phrase::Counted { number, answer: answer.clone() },
-            AnswerOutcome::CountedOnce => Phrase::ResolvedOnce { number, by: None },
-            AnswerOutcome::NotOpen => Phrase::NotOpen,
-            AnswerOutcome::NotTheirs => Phrase::NotTheirs(number),
-            AnswerOutcome::TooLate => Phrase::TooLate(number),
-            AnswerOutcome::NotAnAnswer => Phrase::NotOpen,
-        };
-        phrase.say(self.language())
-    }
+/// The text about a settled approval, and who decided.
+pub(in crate::turn) fn words_of_settled(approval: &Approval, ctx: &TurnContext<'_>) -> String {
+    let by = match &approval.state {
+        ApprovalState::Approved { decided, .. }
+        | ApprovalState::Spent { decided, .. }
+        | ApprovalState::Denied { decided } => Some(ctx.history.name_of(&decided.by)),
+        // Pending in the record, but no run waits for it: the run that asked is gone.
+        ApprovalState::Pending => return Phrase::NotOpen.say(ctx.language()),
+        ApprovalState::Expired { .. } | ApprovalState::Cancelled { .. } => None,
+    };
+    Phrase::Resolved { approval: Box::new(approval.clone()), by }.say(ctx.language())
+}
+
+/// The text about the outcome of an answer.
+pub(in crate::turn) fn words_for(
+    outcome: &AnswerOutcome,
+    number: ApprovalNumber,
+    answer: &Answer,
+    ctx: &TurnContext<'_>,
+) -> String {
+    let phrase = match outcome {
+        AnswerOutcome::Counted => Phrase::Counted { number, answer: answer.clone() },
+        AnswerOutcome::CountedOnce => Phrase::ResolvedOnce { number, by: None },
+        AnswerOutcome::NotOpen | AnswerOutcome::NotAnAnswer => Phrase::NotOpen,
+        AnswerOutcome::NotTheirs => Phrase::NotTheirs(number),
+        AnswerOutcome::TooLate => Phrase::TooLate(number),
+    };
+    phrase.say(ctx.language())
 }
 
 /// What a message replies to.
@@ -329,7 +265,7 @@ fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) ->
     }
 }
 
-pub(in crate::turn) fn as_pending(approval: &Approval) -> Pending<'_> {
+fn as_pending(approval: &Approval) -> Pending<'_> {
     Pending {
         number: approval.number,
         id: &approval.id,

@@ -83,7 +83,7 @@ impl QuestionVisibility {
     }
 
     /// Records the delay of a message that was written at `at` by the platform's clock.
-    pub(in crate::turn) fn hear(&mut self, at: Timestamp, now: Timestamp) {
+    pub(super) fn hear(&mut self, at: Timestamp, now: Timestamp) {
         if self.lags.len() >= LAGS {
             self.lags.pop_front();
         }
@@ -91,28 +91,28 @@ impl QuestionVisibility {
     }
 
     /// A new question that must be sent first.
-    pub(in crate::turn) fn hide(&mut self, question: &ApprovalId) {
+    pub(super) fn hide(&mut self, question: &ApprovalId) {
         self.hidden.insert(question.clone());
     }
 
     /// A question is being sent: from now on it may be seen.
-    pub(in crate::turn) fn show(&mut self, question: &ApprovalId, now: Timestamp) {
+    pub(super) fn show(&mut self, question: &ApprovalId, now: Timestamp) {
         self.hidden.remove(question);
         self.since.entry(question.clone()).or_insert(now);
     }
 
     /// A question from before a restart: it may have been seen since then, though it is sent again.
-    pub(in crate::turn) fn may_be_seen(&mut self, question: &Approval) {
+    pub(super) fn may_be_seen(&mut self, question: &Approval) {
         self.since.entry(question.id.clone()).or_insert(question.created_at);
     }
 
     /// A send without a response: the question may have been shown.
-    pub(in crate::turn) fn doubt(&mut self, question: &ApprovalId) {
+    pub(super) fn doubt(&mut self, question: &ApprovalId) {
         self.unsure.insert(question.clone());
     }
 
     /// A send failed: the question was not shown this time.
-    pub(in crate::turn) fn take_back(&mut self, question: &ApprovalId) {
+    pub(super) fn take_back(&mut self, question: &ApprovalId) {
         if !self.unsure.contains(question) {
             self.since.remove(question);
             self.hide(question);
@@ -120,7 +120,7 @@ impl QuestionVisibility {
     }
 
     /// A platform message shows a question.
-    pub(in crate::turn) fn post(&mut self, question: &ApprovalId, platform_message: &str) {
+    pub(super) fn post(&mut self, question: &ApprovalId, platform_message: &str) {
         if self.posts.len() >= POSTS {
             self.posts.pop_front();
         }
@@ -128,12 +128,12 @@ impl QuestionVisibility {
     }
 
     /// The approval that a platform message shows.
-    pub(in crate::turn) fn shown_by(&self, platform_message: &str) -> Option<&ApprovalId> {
+    pub(super) fn shown_by(&self, platform_message: &str) -> Option<&ApprovalId> {
         self.posts.iter().rev().find(|(post, _)| post == platform_message).map(|(_, question)| question)
     }
 
     /// A question was settled.
-    pub(in crate::turn) fn settle(&mut self, question: &Approval, by: Option<&AuthorId>, now: Timestamp) {
+    pub(super) fn settle(&mut self, question: &Approval, by: Option<&AuthorId>, now: Timestamp) {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);
         self.unsure.remove(&question.id);
@@ -142,7 +142,7 @@ impl QuestionVisibility {
     }
 
     /// The person who settled the last question holds the operator's token: they have the same name on every surface.
-    pub(in crate::turn) const fn settled_by_operator(&mut self) {
+    pub(super) const fn settled_by_operator(&mut self) {
         if let Some(settled) = &mut self.settled {
             settled.operator = true;
         }
@@ -159,7 +159,7 @@ impl QuestionVisibility {
 
     /// Whether a text that a person wrote at that time can answer this question. `requested` is when the request that
     /// led to it was written, by the platform's clock.
-    pub(in crate::turn) fn can_answer(
+    pub(super) fn can_answer(
         &self,
         question: &Approval,
         requested: Option<Timestamp>,
@@ -197,7 +197,7 @@ impl QuestionVisibility {
 }
 
 /// The approval that an intent asks for.
-pub(in crate::turn) const fn asked_by(intent: &Intent) -> Option<&ApprovalId> {
+pub(super) const fn asked_by(intent: &Intent) -> Option<&ApprovalId> {
     match intent {
         Intent::ApprovalRequest { approval_id, .. } => Some(approval_id),
         _ => None,

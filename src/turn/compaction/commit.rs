@@ -1,16 +1,14 @@
-//! Adds a checkpoint to the thread and answers the pending `/compact`.
+//! The message of a checkpoint, and the answer to a `/compact` that waits for it.
 
 use serde_json::Map;
 
 use super::check::{record_of, sizes};
 use super::span::Span;
 use super::summary::Draft;
-use crate::domain::{CommandInvocation, CorrelationId, MessageId, Timestamp};
+use crate::domain::{CorrelationId, Intent, Language, MessageId, ThreadId, Timestamp};
 use crate::ports::Durability;
 use crate::render::Phrase;
-use crate::turn::exchange::Exchange;
-use crate::turn::runs::run::Phase;
-use crate::turn::{Conversation, Effect, Spoken};
+use crate::turn::{Effect, Spoken};
 use crate::uimessage::{
     CheckpointReason, CheckpointRecord, Metadata, Part, Role, RunStatus, UiMessage, WrittenBy,
 };
@@ -20,7 +18,7 @@ use crate::uimessage::{
 pub(in crate::turn) struct ManualCompaction {
     pub(in crate::turn) correlation: CorrelationId,
     /// The command as it stands in the file; its reply is written when there is one.
-    record: UiMessage,
+    pub(in crate::turn) record: UiMessage,
 }
 
 /// What came of an attempt to compact.
@@ -35,122 +33,51 @@ pub struct Compacted {
     pub tokens_before: usize,
 }
 
-impl Conversation {
-    /// Takes a `/compact` in: it is answered when the checkpoint is there.
-    pub(in crate::turn) fn ask_to_compact(
-        &mut self,
-        order: &CommandInvocation,
-        exchange: Exchange,
-        correlation: CorrelationId,
-        out: &mut Vec<Effect>,
-    ) {
-        let record = exchange.record;
-        let mut lines: Vec<UiMessage> = self.place_held().into_iter().collect();
-        lines.push(record.clone());
-        let commit = self.commit(lines, Durability::Synced);
-        out.push(commit);
-        self.manual = Some(ManualCompaction { correlation, record });
-        let focus = Some(order.words.trim().to_owned()).filter(|words| !words.is_empty());
-        out.push(Effect::Compact { reason: CheckpointReason::Manual, focus });
+impl Compacted {
+    /// The record of the checkpoint, where there is a result. `ratio` is real tokens per estimated token.
+    pub(in crate::turn) fn record(&self, ratio: f64) -> Option<CheckpointRecord> {
+        let (span, draft) = self.result.as_ref()?;
+        let mut record = record_of(span, draft)?;
+        record.flushed.clone_from(&self.flushed);
+        let gained = scaled(span.tokens, ratio).saturating_sub(scaled(sizes(&record).1, ratio));
+        record.tokens_before = u64::try_from(self.tokens_before).unwrap_or(u64::MAX);
+        record.tokens_after = record.tokens_before.saturating_sub(gained);
+        Some(record)
     }
+}
 
-    /// Takes in what came of compacting. A run that waited for it goes on.
-    pub(in crate::turn) fn compacted(
-        &mut self,
-        done: Compacted,
-        now: Timestamp,
-        fresh: &mut dyn FnMut() -> CorrelationId,
-        out: &mut Vec<Effect>,
-    ) {
-        let reason = done.reason;
-        let record =
-            done.result.as_ref().filter(|(span, _)| self.still_holds(span)).and_then(|(span, draft)| {
-                let mut record = record_of(span, draft)?;
-                record.flushed.clone_from(&done.flushed);
-                let ratio = self.token_ratio();
-                let gained = scaled(span.tokens, ratio).saturating_sub(scaled(sizes(&record).1, ratio));
-                record.tokens_before = u64::try_from(done.tokens_before).unwrap_or(u64::MAX);
-                record.tokens_after = record.tokens_before.saturating_sub(gained);
-                Some(record)
-            });
-        if let Some(record) = &record {
-            self.add_checkpoint(record.clone(), fresh(), now, out);
-        }
-        if reason == CheckpointReason::Manual {
-            self.answer_compact(record.as_ref(), out);
-        }
-        let Some(run) = self.run.as_mut().filter(|run| run.compacting) else { return };
-        run.compacting = false;
-        if run.phase != Phase::Thinking {
-            return;
-        }
-        if record.is_none() && reason == CheckpointReason::Overflow {
-            run.shrunk += 1;
-        }
-        out.push(Effect::CallModel);
+/// The message of a checkpoint.
+pub(in crate::turn) fn checkpoint_message(
+    record: CheckpointRecord,
+    thread: &ThreadId,
+    correlation: CorrelationId,
+    now: Timestamp,
+) -> UiMessage {
+    UiMessage {
+        id: MessageId::made(correlation.as_str(), ".1"),
+        role: Role::Assistant,
+        metadata: Metadata {
+            platform: thread.platform().as_str().to_owned(),
+            thread_id: thread.clone(),
+            author_id: None,
+            author_name: None,
+            message_id: None,
+            timestamp: now,
+            correlation_id: correlation,
+            status: Some(RunStatus::Done),
+            command: false,
+            context: false,
+            checkpoint: true,
+            extra: Map::new(),
+        },
+        parts: vec![Part::Checkpoint(Box::new(record))],
     }
+}
 
-    /// Whether the messages that were summed up are still the oldest ones, as they were, and may be covered.
-    fn still_holds(&self, span: &Span) -> bool {
-        let covered = self.coverable();
-        self.next_checkpoint == span.number
-            && self.last_checkpoint() == span.prev.as_ref()
-            && covered.len() >= span.messages.len()
-            && span.messages.iter().zip(covered).all(|(one, other)| one == other)
-    }
-
-    fn add_checkpoint(
-        &mut self,
-        record: CheckpointRecord,
-        correlation: CorrelationId,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let through = record.through.clone();
-        let message = UiMessage {
-            id: MessageId::made(correlation.as_str(), ".1"),
-            role: Role::Assistant,
-            metadata: Metadata {
-                platform: self.thread.platform().as_str().to_owned(),
-                thread_id: self.thread.clone(),
-                author_id: None,
-                author_name: None,
-                message_id: None,
-                timestamp: now,
-                correlation_id: correlation,
-                status: Some(RunStatus::Done),
-                command: false,
-                context: false,
-                checkpoint: true,
-                extra: Map::new(),
-            },
-            parts: vec![Part::Checkpoint(Box::new(record))],
-        };
-        let mut lines: Vec<UiMessage> = self.place_held().into_iter().collect();
-        lines.push(message.clone());
-        // Only a crash right behind it could lose it, and then it is made again.
-        let commit = self.commit(lines, Durability::Written);
-        out.push(commit);
-        self.adopt_checkpoint(message, &through);
-        out.push(Effect::Publish);
-    }
-
-    /// Lets go of what a checkpoint covers.
-    fn adopt_checkpoint(&mut self, message: UiMessage, through: &MessageId) {
-        let begins = |record: &CheckpointRecord| record.prev.is_none() || !record.supersedes.is_empty();
-        if message.checkpoint().is_some_and(begins) {
-            self.checkpoints.clear();
-        }
-        self.next_checkpoint = self.next_checkpoint.saturating_add(1);
-        self.checkpoints.push(message);
-        if let Some(at) = self.history.iter().position(|message| message.id == *through) {
-            self.history.drain(..=at);
-            self.has_older = true;
-        }
-    }
-
-    fn answer_compact(&mut self, record: Option<&CheckpointRecord>, out: &mut Vec<Effect>) {
-        let Some(ManualCompaction { correlation, record: mut command }) = self.manual.take() else { return };
+impl ManualCompaction {
+    /// Commits the command with its reply, and sends the reply.
+    pub(in crate::turn) fn answer(self, record: Option<&CheckpointRecord>, language: Language) -> Effect {
+        let Self { correlation, record: mut command } = self;
         let phrase = match record {
             Some(record) => Phrase::Compacted {
                 messages: record.messages,
@@ -160,20 +87,17 @@ impl Conversation {
             },
             None => Phrase::NothingToCompact,
         };
-        let reply = phrase.say(self.language());
-        if let [Part::Command(told)] = command.parts.as_mut_slice() {
-            told.reply.clone_from(&reply);
+        let text = phrase.say(language);
+        if let [Part::Command(exchange)] = command.parts.as_mut_slice() {
+            exchange.reply.clone_from(&text);
         }
         let say = vec![Spoken {
             source: command.id.to_string(),
-            correlation: correlation.clone(),
+            correlation,
             reply_to: command.metadata.message_id.clone(),
-            intent: crate::domain::Intent::AssistantText { text: reply },
+            intent: Intent::AssistantText { text },
         }];
-        self.remember(&command);
-        out.push(Effect::Commit { messages: vec![command], say, durability: Durability::Synced });
-        out.push(Effect::Finished(correlation));
-        out.push(Effect::Publish);
+        Effect::Commit { messages: vec![command], say, durability: Durability::Synced }
     }
 }
 

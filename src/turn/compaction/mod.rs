@@ -2,7 +2,7 @@
 //!
 //! `span` decides what is covered, `summary` asks a model for observations and reads its answer, `check` decides
 //! whether they hold, `rules` writes them where no model can, `shown` puts a checkpoint into a prompt, and `commit`
-//! adds it to the thread. All of it is pure; an actor calls the model in between.
+//! makes its message. All of it is pure; an actor calls the model in between.
 
 mod check;
 mod commit;
@@ -17,5 +17,6 @@ pub use rules::by_rules;
 pub use span::{CompactionRules, Span};
 pub use summary::{Draft, NoteCandidate, correction, read_summary, summary_prompt};
 
-pub(super) use commit::ManualCompaction;
+pub(super) use commit::{ManualCompaction, checkpoint_message};
 pub(super) use shown::shown;
+pub(super) use span::{coverable, plan};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::identifiers::lost;
 use super::shown::{inert, shown};
 use crate::domain::{CorrelationId, Language, MessageId};
-use crate::turn::Conversation;
 use crate::turn::budget::estimate_messages;
+use crate::turn::history::History;
 use crate::uimessage::{
     CHECKPOINT_BYTES, CheckpointReason, CheckpointRecord, OpenAsk, Role, RunStatus, UiMessage, to_model,
 };
@@ -78,88 +78,94 @@ impl Span {
     }
 }
 
-impl Conversation {
-    /// What a checkpoint would cover now; nothing where none would help. `usable` is the window in estimated tokens.
-    pub fn plan_compaction(
-        &self,
-        reason: CheckpointReason,
-        focus: Option<String>,
-        usable: usize,
-    ) -> Option<Span> {
-        let messages = self.coverable();
-        let own: usize = messages.iter().map(|message| estimate_messages(&to_model([*message]))).sum();
-        let share = usable / SHARE;
-        let most = LONGEST.min(share / 2);
-        let least = match reason {
-            // One that comes with every turn would cost a model call and the provider's cache each time.
-            CheckpointReason::Idle => usable / 5,
-            CheckpointReason::Threshold => usable / 10,
-            CheckpointReason::Overflow | CheckpointReason::Manual => SHORTEST,
-        };
-        let too_long = self.is_tail_long();
-        if most < SHORTEST || own < SHORTEST || (own < least && !too_long) {
-            return None;
-        }
-        let chain = self.checkpoints();
-        let chained: usize = chain.iter().map(|record| estimate_messages(&[shown(record)])).sum();
-        let retold: Vec<CheckpointRecord> =
-            if chained + most > share { chain.into_iter().cloned().collect() } else { Vec::new() };
-        let mut asks: Vec<OpenAsk> = retold.iter().flat_map(|record| record.open.clone()).collect();
-        asks.extend(unanswered(&messages));
-        let language = self.language();
-        Some(Span {
-            reason,
-            focus,
-            number: self.next_checkpoint,
-            prev: self.last_checkpoint().cloned(),
-            tokens: own + if retold.is_empty() { 0 } else { chained },
-            most_tokens: most,
-            messages: messages.into_iter().cloned().collect(),
-            retold,
-            asks,
-            language,
-        })
+impl Span {
+    /// Whether it is about the next checkpoint of this history.
+    pub(in crate::turn) fn follows(&self, history: &History) -> bool {
+        history.next_checkpoint() == self.number && history.last_checkpoint() == self.prev.as_ref()
     }
 
-    /// The checkpoint that the next one is chained to.
-    pub(super) fn last_checkpoint(&self) -> Option<&MessageId> {
-        let chained = !self.checkpoints().is_empty();
-        self.checkpoints.last().filter(|_| chained).map(|message| &message.id)
+    /// Whether these messages begin with the ones that it covers.
+    pub(in crate::turn) fn is_start_of(&self, messages: &[&UiMessage]) -> bool {
+        messages.len() >= self.messages.len()
+            && self.messages.iter().zip(messages).all(|(one, other)| one == *other)
     }
+}
 
-    /// The oldest messages behind the last checkpoint, as far as they may be covered.
-    pub(super) fn coverable(&self) -> Vec<&UiMessage> {
-        let tail: Vec<&UiMessage> = self.history.iter().skip(self.boundary()).collect();
-        let mut places: BTreeMap<&CorrelationId, (usize, usize)> = BTreeMap::new();
-        for (at, message) in tail.iter().enumerate().filter(|(_, message)| is_conversation(message)) {
-            let place = places.entry(&message.metadata.correlation_id).or_insert((at, at));
-            place.1 = at;
-        }
-        let open = crate::uimessage::unfinished_runs(&self.history);
-        let is_open = |run: &CorrelationId| open.contains(run) || self.is_pending(run);
-        let context: Vec<&CorrelationId> = tail
-            .iter()
-            .filter(|message| message.metadata.context)
-            .map(|m| &m.metadata.correlation_id)
-            .collect();
-        let mut runs: Vec<_> = places
-            .iter()
-            .filter(|(run, _)| !context.contains(*run))
-            .map(|(run, place)| (place.0, *run))
-            .collect();
-        runs.sort_unstable();
-        let keep = self.rules.compaction.keep_runs.max(1);
-        let kept = runs.len().checked_sub(keep).and_then(|at| runs.get(at)).map(|(at, _)| *at);
-        let Some(kept) = kept else { return Vec::new() };
-        let unfinished = runs.iter().find(|(_, run)| is_open(run)).map_or(usize::MAX, |(at, _)| *at);
-        let mut end = kept.min(unfinished);
-        // A run that goes on behind the end is not covered in part.
-        while let Some((first, _)) = places.values().find(|(first, last)| *first < end && *last >= end) {
-            end = *first;
-        }
-        let covered: Vec<&UiMessage> = tail.into_iter().take(end).collect();
-        if covered.iter().any(|message| is_conversation(message)) { covered } else { Vec::new() }
+/// What a checkpoint over these messages would cover; nothing where it would not help. `usable` is the window in
+/// estimated tokens.
+pub(in crate::turn) fn plan(
+    history: &History,
+    messages: Vec<&UiMessage>,
+    reason: CheckpointReason,
+    focus: Option<String>,
+    usable: usize,
+    language: Language,
+) -> Option<Span> {
+    let own: usize = messages.iter().map(|message| estimate_messages(&to_model([*message]))).sum();
+    let share = usable / SHARE;
+    let most = LONGEST.min(share / 2);
+    let least = match reason {
+        // One that comes with every turn would cost a model call and the provider's cache each time.
+        CheckpointReason::Idle => usable / 5,
+        CheckpointReason::Threshold => usable / 10,
+        CheckpointReason::Overflow | CheckpointReason::Manual => SHORTEST,
+    };
+    if most < SHORTEST || own < SHORTEST || (own < least && !history.is_tail_long()) {
+        return None;
     }
+    let chain = history.checkpoints();
+    let chained: usize = chain.iter().map(|record| estimate_messages(&[shown(record)])).sum();
+    let retold: Vec<CheckpointRecord> =
+        if chained + most > share { chain.into_iter().cloned().collect() } else { Vec::new() };
+    let mut asks: Vec<OpenAsk> = retold.iter().flat_map(|record| record.open.clone()).collect();
+    asks.extend(unanswered(&messages));
+    Some(Span {
+        reason,
+        focus,
+        number: history.next_checkpoint(),
+        prev: history.last_checkpoint().cloned(),
+        tokens: own + if retold.is_empty() { 0 } else { chained },
+        most_tokens: most,
+        messages: messages.into_iter().cloned().collect(),
+        retold,
+        asks,
+        language,
+    })
+}
+
+/// The oldest messages behind the last checkpoint, as far as they may be covered.
+pub(in crate::turn) fn coverable(
+    history: &History,
+    keep_runs: usize,
+    is_pending: impl Fn(&CorrelationId) -> bool,
+) -> Vec<&UiMessage> {
+    let tail: Vec<&UiMessage> = history.since_new().collect();
+    let mut places: BTreeMap<&CorrelationId, (usize, usize)> = BTreeMap::new();
+    for (at, message) in tail.iter().enumerate().filter(|(_, message)| is_conversation(message)) {
+        let place = places.entry(&message.metadata.correlation_id).or_insert((at, at));
+        place.1 = at;
+    }
+    let open = history.unfinished();
+    let is_open = |run: &CorrelationId| open.contains(run) || is_pending(run);
+    let context: Vec<&CorrelationId> =
+        tail.iter().filter(|message| message.metadata.context).map(|m| &m.metadata.correlation_id).collect();
+    let mut runs: Vec<_> = places
+        .iter()
+        .filter(|(run, _)| !context.contains(*run))
+        .map(|(run, place)| (place.0, *run))
+        .collect();
+    runs.sort_unstable();
+    let keep = keep_runs.max(1);
+    let kept = runs.len().checked_sub(keep).and_then(|at| runs.get(at)).map(|(at, _)| *at);
+    let Some(kept) = kept else { return Vec::new() };
+    let unfinished = runs.iter().find(|(_, run)| is_open(run)).map_or(usize::MAX, |(at, _)| *at);
+    let mut end = kept.min(unfinished);
+    // A run that goes on behind the end is not covered in part.
+    while let Some((first, _)) = places.values().find(|(first, last)| *first < end && *last >= end) {
+        end = *first;
+    }
+    let covered: Vec<&UiMessage> = tail.into_iter().take(end).collect();
+    if covered.iter().any(|message| is_conversation(message)) { covered } else { Vec::new() }
 }
 
 /// Whether a message is part of what people and the agent say to each other.

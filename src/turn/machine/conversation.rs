@@ -1,117 +1,49 @@
-//! The state machine of one thread: its history, the run in flight, and the messages that wait for the next run.
-//!
-//! Its parts: `intake` accepts messages, `steps` advances a run, `commands` answers commands, `recover` resumes a
-//! thread after a restart.
+//! Routes each event to the part that decides about it, and combines the effects.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use crate::domain::{
-    ApprovalId, Capabilities, CorrelationId, Effects, Intent, Language, MessageId, ReadReplies,
-    ScopeSettings, ThreadId, ThreadState, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
-};
-use crate::policy::Rights;
-use crate::ports::{DeliveryError, Receipt, ThreadRecord, ThreadView};
-use crate::turn::approval::visibility::{QuestionVisibility, asked_by};
-use crate::turn::compaction::{CompactionRules, ManualCompaction};
-use crate::turn::history::TRIM_EVERY;
-use crate::turn::queue::Arrival;
+use crate::domain::{Approval, CorrelationId, ThreadId, Timestamp};
+use crate::ports::ThreadRecord;
+use crate::turn::approval::approvals::Approvals;
+use crate::turn::compaction::ManualCompaction;
+use crate::turn::context::{CheckArguments, EffectsOf, Rules, Settings, TurnContext};
+use crate::turn::history::History;
+use crate::turn::queue::{Queue, Waiting};
+use crate::turn::runs::recover::Resumed;
 use crate::turn::runs::run::{Phase, Run};
 use crate::turn::{Effect, Event};
-use crate::uimessage::{ErrorRecord, Part, Role, RunStatus, UiMessage};
-
-/// The settings of a conversation. The same for all threads of a daemon, except for the capabilities.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    /// Within how many milliseconds a second message joins a run that has shown nothing yet.
-    pub merge_ms: u64,
-    /// What a message does that arrives later.
-    pub while_running: WhileRunning,
-    /// Most messages that may wait.
-    pub mailbox: usize,
-    /// Most model calls of a run.
-    pub max_steps: u32,
-    /// The language of the daemon's texts; `None` means the person's language.
-    pub language: Option<Language>,
-    /// Who may answer approvals.
-    pub rights: Rights,
-    /// After how many milliseconds an approval expires.
-    pub expire_ms: u64,
-    /// What a message does while an approval is pending.
-    pub while_waiting: WhileWaiting,
-    /// Whether a model classifies replies that the rules cannot.
-    pub read_replies: ReadReplies,
-    /// When a conversation is compacted.
-    pub compaction: CompactionRules,
-    /// Which memory a message may use.
-    pub scopes: Arc<ScopeSettings>,
-    /// The model's name, for `/status`.
-    pub model: String,
-    pub capabilities: Capabilities,
-}
-
-/// A function from a tool's name to its effects; `None` for an unknown tool.
-pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
-
-/// Says what is wrong with the arguments of a call, in words for the model.
-pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
-
-/// Stored messages that will be answered together by the next run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::turn) struct Waiting {
-    pub(in crate::turn) correlation: CorrelationId,
-    pub(in crate::turn) messages: Vec<MessageId>,
-}
+use crate::uimessage::UiMessage;
 
 /// Counts of a thread's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::turn) struct Outgoing {
-    pub(in crate::turn) outstanding: usize,
-    pub(in crate::turn) dead: usize,
+pub(super) struct Outgoing {
+    pub(super) outstanding: usize,
+    pub(super) dead: usize,
     /// Were on hold until the message that arrived now.
-    pub(in crate::turn) held: usize,
+    pub(super) held: usize,
 }
-
-/// How often a conversation is compacted in one turn at most.
-const MOST_COMPACTIONS: u32 = 2;
 
 /// The state machine of one thread.
 pub struct Conversation {
-    pub(in crate::turn) thread: ThreadId,
-    pub(in crate::turn) rules: Arc<Rules>,
-    pub(in crate::turn) effects_of: EffectsOf,
-    pub(in crate::turn) check_arguments: CheckArguments,
-    /// The newest messages, in the order of the file.
-    pub(in crate::turn) history: Vec<UiMessage>,
-    /// The checkpoints that hold, oldest first. What they cover is not in `history`.
-    pub(in crate::turn) checkpoints: Vec<UiMessage>,
-    /// The number of the next checkpoint.
-    pub(in crate::turn) next_checkpoint: u32,
+    pub(super) settings: Settings,
+    pub(super) history: History,
+    pub(super) queue: Queue,
+    pub(super) run: Option<Run>,
+    pub(super) approvals: Approvals,
     /// A `/compact` that is not answered yet.
-    pub(in crate::turn) manual: Option<ManualCompaction>,
-    pub(in crate::turn) run: Option<Run>,
-    pub(in crate::turn) waiting: VecDeque<Waiting>,
-    pub(in crate::turn) stopping: bool,
-    /// Whether the file has older messages than `history`.
-    pub(in crate::turn) has_older: bool,
-    /// The history's length at which it is measured next for trimming.
-    pub(in crate::turn) trim_at: usize,
+    pub(super) manual: Option<ManualCompaction>,
     /// Real tokens per estimated token, from the usage the server reported last.
-    pub(in crate::turn) token_ratio: f64,
-    /// Which questions people can have seen.
-    pub(in crate::turn) sight: QuestionVisibility,
+    pub(super) token_ratio: f64,
     /// Delivery counts for `/status`; updated by the actor.
-    pub(in crate::turn) deliveries: Outgoing,
+    pub(super) deliveries: Outgoing,
 }
 
 impl std::fmt::Debug for Conversation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Conversation")
-            .field("thread", &self.thread)
+            .field("thread", &self.settings.thread)
             .field("run", &self.run)
-            .field("waiting", &self.waiting)
+            .field("queue", &self.queue)
             .finish_non_exhaustive()
     }
 }
@@ -125,24 +57,15 @@ impl Conversation {
         check_arguments: CheckArguments,
         record: ThreadRecord,
     ) -> Self {
-        let sight = QuestionVisibility::resumed(&record);
         Self {
-            thread,
-            rules,
-            effects_of,
-            check_arguments,
-            sight,
-            next_checkpoint: next_number(&record.checkpoints),
-            checkpoints: record.checkpoints,
-            manual: None,
-            history: record.tail,
-            has_older: record.has_more,
-            run: None,
-            waiting: VecDeque::new(),
-            stopping: false,
-            trim_at: TRIM_EVERY,
-            token_ratio: 1.0,
+            settings: Settings { thread, rules, effects_of, check_arguments },
+            approvals: Approvals::new(&record),
             deliveries: Outgoing { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
+            history: History::new(record),
+            queue: Queue::default(),
+            run: None,
+            manual: None,
+            token_ratio: 1.0,
         }
     }
 
@@ -153,207 +76,100 @@ impl Conversation {
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
     ) -> Vec<Effect> {
-        let mut out = Vec::new();
         match event {
-            Event::Resumed(approvals) => self.resume(approvals, now, &mut out),
-            Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now, &mut out),
-            Event::ReplyRead { message, words, hint } => {
-                self.reply_read(&message, &words, hint.as_ref(), now, fresh, &mut out)
-            }
-            Event::NotGranted(approval) => self.not_granted(&approval, &mut out),
-            Event::Tick => self.expire(now, &mut out),
+            Event::Resumed(approvals) => self.resume(approvals, now),
             Event::Arrived { event, ticket, known, lookups } => {
-                let arrival = Arrival { event: *event, ticket, known, lookups };
-                self.take_in(arrival, now, fresh, &mut out)
+                self.arrived(&event, ticket, known, &lookups, now, fresh)
             }
-            Event::Voiced { saying, ticket, known } => {
-                self.voice(*saying, ticket, known, now, fresh, &mut out)
+            Event::Voiced { saying, ticket, known } => self.tool_speaks(*saying, ticket, known, now, fresh),
+            Event::SlotGranted => self.slot_granted(now),
+            Event::Delta(delta) => self.with_run(now, |run, ctx| run.delta(delta, ctx)),
+            Event::ModelEnded(result) => self.with_run(now, |run, ctx| run.model_ended(result, ctx)),
+            Event::ToolEnded { call, outcome } => {
+                self.with_run(now, |run, ctx| run.tool_ended(&call, outcome, ctx))
             }
-            Event::SlotGranted => self.slot_granted(now, &mut out),
-            Event::Delta(delta) => self.show_delta(delta, &mut out),
-            Event::ModelEnded(Ok(completion)) => self.model_answered(completion, now, &mut out),
-            Event::ModelEnded(Err(error)) => self.model_failed(&error, now, &mut out),
-            Event::ToolEnded { call, outcome } => self.tool_ended(&call, outcome, now, &mut out),
-            Event::Compacted(done) => self.compacted(*done, now, fresh, &mut out),
-            Event::Stopping => self.stopping = true,
-        }
-        out
-    }
-
-    pub fn state(&self) -> ThreadState {
-        match &self.run {
-            Some(run) if run.phase == Phase::AwaitingApproval => ThreadState::AwaitingApproval,
-            Some(_) => ThreadState::Running,
-            None => ThreadState::Idle,
-        }
-    }
-
-    pub fn is_idle(&self) -> bool {
-        self.run.is_none() && self.waiting.is_empty()
-    }
-
-    /// Whether a run is in progress and does not wait for a person.
-    pub fn is_working(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| matches!(run.phase, Phase::Thinking | Phase::Acting))
-    }
-
-    /// The text of the answer that the model has produced so far.
-    pub fn draft(&self) -> Option<String> {
-        let run = self.run.as_ref().filter(|run| run.phase == Phase::Thinking)?;
-        Some(run.step_words().0).filter(|text| !text.trim().is_empty())
-    }
-
-    /// Whether the actor should end now: a stop was requested and nothing is in flight.
-    pub fn is_drained(&self) -> bool {
-        // A run that waits for an approval can wait on the disk.
-        self.stopping && self.run.as_ref().is_none_or(|run| run.phase == Phase::AwaitingApproval)
-    }
-
-    pub fn current(&self) -> Option<&CorrelationId> {
-        self.run.as_ref().map(|run| &run.correlation)
-    }
-
-    /// The platform's id of the message that the run in flight answers.
-    pub fn replies_to(&self) -> Option<&str> {
-        self.run.as_ref().and_then(|run| run.reply_to.as_deref())
-    }
-
-    /// The current view for subscribers. The live message is copied only if there are any.
-    pub fn view(&self, watched: bool) -> ThreadView {
-        let live = self.run.as_ref().filter(|_| watched);
-        ThreadView {
-            state: self.state(),
-            live: live.map(|run| Arc::new(run.message.clone())),
-            queued: self.waiting.iter().map(|waiting| waiting.messages.len()).sum(),
-            pending_approvals: self.pending_approvals().len(),
-        }
-    }
-
-    /// Whether this run is in flight or waiting.
-    pub fn is_pending(&self, correlation: &CorrelationId) -> bool {
-        self.current() == Some(correlation)
-            || self.manual.as_ref().is_some_and(|manual| manual.correlation == *correlation)
-            || self.waiting.iter().any(|waiting| waiting.correlation == *correlation)
-    }
-
-    /// Whether this run waits for an approval.
-    pub fn is_parked(&self, correlation: &CorrelationId) -> bool {
-        self.current() == Some(correlation) && self.state() == ThreadState::AwaitingApproval
-    }
-
-    /// Updates the counts of outstanding and permanently failed deliveries.
-    pub const fn note_deliveries(&mut self, outstanding: usize, dead: usize) {
-        self.deliveries.outstanding = outstanding;
-        self.deliveries.dead = dead;
-    }
-
-    /// Sets how many deliveries were on hold until the message that arrives now.
-    pub const fn note_held(&mut self, held: usize) {
-        self.deliveries.held = held;
-    }
-
-    /// If the intent is a question, records that it is being sent: from now on people may see it.
-    pub fn note_sending(&mut self, intent: &Intent, now: Timestamp) {
-        if let Some(question) = asked_by(intent).filter(|question| self.waits(question)) {
-            self.sight.show(question, now);
-        }
-    }
-
-    /// Records the result of sending a question: the platform message that shows it, or why there is none.
-    pub fn note_sent(&mut self, intent: &Intent, result: Result<&Receipt, &DeliveryError>) {
-        let Some(question) = asked_by(intent) else { return };
-        match result {
-            Ok(receipt) => {
-                if let Some(post) = &receipt.platform_message {
-                    self.sight.post(question, post);
-                }
+            Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now),
+            Event::NotGranted(approval) => self.not_granted(&approval, now),
+            Event::ReplyRead { message, words, hint } => {
+                self.reply_classified(&message, &words, hint.as_ref(), now, fresh)
             }
-            Err(_) if !self.waits(question) => {}
-            // The request may have succeeded with only the response lost.
-            Err(DeliveryError::Retry { .. }) => self.sight.doubt(question),
-            Err(DeliveryError::Hold { .. } | DeliveryError::Permanent { .. }) => {
-                self.sight.take_back(question);
+            Event::Tick => self.expire(now),
+            Event::Compacted(done) => self.compacted(*done, now, fresh),
+            Event::Stopping => {
+                self.queue.close();
+                Vec::new()
             }
         }
     }
 
-    /// Whether this approval is pending.
-    fn waits(&self, question: &ApprovalId) -> bool {
-        self.run.as_ref().is_some_and(|run| run.ledger.find_asked(question).is_some())
+    /// What the parts may read.
+    pub(super) const fn at(&self, now: Timestamp) -> TurnContext<'_> {
+        TurnContext { settings: &self.settings, history: &self.history, now }
     }
 
-    /// The ratio of real to estimated tokens of the model.
-    pub const fn token_ratio(&self) -> f64 {
-        self.token_ratio
-    }
-
-    /// Tells how many tokens the server counts for one that is estimated.
-    pub const fn note_token_ratio(&mut self, ratio: f64) {
-        self.token_ratio = ratio;
-    }
-
-    /// Whether a run may still wait for the conversation to be compacted before its next call.
-    pub fn may_compact(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.compactions < MOST_COMPACTIONS)
-    }
-
-    /// Tells that the run waits for the conversation to be compacted.
-    pub fn note_compacting(&mut self) {
-        if let Some(run) = &mut self.run {
-            run.compacting = true;
-            run.compactions += 1;
+    /// Lets the run in flight act. When it has ended, the next one starts.
+    pub(super) fn with_run(
+        &mut self,
+        now: Timestamp,
+        act: impl FnOnce(&mut Run, &TurnContext<'_>) -> Vec<Effect>,
+    ) -> Vec<Effect> {
+        let Some(run) = self.run.as_mut() else { return Vec::new() };
+        let ctx = TurnContext { settings: &self.settings, history: &self.history, now };
+        let mut effects = act(run, &ctx);
+        let ended = run.phase() == Phase::Ended;
+        self.history.record(&effects);
+        if ended {
+            self.run = None;
+            self.approvals.run_ended();
+            effects.extend(self.start_next(now));
+            effects.push(Effect::Publish);
         }
+        effects
     }
 
-    /// The divisor of the run's context window, after the server found the prompt too long.
-    pub fn window_divisor(&self) -> usize {
-        self.run.as_ref().map_or(1, |run| 1 << run.shrunk)
+    /// Commits messages and adds them to the history.
+    pub(super) fn recorded(&mut self, commit: Effect) -> Effect {
+        self.history.record(std::slice::from_ref(&commit));
+        commit
     }
 
-    /// The language the person writes in, unless the operator has chosen.
-    pub fn language(&self) -> Language {
-        let last_said = || self.history.iter().rev().find(|message| message.role == Role::User);
-        self.rules.language.unwrap_or_else(|| last_said().map_or_else(Language::default, written_in))
+    /// The line of the run in flight that must be in the file before a message of a later run.
+    pub(super) fn place_run(&mut self) -> Vec<UiMessage> {
+        self.run.as_mut().and_then(Run::place).into_iter().collect()
     }
 
-    /// How a run ended, from its messages.
-    pub fn ending(messages: &[UiMessage]) -> (Option<RunStatus>, Option<ErrorRecord>) {
-        let last = messages.iter().rev().find(|message| message.role == Role::Assistant);
-        let status = last.and_then(|message| message.metadata.status);
-        let error = last.and_then(|message| {
-            message.parts.iter().find_map(|part| match part {
-                Part::Error(record) => Some(record.clone()),
-                _ => None,
-            })
+    fn slot_granted(&mut self, now: Timestamp) -> Vec<Effect> {
+        if self.run.as_ref().is_none_or(|run| run.phase() != Phase::WaitingForSlot) {
+            return vec![Effect::ReleaseSlot];
+        }
+        self.with_run(now, Run::slot_granted)
+    }
+
+    /// Starts the run that has waited longest.
+    pub(super) fn start_next(&mut self, now: Timestamp) -> Option<Effect> {
+        if self.run.is_some() {
+            return None;
+        }
+        let Waiting { correlation, messages } = self.queue.next_run()?;
+        let last = messages.last().and_then(|last| self.history.find(last));
+        let reply_to = last.and_then(|message| message.metadata.message_id.clone());
+        self.run = Some(Run::new(&self.settings.thread, correlation, reply_to, now));
+        Some(Effect::AcquireSlot)
+    }
+
+    /// Resumes open runs after a restart. The first one continues where it was interrupted; the others wait.
+    fn resume(&mut self, approvals: Vec<Approval>, now: Timestamp) -> Vec<Effect> {
+        let mut open = self.history.unfinished().into_iter();
+        let Some(first) = open.next() else { return Vec::new() };
+        let waiting = open.map(|correlation| {
+            let messages = self.history.said_in(&correlation).map(|message| message.id.clone()).collect();
+            Waiting { correlation, messages }
         });
-        (status, error)
+        self.queue.resume(waiting);
+        let Resumed { run, approvals, effects } = Run::resume(first, approvals, &self.at(now));
+        self.run = Some(run);
+        self.approvals.resume(approvals);
+        self.history.record(&effects);
+        effects
     }
-
-    /// The effects of a call, by its tool.
-    pub(in crate::turn) fn effects_of_call(&self, name: &str) -> Option<Effects> {
-        (self.effects_of)(name)
-    }
-
-    pub fn is_running(&self, call: &ToolCallId) -> bool {
-        self.run.as_ref().is_some_and(|run| run.ledger.is_running(call))
-    }
-}
-
-fn written_in(message: &UiMessage) -> Language {
-    let text = message.parts.iter().find_map(|part| match part {
-        Part::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    text.map(Language::of).unwrap_or_default()
-}
-
-/// Whether a message is a command for the daemon, or the reply to one.
-pub(in crate::turn) const fn is_command(message: &UiMessage) -> bool {
-    message.metadata.command
-}
-
-fn next_number(checkpoints: &[UiMessage]) -> u32 {
-    let newest =
-        checkpoints.iter().filter_map(|message| message.checkpoint()).map(|record| record.number).max();
-    newest.unwrap_or(0).saturating_add(1)
 }

@@ -1,5 +1,8 @@
 //! The state machine of a thread: passes events to its parts and combines their effects.
 
 mod commands;
+mod compaction;
 pub(super) mod conversation;
-mod withdrawal;
+mod decisions;
+mod inbound;
+mod view;

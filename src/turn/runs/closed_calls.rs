@@ -1,19 +1,30 @@
-//! How a call ends that a person decided about and that does not run: its part, and the text for the model.
+//! The tool part of a call that a person is asked about: the question, the answer, and how a call ends that does not
+//! run, with the text for the model.
 
 use serde_json::{Value, json};
 
+use super::run::TOOL_METADATA;
 use crate::domain::{Approval, ApprovalFile, ApprovalKind, ApprovalState};
-use crate::turn::runs::run::TOOL_METADATA;
-use crate::uimessage::{ApprovalAnswer, ToolPart, ToolState};
+use crate::uimessage::{ApprovalAnswer, ApprovalAsk, ToolPart, ToolState};
+
+/// The question as the tool part keeps it.
+pub(super) fn asked(approval: &Approval) -> ApprovalAsk {
+    let descriptor = json!({
+        "number": approval.number.to_string(), "kind": approval.kind, "summary": approval.summary,
+        "details": approval.details, "risk": approval.risk, "scopes": approval.scopes,
+        "expiresAt": approval.expires_at.rfc3339(),
+    });
+    ApprovalAsk { id: approval.id.to_string(), descriptor: Some(descriptor) }
+}
 
 /// Ends a call and removes the mark that it had begun.
-pub(in crate::turn) fn close_part(part: &mut ToolPart, end: ToolState) {
+pub(super) fn close_part(part: &mut ToolPart, end: ToolState) {
     part.extra.shift_remove(TOOL_METADATA);
     part.state = end;
 }
 
 /// The end of a call that, as a person says, was done before the restart.
-pub(in crate::turn) fn done_before(approval: &Approval, input: Value) -> ToolState {
+pub(super) fn done_before(approval: &Approval, input: Value) -> ToolState {
     let output =
         json!({ "outcome": "done", "note": "The user says that this call took effect before the restart." });
     let answer = answered(approval, true, None);
@@ -21,11 +32,7 @@ pub(in crate::turn) fn done_before(approval: &Approval, input: Value) -> ToolSta
 }
 
 /// The answer of an approval with its outcome, which the tool part keeps before its result.
-pub(in crate::turn) fn answered(
-    approval: &Approval,
-    approved: bool,
-    reason: Option<String>,
-) -> ApprovalAnswer {
+pub(super) fn answered(approval: &Approval, approved: bool, reason: Option<String>) -> ApprovalAnswer {
     let descriptor = Some(outcome_of(approval));
     ApprovalAnswer { id: approval.id.to_string(), approved, reason, descriptor }
 }
@@ -45,7 +52,7 @@ fn outcome_of(approval: &Approval) -> Value {
 }
 
 /// The end of a call that is not run, or not run again, with the reason for the model.
-pub(in crate::turn) fn not_run(approval: &Approval, input: Value) -> ToolState {
+pub(super) fn not_run(approval: &Approval, input: Value) -> ToolState {
     let answer = answered(approval, false, Some(why_not_run(approval)));
     ToolState::OutputDenied { input, approval: answer }
 }

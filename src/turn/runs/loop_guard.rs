@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What to do with one more call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::turn) enum Verdict {
+pub(super) enum Verdict {
     Run,
     /// Do not run it; tell the model that it repeats itself.
     Warn,
@@ -19,14 +19,14 @@ const GIVE_UP_AT: u32 = 7;
 
 /// Counts identical calls of one turn, and those that no tool could take.
 #[derive(Clone, Debug, Default)]
-pub(in crate::turn) struct LoopGuard {
+pub(super) struct LoopGuard {
     seen: HashMap<(String, String), u32>,
     unusable: HashMap<String, u32>,
 }
 
 impl LoopGuard {
     /// Counts a call and returns the verdict.
-    pub(in crate::turn) fn judge(&mut self, name: &str, arguments: &Value) -> Verdict {
+    pub(super) fn judge(&mut self, name: &str, arguments: &Value) -> Verdict {
         let count = self.seen.entry((name.to_owned(), canonical(arguments).to_string())).or_default();
         *count += 1;
         match *count {
@@ -38,7 +38,7 @@ impl LoopGuard {
 
     /// Counts a call that cannot run: of an unknown tool, or with arguments that the tool does not take. However much
     /// the arguments differ, a model that never gets them right is going nowhere.
-    pub(in crate::turn) fn judge_unusable(&mut self, name: &str) -> Verdict {
+    pub(super) fn judge_unusable(&mut self, name: &str) -> Verdict {
         let count = self.unusable.entry(name.to_owned()).or_default();
         *count += 1;
         if *count >= GIVE_UP_AT { Verdict::GiveUp } else { Verdict::Warn }

@@ -1,8 +1,10 @@
-//! The run in flight: its message, its steps and its calls.
+//! The run in flight: its message, its steps and its calls. No code outside this folder touches a field of [`Run`].
+//!
+//! [`Run`]: run::Run
 
-pub(super) mod calls;
-pub(super) mod closed_calls;
-pub(super) mod loop_guard;
+mod calls;
+mod closed_calls;
+mod loop_guard;
 pub(super) mod open_calls;
 pub(super) mod recover;
 pub(super) mod run;

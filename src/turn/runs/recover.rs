@@ -1,115 +1,92 @@
-//! Resumes a thread after a restart: open work continues from what is stored, without guesses.
+//! Resumes a run after a restart: open work continues from what is stored, without guesses.
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects, Timestamp};
+use super::closed_calls::{answered, close_part, done_before, not_run};
+use super::open_calls::Call;
+use super::run::{Phase, Run, TOOL_METADATA, forget_start};
+use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects};
 use crate::ports::Durability;
-use crate::turn::machine::conversation::Waiting;
-use crate::turn::runs::closed_calls::{answered, close_part, done_before, not_run};
-use crate::turn::runs::open_calls::Call;
-use crate::turn::runs::run::{Phase, Run, TOOL_METADATA, forget_start};
-use crate::turn::{Conversation, Effect};
-use crate::uimessage::{Part, Role, RunStatus, ToolPart, ToolState, UiMessage, unfinished_runs};
+use crate::turn::Effect;
+use crate::turn::context::{Settings, TurnContext};
+use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
 
-impl Conversation {
-    /// Resumes open runs. The first one continues where it was interrupted; the others wait.
+/// A run that goes on after a restart.
+pub(in crate::turn) struct Resumed {
+    pub(in crate::turn) run: Run,
+    /// The records of its calls that wait for an answer, or were approved and have not begun.
+    pub(in crate::turn) approvals: Vec<Approval>,
+    pub(in crate::turn) effects: Vec<Effect>,
+}
+
+impl Run {
+    /// Continues a run where it was interrupted, with the stored approvals of its calls.
     pub(in crate::turn) fn resume(
-        &mut self,
+        correlation: CorrelationId,
         approvals: Vec<Approval>,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let mut open = unfinished_runs(&self.history).into_iter();
-        let Some(first) = open.next() else { return };
-        self.waiting = open.map(|correlation| self.waiting_for(correlation)).collect();
-        let reply_to = self.said_in(&first).last().and_then(|message| message.metadata.message_id.clone());
-        let run = Run::new(&self.thread, first.clone(), reply_to, now);
-        let answers = || {
-            self.history.iter().filter(|m| m.role == Role::Assistant && m.metadata.correlation_id == first)
-        };
-        let steps = answers().map(UiMessage::steps).sum();
-        let run = match answers().next_back() {
+        ctx: &TurnContext<'_>,
+    ) -> Resumed {
+        let mut run = Self::cut_off(correlation, ctx);
+        let before = run.message.clone();
+        let approvals = run.take_up_calls(approvals, ctx.settings);
+        let mut effects = Vec::new();
+        // The record may be one step ahead of the lines, but never two: then its state would be ambiguous.
+        if run.message != before {
+            effects.push(Effect::commit(vec![run.message.clone()], Durability::Synced));
+        }
+        if run.calls.any_asked() && run.is_stuck() {
+            run.phase = Phase::AwaitingApproval;
+        } else {
+            effects.push(Effect::AcquireSlot);
+        }
+        effects.push(Effect::Publish);
+        Resumed { run, approvals, effects }
+    }
+
+    /// The run as its lines show it.
+    fn cut_off(correlation: CorrelationId, ctx: &TurnContext<'_>) -> Self {
+        let history = ctx.history;
+        let said = history.said_in(&correlation).next_back();
+        let reply_to = said.and_then(|message| message.metadata.message_id.clone());
+        let run = Self::new(ctx.thread(), correlation.clone(), reply_to, ctx.now);
+        let steps = history.answers_of(&correlation).map(UiMessage::steps).sum();
+        match history.answers_of(&correlation).next_back() {
             Some(last) if last.metadata.status == Some(RunStatus::Running) => {
                 let mut run = run.resumed(last.clone(), steps);
-                run.steered = self.said_in(&first).last().is_some_and(|said| self.is_after(said, last));
+                run.steered = said.is_some_and(|said| history.is_after(said, last));
                 run
             }
             // The run was about to continue in a further message.
             Some(last) => {
                 let mut run = run.resumed(last.clone(), steps);
-                run.turn_page(&self.thread, now);
+                run.turn_page(ctx.thread(), ctx.now);
                 run
             }
             None => run,
-        };
-        let cut_off = run.message.clone();
-        self.run = Some(run);
-        self.take_up_calls(approvals);
-        for question in self.pending_approvals() {
-            self.sight.may_be_seen(&question);
         }
-        // The record may be one step ahead of the lines, but never two: then its state would be ambiguous.
-        let caught_up =
-            self.run.as_ref().map(|run| run.message.clone()).filter(|message| *message != cut_off);
-        if let Some(message) = caught_up {
-            let commit = self.commit(vec![message], Durability::Synced);
-            out.push(commit);
-        }
-        let waits = !self.pending_approvals().is_empty() && self.only_asked();
-        if let Some(run) = self.run.as_mut().filter(|_| waits) {
-            run.phase = Phase::AwaitingApproval;
-        } else {
-            out.push(Effect::AcquireSlot);
-        }
-        out.push(Effect::Publish);
-    }
-
-    fn only_asked(&self) -> bool {
-        let asked = |run: &Run| {
-            run.open_calls().iter().all(|tool| matches!(run.ledger.get(&tool.call_id), Call::Asked(_)))
-        };
-        self.run.as_ref().is_some_and(asked)
     }
 
     /// Determines the state of each open call. A call with side effects that had begun is never simply run again.
-    fn take_up_calls(&mut self, approvals: Vec<Approval>) {
-        let effects_of = self.effects_of.clone();
-        let Some(run) = self.run.as_mut() else { return };
-        let mut approvals: BTreeMap<String, Approval> =
+    fn take_up_calls(&mut self, approvals: Vec<Approval>, settings: &Settings) -> Vec<Approval> {
+        let mut known: BTreeMap<String, Approval> =
             approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
-        let start = run.step_start();
-        let mut calls = Vec::new();
-        for part in run.message.parts.iter_mut().skip(start) {
+        let start = self.step_start();
+        let mut kept = Vec::new();
+        for part in self.message.parts.iter_mut().skip(start) {
             let Part::Tool(tool) = part else { continue };
             if tool.state.is_settled() {
                 continue;
             }
-            let acts = !matches!(effects_of(tool.tool.name()), Some(Effects::ReadOnly | Effects::Speaks));
+            let acts =
+                !matches!(settings.effects_of(tool.tool.name()), Some(Effects::ReadOnly | Effects::Speaks));
             let begun = acts && tool.extra.contains_key(TOOL_METADATA);
-            let known = approval_id(&tool.state).and_then(|id| approvals.remove(id));
-            if let Some(call) = take_up(tool, begun, known) {
-                calls.push((tool.call_id.clone(), call));
+            let approval = approval_id(&tool.state).and_then(|id| known.remove(id));
+            if let Some((call, approval)) = take_up(tool, begun, approval) {
+                self.calls.set(&tool.call_id, call);
+                kept.extend(approval);
             }
         }
-        for (id, call) in calls {
-            run.ledger.set(&id, call);
-        }
-    }
-
-    fn waiting_for(&self, correlation: CorrelationId) -> Waiting {
-        let messages = self.said_in(&correlation).map(|message| message.id.clone()).collect();
-        Waiting { correlation, messages }
-    }
-
-    fn is_after(&self, one: &UiMessage, other: &UiMessage) -> bool {
-        let place = |message: &UiMessage| self.history.iter().position(|known| known.id == message.id);
-        place(one) > place(other)
-    }
-
-    fn said_in<'a>(&'a self, correlation: &'a CorrelationId) -> impl Iterator<Item = &'a UiMessage> {
-        self.history.iter().filter(move |m| {
-            m.role == Role::User && !m.metadata.context && m.metadata.correlation_id == *correlation
-        })
+        kept
     }
 }
 
@@ -121,14 +98,14 @@ fn approval_id(state: &ToolState) -> Option<&str> {
     }
 }
 
-/// The state of one open call, from its part and its approval record. The record is written first, so where they differ
-/// it is the newer one. `None` means that the call has ended.
-fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<Call> {
+/// The state of one open call, from its part and its approval record, with the record where it still matters. The
+/// record is written first, so where they differ it is the newer one. `None` means that the call has ended.
+fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<(Call, Option<Approval>)> {
     let input = tool.state.input().cloned().unwrap_or_default();
     let asked = matches!(tool.state, ToolState::ApprovalRequested { .. });
     match known {
         Some(approval) if asked && approval.state == ApprovalState::Pending => {
-            return Some(Call::Asked(approval));
+            return Some((Call::Asked, Some(approval)));
         }
         Some(approval) => match &approval.state {
             // A rerun would have been approved first, so a person said that the call was done.
@@ -143,7 +120,7 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
                 let state = ApprovalState::Approved { decided: decided.clone(), scope: *scope };
                 forget_start(tool);
                 tool.state = ToolState::ApprovalResponded { input, approval: answer };
-                return Some(Call::Approved(Approval { state, ..approval }));
+                return Some((Call::Approved, Some(Approval { state, ..approval })));
             }
             ApprovalState::Denied { .. }
             | ApprovalState::Expired { .. }
@@ -158,9 +135,9 @@ fn take_up(tool: &mut ToolPart, begun: bool, known: Option<Approval>) -> Option<
         None => {}
     }
     if begun {
-        return Some(Call::Lost);
+        return Some((Call::Lost, None));
     }
     // Also a call that was approved and found changed right before it ran.
     tool.state = ToolState::InputAvailable { input };
-    Some(Call::Unjudged)
+    Some((Call::Unjudged, None))
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Map;
 
+use super::loop_guard::LoopGuard;
+use super::open_calls::{Call, OpenCalls};
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
 use crate::ports::Usage;
-use crate::turn::runs::loop_guard::LoopGuard;
-use crate::turn::runs::open_calls::OpenCalls;
 use crate::uimessage::{
     ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
 };
@@ -14,7 +14,7 @@ use crate::uimessage::{
 const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The field of a tool part for metadata of our own.
-pub(in crate::turn) const TOOL_METADATA: &str = "toolMetadata";
+pub(super) const TOOL_METADATA: &str = "toolMetadata";
 
 /// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,43 +26,47 @@ pub(in crate::turn) enum Phase {
     Acting,
     /// Every remaining call waits for an approval.
     AwaitingApproval,
+    /// Its last message is committed.
+    Ended,
 }
 
+/// How often a conversation is compacted in one run at most.
+const MOST_COMPACTIONS: u32 = 2;
+
+/// The run in flight.
 #[derive(Clone, Debug)]
 pub(in crate::turn) struct Run {
-    pub(in crate::turn) correlation: CorrelationId,
+    pub(super) correlation: CorrelationId,
     /// The message it is writing.
-    pub(in crate::turn) message: UiMessage,
+    pub(super) message: UiMessage,
     /// Its number among the run's messages, from 1.
-    pub(in crate::turn) number: u32,
+    pub(super) number: u32,
     /// Whether the message has a line in the file, and so a place in the conversation.
-    pub(in crate::turn) placed: bool,
-    pub(in crate::turn) phase: Phase,
-    pub(in crate::turn) steps: u32,
+    pub(super) placed: bool,
+    pub(super) phase: Phase,
+    pub(super) steps: u32,
     /// When the first of its messages arrived.
-    pub(in crate::turn) began: Timestamp,
+    pub(super) began: Timestamp,
     /// Whether any of its answer was shown.
-    pub(in crate::turn) shown: bool,
+    pub(super) shown: bool,
     /// Whether people were told that a model call is retried.
-    pub(in crate::turn) retry_shown: bool,
-    pub(in crate::turn) ledger: OpenCalls,
-    /// Whether people were reminded of a pending approval.
-    pub(in crate::turn) reminded: bool,
+    pub(super) retry_shown: bool,
+    pub(super) calls: OpenCalls,
     /// Whether a message joined that the model has not read yet.
-    pub(in crate::turn) steered: bool,
+    pub(super) steered: bool,
     /// How many messages joined since it began.
-    pub(in crate::turn) joined: usize,
-    pub(in crate::turn) guard: LoopGuard,
+    pub(super) joined: usize,
+    pub(super) guard: LoopGuard,
     /// How often the window was halved because the server found the prompt too long.
-    pub(in crate::turn) shrunk: u32,
+    pub(super) shrunk: u32,
     /// Whether it waits for the conversation to be compacted.
-    pub(in crate::turn) compacting: bool,
+    pub(super) compacting: bool,
     /// How often it did.
-    pub(in crate::turn) compactions: u32,
+    pub(super) compactions: u32,
     /// How often the model gave neither words nor calls.
-    pub(in crate::turn) empty_answers: u32,
+    pub(super) empty_answers: u32,
     /// The platform's id of the message it answers.
-    pub(in crate::turn) reply_to: Option<String>,
+    pub(super) reply_to: Option<String>,
 }
 
 impl Run {
@@ -84,8 +88,7 @@ impl Run {
             began: now,
             shown: false,
             retry_shown: false,
-            ledger: OpenCalls::default(),
-            reminded: false,
+            calls: OpenCalls::default(),
             steered: false,
             joined: 0,
             guard: LoopGuard::default(),
@@ -98,7 +101,7 @@ impl Run {
     }
 
     /// Resumes an interrupted run with its last message. `steps` is the sum over all of its messages.
-    pub(in crate::turn) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
+    pub(super) fn resumed(mut self, message: UiMessage, steps: u32) -> Self {
         self.steps = steps;
         self.number = number_of(&message.id);
         self.message = message;
@@ -117,13 +120,81 @@ impl Run {
         self
     }
 
+    pub(in crate::turn) const fn correlation(&self) -> &CorrelationId {
+        &self.correlation
+    }
+
+    /// The message it is writing.
+    pub(in crate::turn) const fn message(&self) -> &UiMessage {
+        &self.message
+    }
+
+    /// The platform's id of the message it answers.
+    pub(in crate::turn) fn reply_to(&self) -> Option<&str> {
+        self.reply_to.as_deref()
+    }
+
+    pub(in crate::turn) const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(in crate::turn) const fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// When the first of its messages arrived.
+    pub(in crate::turn) const fn began(&self) -> Timestamp {
+        self.began
+    }
+
+    /// How many messages joined since it began.
+    pub(in crate::turn) const fn joined(&self) -> usize {
+        self.joined
+    }
+
+    /// Whether nothing was shown, stored or done.
+    pub(in crate::turn) fn is_untouched(&self) -> bool {
+        !self.shown && !self.placed && self.steps <= 1 && self.phase != Phase::Acting
+    }
+
+    /// The text of the answer so far.
+    pub(in crate::turn) fn draft(&self) -> Option<String> {
+        let text = (self.phase == Phase::Thinking).then(|| self.step_words().0);
+        text.filter(|text| !text.trim().is_empty())
+    }
+
+    /// The state of a call.
+    pub(in crate::turn) fn call(&self, call: &ToolCallId) -> Call {
+        self.calls.get(call)
+    }
+
+    pub(in crate::turn) fn is_running(&self, call: &ToolCallId) -> bool {
+        self.calls.get(call) == Call::Running
+    }
+
+    /// The divisor of the context window, after the server found the prompt too long.
+    pub(in crate::turn) const fn window_divisor(&self) -> usize {
+        1 << self.shrunk
+    }
+
+    /// Whether it may still wait for the conversation to be compacted before its next call.
+    pub(in crate::turn) const fn may_compact(&self) -> bool {
+        self.compactions < MOST_COMPACTIONS
+    }
+
+    /// Tells that it waits for the conversation to be compacted.
+    pub(in crate::turn) const fn note_compacting(&mut self) {
+        self.compacting = true;
+        self.compactions += 1;
+    }
+
     /// Where the parts of the current step begin.
-    pub(in crate::turn) fn step_start(&self) -> usize {
+    pub(super) fn step_start(&self) -> usize {
         self.message.parts.iter().rposition(|part| matches!(part, Part::StepStart)).map_or(0, |at| at + 1)
     }
 
     /// The message as it should be stored now: while the model call runs, without the current step's text.
-    pub(in crate::turn) fn snapshot(&self) -> UiMessage {
+    pub(super) fn snapshot(&self) -> UiMessage {
         let mut message = self.message.clone();
         if matches!(self.phase, Phase::WaitingForSlot | Phase::Thinking) && self.open_calls().is_empty() {
             message.parts.truncate(self.step_start());
@@ -132,7 +203,7 @@ impl Run {
     }
 
     /// Begins a step, unless the last one is still empty.
-    pub(in crate::turn) fn begin_step(&mut self) {
+    pub(super) fn begin_step(&mut self) {
         if self.message.parts.last() != Some(&Part::StepStart) {
             self.message.parts.push(Part::StepStart);
             self.steps += 1;
@@ -146,13 +217,13 @@ impl Run {
     }
 
     /// Discards the model's output of this step.
-    pub(in crate::turn) fn forget_step(&mut self) {
+    pub(super) fn forget_step(&mut self) {
         let start = self.step_start();
         self.message.parts.truncate(start);
     }
 
     /// Appends to the text or reasoning that is being streamed, or begins one.
-    pub(in crate::turn) fn grow(&mut self, reasoning: bool, more: &str) {
+    pub(super) fn grow(&mut self, reasoning: bool, more: &str) {
         match (self.message.parts.last_mut(), reasoning) {
             (Some(Part::Text(text)), false) | (Some(Part::Reasoning(text)), true)
                 if text.state == Some(TextState::Streaming) =>
@@ -168,7 +239,7 @@ impl Run {
     }
 
     /// Marks every text as complete.
-    pub(in crate::turn) fn end_texts(&mut self) {
+    pub(super) fn end_texts(&mut self) {
         for part in &mut self.message.parts {
             if let Part::Text(text) | Part::Reasoning(text) = part
                 && text.state == Some(TextState::Streaming)
@@ -179,7 +250,7 @@ impl Run {
     }
 
     /// The text and the reasoning of the current step.
-    pub(in crate::turn) fn step_words(&self) -> (String, String) {
+    pub(super) fn step_words(&self) -> (String, String) {
         let (mut text, mut reasoning) = (String::new(), String::new());
         for part in self.message.parts.iter().skip(self.step_start()) {
             match part {
@@ -192,7 +263,7 @@ impl Run {
     }
 
     /// The tool part of a call of the current step.
-    pub(in crate::turn) fn tool_mut(&mut self, call: &ToolCallId) -> Option<&mut ToolPart> {
+    pub(super) fn tool_mut(&mut self, call: &ToolCallId) -> Option<&mut ToolPart> {
         let start = self.step_start();
         self.message.parts.iter_mut().skip(start).find_map(|part| match part {
             Part::Tool(tool) if tool.call_id == *call => Some(tool.as_mut()),
@@ -210,7 +281,7 @@ impl Run {
     }
 
     /// Ends every open call.
-    pub(in crate::turn) fn settle_all(&mut self, why: &str) {
+    pub(super) fn settle_all(&mut self, why: &str) {
         for part in &mut self.message.parts {
             let Part::Tool(tool) = part else { continue };
             if tool.state.is_settled() {
@@ -240,18 +311,18 @@ impl Run {
                 _ => error(None),
             };
         }
-        self.ledger.clear();
+        self.calls.clear();
     }
 
     /// Marks a call as begun, so that a crash during the call can be recognised.
-    pub(in crate::turn) fn mark_started(&mut self, call: &ToolCallId) {
+    pub(super) fn mark_started(&mut self, call: &ToolCallId) {
         if let Some(part) = self.tool_mut(call) {
             part.extra.insert(TOOL_METADATA.to_owned(), serde_json::json!({ "started": true }));
         }
     }
 
     /// Adds the token usage of a model call to the message.
-    pub(in crate::turn) fn note_usage(&mut self, usage: Usage) {
+    pub(super) fn note_usage(&mut self, usage: Usage) {
         let extra = &mut self.message.metadata.extra;
         let known = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_u64()).unwrap_or(0);
         let sum = serde_json::json!({
@@ -263,12 +334,12 @@ impl Run {
     }
 
     /// Whether the message is so large that the run should continue in a further one.
-    pub(in crate::turn) fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         serde_json::to_vec(&self.message).is_ok_and(|bytes| bytes.len() > MESSAGE_BYTES)
     }
 
     /// Closes the message and opens a further one; returns the closed one.
-    pub(in crate::turn) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
+    pub(super) fn turn_page(&mut self, thread: &ThreadId, now: Timestamp) -> UiMessage {
         self.end_texts();
         self.message.metadata.status = Some(RunStatus::Continued);
         self.number += 1;
@@ -279,7 +350,7 @@ impl Run {
 }
 
 /// Removes only the mark that a call had begun.
-pub(in crate::turn) fn forget_start(tool: &mut ToolPart) {
+pub(super) fn forget_start(tool: &mut ToolPart) {
     let Some(facts) = tool.extra.get_mut(TOOL_METADATA).and_then(serde_json::Value::as_object_mut) else {
         return;
     };

@@ -1,12 +1,14 @@
-//! Advances a run: begins it, processes the model's output, and ends it.
+//! Advances a run: begins a step, processes the model's output, and ends the run.
 
-use crate::domain::{Delivery, ErrorKind, Intent, Language, Timestamp, ToolCallId};
+use super::run::{Phase, Run};
+use crate::domain::{CorrelationId, ErrorKind, Intent, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError};
 use crate::render::Phrase;
-use crate::turn::effect::Spoken;
-use crate::turn::runs::run::{Phase, Run};
-use crate::turn::{Conversation, Effect};
-use crate::uimessage::{CheckpointReason, ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState};
+use crate::turn::context::TurnContext;
+use crate::turn::{Effect, Spoken};
+use crate::uimessage::{
+    CheckpointReason, ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState, UiMessage,
+};
 
 /// How often a prompt that the server finds too long is retried with half the window.
 const MAX_SHRINKS: u32 = 2;
@@ -15,170 +17,214 @@ const MAX_DETAIL: usize = 600;
 /// How often an empty answer is requested again.
 const MAX_EMPTY: u32 = 1;
 
-impl Conversation {
-    /// Starts the run that has waited longest.
-    pub(in crate::turn) fn start_next(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        if self.run.is_some() || self.stopping {
-            return;
-        }
-        let Some(waiting) = self.waiting.pop_front() else { return };
-        let last = waiting.messages.last();
-        let reply_to = self
-            .history
-            .iter()
-            .find(|message| Some(&message.id) == last)
-            .and_then(|m| m.metadata.message_id.clone());
-        self.run = Some(Run::new(&self.thread, waiting.correlation, reply_to, now));
-        out.push(Effect::AcquireSlot);
-    }
-
-    pub(in crate::turn) fn slot_granted(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::WaitingForSlot) else {
-            out.push(Effect::ReleaseSlot);
-            return;
-        };
-        out.push(Effect::Show(Intent::Typing));
-        if run.open_calls().is_empty() {
-            self.next_step(now, out);
+impl Run {
+    /// It got its permit: the model is called, or the open calls go on.
+    pub(in crate::turn) fn slot_granted(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        let mut effects = vec![Effect::Show(Intent::Typing)];
+        if self.open_calls().is_empty() {
+            effects.extend(self.next_step(ctx));
         } else {
-            run.phase = Phase::Acting;
-            self.run_tools(now, out);
+            self.phase = Phase::Acting;
+            effects.extend(self.advance_calls(ctx));
         }
-        out.push(Effect::Publish);
+        effects.push(Effect::Publish);
+        effects
     }
 
-    pub(in crate::turn) fn show_delta(&mut self, delta: ModelDelta, out: &mut Vec<Effect>) {
-        // Only an error is shown as text, so the language is determined only then.
-        let language =
-            if matches!(delta, ModelDelta::Retrying { .. }) { self.language() } else { Language::default() };
-        let sends_drafts =
-            self.rules.capabilities.delivery == Delivery::Push && self.rules.capabilities.streaming;
-        let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
+    /// The model streams its answer.
+    pub(in crate::turn) fn delta(&mut self, delta: ModelDelta, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        if self.phase != Phase::Thinking {
+            return Vec::new();
+        }
+        let mut effects = Vec::new();
         match delta {
             ModelDelta::Retrying { kind, next_model } => {
-                if !std::mem::replace(&mut run.retry_shown, true) {
-                    let phrase = match next_model {
-                        Some(model) => Phrase::Switching { kind, model },
-                        None => Phrase::Retrying(kind),
-                    };
-                    let text = phrase.say(language);
-                    out.push(Effect::Show(Intent::Progress { text, call_id: None }));
+                if std::mem::replace(&mut self.retry_shown, true) {
+                    return Vec::new();
                 }
-                return;
+                let phrase = match next_model {
+                    Some(model) => Phrase::Switching { kind, model },
+                    None => Phrase::Retrying(kind),
+                };
+                return vec![progress(phrase.say(ctx.language()))];
             }
             ModelDelta::Text(more) => {
-                run.grow(false, &more);
-                if sends_drafts {
-                    out.push(Effect::Drafted);
+                self.grow(false, &more);
+                if ctx.is_push() && ctx.rules().capabilities.streaming {
+                    effects.push(Effect::Drafted);
                 }
             }
-            ModelDelta::Reasoning(more) => run.grow(true, &more),
-            ModelDelta::ToolInput(more) => grow_tool_input(run, &more.id, &more.name, &more.arguments),
-            ModelDelta::StartOver => run.forget_step(),
+            ModelDelta::Reasoning(more) => self.grow(true, &more),
+            ModelDelta::ToolInput(more) => self.grow_tool_input(&more.id, &more.name, &more.arguments),
+            ModelDelta::StartOver => self.forget_step(),
         }
-        run.shown = true;
-        out.push(Effect::Publish);
+        self.shown = true;
+        effects.push(Effect::Publish);
+        effects
     }
 
-    pub(in crate::turn) fn model_answered(
+    /// The model call has ended.
+    pub(in crate::turn) fn model_ended(
         &mut self,
-        completion: Completion,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
+        result: Result<Completion, ModelError>,
+        ctx: &TurnContext<'_>,
+    ) -> Vec<Effect> {
+        match result {
+            _ if self.phase != Phase::Thinking => Vec::new(),
+            Ok(completion) => self.model_answered(completion, ctx),
+            Err(error) => self.model_failed(&error, ctx),
+        }
+    }
+
+    fn model_answered(&mut self, completion: Completion, ctx: &TurnContext<'_>) -> Vec<Effect> {
         if let Some(usage) = completion.usage {
-            run.note_usage(usage);
+            self.note_usage(usage);
         }
         if completion.tool_calls.is_empty() && completion.text.trim().is_empty() {
-            return self.empty_answer(now, out);
+            return self.empty_answer(ctx);
         }
-        put_words(run, &completion);
+        self.put_words(&completion);
         if completion.tool_calls.is_empty() {
-            if completion.truncated {
-                let text = Phrase::Truncated.say(self.language());
-                out.push(Effect::Show(Intent::Progress { text, call_id: None }));
-            }
-            return self.end_of_words(now, out);
+            let truncated = completion.truncated.then(|| progress(Phrase::Truncated.say(ctx.language())));
+            return truncated.into_iter().chain(self.end_of_words(ctx)).collect();
         }
-        run.phase = Phase::Acting;
+        self.phase = Phase::Acting;
         for call in completion.tool_calls {
-            if let Err(kind) = self.take_call(call) {
-                return self.fail(kind, now, out);
+            if let Err(kind) = self.take_call(call, ctx) {
+                return self.fail(kind, ctx);
             }
         }
-        self.run_tools(now, out);
-        out.push(Effect::Publish);
+        let mut effects = self.advance_calls(ctx);
+        effects.push(Effect::Publish);
+        effects
     }
 
-    pub(in crate::turn) fn model_failed(
-        &mut self,
-        error: &ModelError,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
-        let may_compact = self.may_compact();
-        let Some(run) = self.run.as_mut().filter(|run| run.phase == Phase::Thinking) else { return };
-        if error.kind == ErrorKind::ContextLength && run.shrunk < MAX_SHRINKS {
-            run.forget_step();
-            if may_compact {
-                self.note_compacting();
-                out.push(Effect::Compact { reason: CheckpointReason::Overflow, focus: None });
-            } else {
-                run.shrunk += 1;
-                out.push(Effect::CallModel);
-            }
-            return;
-        }
+    fn model_failed(&mut self, error: &ModelError, ctx: &TurnContext<'_>) -> Vec<Effect> {
         // A partial answer is never stored as the answer.
-        run.forget_step();
+        self.forget_step();
+        if error.kind == ErrorKind::ContextLength && self.shrunk < MAX_SHRINKS {
+            if self.may_compact() {
+                self.note_compacting();
+                return vec![Effect::Compact { reason: CheckpointReason::Overflow, focus: None }];
+            }
+            self.shrunk += 1;
+            return vec![Effect::CallModel];
+        }
         let detail: String = error.detail.chars().take(MAX_DETAIL).collect();
-        self.fail_saying(&Phrase::Error(error.kind), error.kind, Some(detail), now, out);
+        self.fail_saying(&Phrase::Error(error.kind), error.kind, Some(detail), ctx)
+    }
+
+    /// An attempt to compact has ended: a run that waited for it calls the model. Without a checkpoint, a prompt that
+    /// was too long is tried with a smaller window.
+    pub(in crate::turn) fn compacted(
+        &mut self,
+        has_checkpoint: bool,
+        reason: CheckpointReason,
+    ) -> Vec<Effect> {
+        if !std::mem::take(&mut self.compacting) || self.phase != Phase::Thinking {
+            return Vec::new();
+        }
+        if !has_checkpoint && reason == CheckpointReason::Overflow {
+            self.shrunk += 1;
+        }
+        vec![Effect::CallModel]
+    }
+
+    /// A message joins it before anything was shown: the model is called again with it.
+    pub(in crate::turn) fn join(&mut self) -> Vec<Effect> {
+        self.joined += 1;
+        self.start_over()
+    }
+
+    /// The model is called again, because a message changed or joined.
+    pub(in crate::turn) fn start_over(&self) -> Vec<Effect> {
+        match self.phase {
+            Phase::Thinking => vec![Effect::CancelJobs, Effect::CallModel],
+            _ => Vec::new(),
+        }
+    }
+
+    /// It reads one more message at its next step.
+    pub(in crate::turn) const fn steer(&mut self) {
+        self.joined += 1;
+        self.steered = true;
+    }
+
+    /// Stops the current step for a new message. Returns nothing where there is no step to stop.
+    pub(in crate::turn) fn interrupt(&mut self) -> Option<Effect> {
+        self.steer();
+        if self.phase == Phase::WaitingForSlot {
+            return None;
+        }
+        if self.phase == Phase::Thinking {
+            self.forget_step();
+        }
+        Some(Effect::CancelJobs)
+    }
+
+    /// Begins a step with the message that interrupted it; the calls of the last one have ended.
+    pub(in crate::turn) fn resume_interrupted(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        self.settle_all("Interrupted: the user sent a new message before this call finished.");
+        self.next_step(ctx)
+    }
+
+    /// Ends it for a person. Returns its run id and its last message.
+    pub(in crate::turn) fn stop(mut self) -> (CorrelationId, UiMessage) {
+        self.end_texts();
+        self.settle_all("Stopped by the user before it finished.");
+        if self.message.parts.is_empty() {
+            self.message.parts.push(Part::StepStart);
+        }
+        self.message.metadata.status = Some(RunStatus::Stopped);
+        (self.correlation, self.message)
+    }
+
+    /// The line that must be in the file before a message of a later run.
+    pub(in crate::turn) fn place(&mut self) -> Option<UiMessage> {
+        if self.placed || self.phase == Phase::WaitingForSlot {
+            return None;
+        }
+        self.placed = true;
+        Some(self.snapshot())
     }
 
     /// Calls the model again, with everything that happened since.
-    pub(in crate::turn) fn next_step(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        let max_steps = self.rules.max_steps;
-        let thread = self.thread.clone();
-        let Some(run) = self.run.as_mut() else { return };
-        if run.steps >= max_steps && run.message.parts.last() != Some(&Part::StepStart) {
-            return self.fail(ErrorKind::TooManySteps, now, out);
+    pub(super) fn next_step(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        if self.steps >= ctx.rules().max_steps && self.message.parts.last() != Some(&Part::StepStart) {
+            return self.fail(ErrorKind::TooManySteps, ctx);
         }
-        let steered = std::mem::take(&mut run.steered) && run.placed;
-        if steered || run.is_full() {
-            let full = run.turn_page(&thread, now);
-            let commit = self.commit(vec![full], Durability::Written);
-            out.push(commit);
+        let mut effects = Vec::new();
+        let steered = std::mem::take(&mut self.steered) && self.placed;
+        if steered || self.is_full() {
+            let full = self.turn_page(ctx.thread(), ctx.now);
+            effects.push(Effect::commit(vec![full], Durability::Written));
         }
-        if let Some(run) = &mut self.run {
-            run.begin_step();
-        }
-        out.push(Effect::CallModel);
-        out.push(Effect::Publish);
+        self.begin_step();
+        effects.extend([Effect::CallModel, Effect::Publish]);
+        effects
     }
 
     /// Handles the end of the model's text: the run ends, unless a message joined meanwhile.
-    fn end_of_words(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        let thread = self.thread.clone();
-        let Some(run) = self.run.as_mut() else { return };
-        if !std::mem::take(&mut run.steered) {
-            return self.finish(RunStatus::Done, now, out);
+    fn end_of_words(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        if !std::mem::take(&mut self.steered) {
+            return self.finish(RunStatus::Done);
         }
-        let page = run.turn_page(&thread, now);
-        let say = spoken(run, &page.id, Intent::AssistantText { text: page.final_text() });
-        run.begin_step();
-        self.remember(&page);
-        out.push(Effect::Commit { messages: vec![page], say, durability: Durability::Synced });
-        out.push(Effect::CallModel);
-        out.push(Effect::Publish);
+        let page = self.turn_page(ctx.thread(), ctx.now);
+        let say = self.spoken(page.id.to_string(), Intent::AssistantText { text: page.final_text() });
+        self.begin_step();
+        let commit = Effect::Commit {
+            messages: vec![page],
+            say: say.into_iter().collect(),
+            durability: Durability::Synced,
+        };
+        vec![commit, Effect::CallModel, Effect::Publish]
     }
 
-    fn finish(&mut self, status: RunStatus, now: Timestamp, out: &mut Vec<Effect>) {
-        let Some(mut run) = self.run.take() else { return };
-        run.end_texts();
-        run.settle_all("The turn ended before this call finished.");
-        run.message.metadata.status = Some(status);
-        let error = run.message.parts.iter().find_map(|part| match part {
+    fn finish(&mut self, status: RunStatus) -> Vec<Effect> {
+        self.end_texts();
+        self.settle_all("The turn ended before this call finished.");
+        self.message.metadata.status = Some(status);
+        let error = self.message.parts.iter().find_map(|part| match part {
             Part::Error(record) => Some(Intent::Error {
                 kind: record.kind,
                 text: record.text.clone(),
@@ -186,18 +232,18 @@ impl Conversation {
             }),
             _ => None,
         });
-        let intent = error.unwrap_or_else(|| Intent::AssistantText { text: run.message.final_text() });
-        let say = spoken(&run, &run.message.id, intent);
-        self.remember(&run.message);
-        out.push(Effect::Commit { messages: vec![run.message], say, durability: Durability::Synced });
-        out.push(Effect::ReleaseSlot);
-        out.push(Effect::Finished(run.correlation));
-        self.start_next(now, out);
-        out.push(Effect::Publish);
+        let intent = error.unwrap_or_else(|| Intent::AssistantText { text: self.message.final_text() });
+        let say = self.spoken(self.message.id.to_string(), intent).into_iter().collect();
+        self.phase = Phase::Ended;
+        vec![
+            Effect::Commit { messages: vec![self.message.clone()], say, durability: Durability::Synced },
+            Effect::ReleaseSlot,
+            Effect::Finished(self.correlation.clone()),
+        ]
     }
 
-    pub(in crate::turn) fn fail(&mut self, kind: ErrorKind, now: Timestamp, out: &mut Vec<Effect>) {
-        self.fail_saying(&Phrase::Error(kind), kind, None, now, out);
+    fn fail(&mut self, kind: ErrorKind, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        self.fail_saying(&Phrase::Error(kind), kind, None, ctx)
     }
 
     fn fail_saying(
@@ -205,80 +251,85 @@ impl Conversation {
         phrase: &Phrase,
         kind: ErrorKind,
         detail: Option<String>,
-        now: Timestamp,
-        out: &mut Vec<Effect>,
-    ) {
+        ctx: &TurnContext<'_>,
+    ) -> Vec<Effect> {
         let detail = detail.filter(|detail| !detail.trim().is_empty());
-        let text = phrase.say(self.language());
-        let Some(run) = self.run.as_mut() else { return };
-        run.end_texts();
-        if run.ledger.is_busy() {
-            out.push(Effect::CancelJobs);
-        }
+        let text = phrase.say(ctx.language());
+        self.end_texts();
+        let cancelled = self.calls.is_busy().then_some(Effect::CancelJobs);
         let record = ErrorRecord { kind, text, retryable: kind.retryable(), detail };
-        run.message.parts.push(Part::Error(record));
-        self.finish(RunStatus::Failed, now, out);
+        self.message.parts.push(Part::Error(record));
+        cancelled.into_iter().chain(self.finish(RunStatus::Failed)).collect()
     }
 
-    fn empty_answer(&mut self, now: Timestamp, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut() else { return };
-        if run.empty_answers >= MAX_EMPTY || run.shown {
-            return self.fail_saying(&Phrase::EmptyAnswer, ErrorKind::BadResponse, None, now, out);
+    fn empty_answer(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        if self.empty_answers >= MAX_EMPTY || self.shown {
+            return self.fail_saying(&Phrase::EmptyAnswer, ErrorKind::BadResponse, None, ctx);
         }
-        run.empty_answers += 1;
-        out.push(Effect::CallModel);
+        self.empty_answers += 1;
+        vec![Effect::CallModel]
     }
 
-    pub(in crate::turn) fn commit_snapshot(&mut self, durability: Durability, out: &mut Vec<Effect>) {
-        let Some(run) = self.run.as_mut() else { return };
-        run.placed = true;
-        let snapshot = run.snapshot();
-        let commit = self.commit(vec![snapshot], durability);
-        out.push(commit);
+    /// Commits the message as it is now.
+    pub(super) fn commit_snapshot(&mut self, durability: Durability) -> Effect {
+        self.placed = true;
+        Effect::commit(vec![self.snapshot()], durability)
+    }
+
+    /// Commits the message with what is to be sent, in order; each delivery id is derived from its source.
+    pub(super) fn commit_saying(&mut self, intents: Vec<(String, Intent)>) -> Effect {
+        self.placed = true;
+        let say = intents.into_iter().filter_map(|(source, intent)| self.spoken(source, intent)).collect();
+        Effect::Commit { messages: vec![self.snapshot()], say, durability: Durability::Synced }
+    }
+
+    /// A message to send in this run; none for an empty text.
+    fn spoken(&self, source: String, intent: Intent) -> Option<Spoken> {
+        if matches!(&intent, Intent::AssistantText { text } if text.trim().is_empty()) {
+            return None;
+        }
+        let (correlation, reply_to) = (self.correlation.clone(), self.reply_to.clone());
+        Some(Spoken { source, correlation, reply_to, intent })
+    }
+
+    /// Sets the text of the step to that of the completion. Usually it was streamed completely and does not change.
+    fn put_words(&mut self, completion: &Completion) {
+        if self.step_words() != (completion.text.clone(), completion.reasoning.clone()) {
+            self.forget_step();
+            if !completion.reasoning.is_empty() {
+                self.message.parts.push(Part::Reasoning(TextPart::done(completion.reasoning.clone())));
+            }
+            if !completion.text.is_empty() {
+                self.message.parts.push(Part::text(completion.text.clone()));
+            }
+        }
+        self.end_texts();
+        // A call that was streamed but is not in the completion never happened.
+        let start = self.step_start();
+        let mut at = 0;
+        self.message.parts.retain(|part| {
+            at += 1;
+            let dropped = at > start
+                && matches!(part, Part::Tool(tool) if !completion.tool_calls.iter().any(|call| call.id == tool.call_id));
+            !dropped
+        });
+    }
+
+    fn grow_tool_input(&mut self, id: &ToolCallId, name: &str, more: &str) {
+        if self.tool_mut(id).is_none() {
+            self.end_texts();
+            let state = ToolState::InputStreaming { input: None, raw_input: Some(String::new()) };
+            self.message.parts.push(Part::Tool(Box::new(ToolPart::new(name, id.clone(), state))));
+        }
+        if let Some(ToolPart { state: ToolState::InputStreaming { raw_input: Some(raw), .. }, .. }) =
+            self.tool_mut(id)
+        {
+            raw.push_str(more);
+        }
     }
 }
 
-/// The message to send for a run's answer; none for an empty text.
-fn spoken(run: &Run, source: &crate::domain::MessageId, intent: Intent) -> Vec<Spoken> {
-    if matches!(&intent, Intent::AssistantText { text } if text.trim().is_empty()) {
-        return Vec::new();
-    }
-    let correlation = run.correlation.clone();
-    vec![Spoken { source: source.to_string(), correlation, reply_to: run.reply_to.clone(), intent }]
-}
-
-/// Sets the text of the step to that of the completion. Usually it was streamed completely and does not change.
-fn put_words(run: &mut Run, completion: &Completion) {
-    if run.step_words() != (completion.text.clone(), completion.reasoning.clone()) {
-        run.forget_step();
-        if !completion.reasoning.is_empty() {
-            run.message.parts.push(Part::Reasoning(TextPart::done(completion.reasoning.clone())));
-        }
-        if !completion.text.is_empty() {
-            run.message.parts.push(Part::text(completion.text.clone()));
-        }
-    }
-    run.end_texts();
-    // A call that was streamed but is not in the completion never happened.
-    let start = run.step_start();
-    let mut at = 0;
-    run.message.parts.retain(|part| {
-        at += 1;
-        let dropped = at > start
-            && matches!(part, Part::Tool(tool) if !completion.tool_calls.iter().any(|call| call.id == tool.call_id));
-        !dropped
-    });
-}
-
-fn grow_tool_input(run: &mut Run, id: &ToolCallId, name: &str, more: &str) {
-    if run.tool_mut(id).is_none() {
-        run.end_texts();
-        let state = ToolState::InputStreaming { input: None, raw_input: Some(String::new()) };
-        run.message.parts.push(Part::Tool(Box::new(ToolPart::new(name, id.clone(), state))));
-    }
-    if let Some(ToolPart { state: ToolState::InputStreaming { raw_input: Some(raw), .. }, .. }) =
-        run.tool_mut(id)
-    {
-        raw.push_str(more);
-    }
+/// A notice that is shown and not stored.
+pub(in crate::turn) const fn progress(text: String) -> Effect {
+    Effect::Show(Intent::Progress { text, call_id: None })
 }

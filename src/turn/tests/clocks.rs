@@ -91,7 +91,7 @@ fn nothing_is_kept_of_a_question_that_is_sent_after_it_was_answered() {
         driver.conversation.note_sending(&question, Timestamp::from_millis(driver.now));
         driver.conversation.note_sent(&question, Err(&failure));
     }
-    let kept = format!("{:?}", driver.conversation.sight);
+    let kept = format!("{:?}", driver.conversation.visibility());
     assert!(kept.starts_with("QuestionVisibility { hidden: {}, since: {}, unsure: {}, posts: []"), "{kept}");
 }
 

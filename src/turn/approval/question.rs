@@ -1,0 +1,129 @@
+//! The question about a call: its record and the messages that ask it. A call that is too long to be shown whole is
+//! shown with both ends, and a file with the whole call is delivered first.
+
+use serde_json::Value;
+
+use crate::domain::{
+    Approval, ApprovalKind, ApprovalState, AttachmentKind, AuthorId, CorrelationId, Intent, MemoryScope,
+    ScopeKind, StoredFile, ToolCallId,
+};
+use crate::policy::tools::needs_owner;
+use crate::ports::{Judgement, WholeText};
+use crate::render::{Phrase, fit_question};
+use crate::turn::context::TurnContext;
+use crate::turn::event::ApprovalSlot;
+
+/// A call that a person must be asked about.
+pub(in crate::turn) struct Request {
+    pub(in crate::turn) kind: ApprovalKind,
+    pub(in crate::turn) run: CorrelationId,
+    pub(in crate::turn) call: ToolCallId,
+    pub(in crate::turn) tool: String,
+    pub(in crate::turn) input: Value,
+    pub(in crate::turn) requested_by: AuthorId,
+    /// The memory that the run may use.
+    pub(in crate::turn) memory_scope: MemoryScope,
+}
+
+/// A question that is to be asked.
+pub(in crate::turn) struct Question {
+    pub(in crate::turn) approval: Approval,
+    /// The file with the whole call, which is stored before the commit.
+    pub(in crate::turn) whole: Option<(StoredFile, String)>,
+    /// The messages to send, in order, each with the source of its delivery id.
+    pub(in crate::turn) intents: Vec<(String, Intent)>,
+}
+
+impl Question {
+    pub(super) fn new(
+        request: Request,
+        judgement: Judgement,
+        slot: ApprovalSlot,
+        ctx: &TurnContext<'_>,
+    ) -> Self {
+        let owners_only = needs_owner(&request.tool, &request.input);
+        let approval = Approval {
+            id: slot.id,
+            number: slot.number,
+            kind: request.kind,
+            thread: ctx.thread().clone(),
+            correlation: request.run,
+            tool_call: request.call,
+            tool: request.tool,
+            input: request.input,
+            summary: judgement.summary,
+            details: judgement.details,
+            risk: judgement.risk,
+            scopes: match request.kind {
+                ApprovalKind::Tool => judgement.scopes,
+                ApprovalKind::UnknownOutcome => vec![ScopeKind::Once],
+            },
+            memory_scope: request.memory_scope,
+            owners_only,
+            fingerprint: judgement.fingerprint,
+            requested_by: request.requested_by,
+            created_at: ctx.now,
+            expires_at: ctx.now.plus_millis(ctx.rules().expire_ms),
+            state: ApprovalState::Pending,
+        };
+        let language = ctx.language();
+        let asks = Intent::ApprovalRequest {
+            approval_id: approval.id.clone(),
+            number: approval.number.to_string(),
+            kind: approval.kind,
+            language,
+            summary: approval.summary.clone(),
+            risk: approval.risk,
+            details: approval.details.clone(),
+            scopes: approval.scopes.clone(),
+            suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
+            expires_at: approval.expires_at.rfc3339(),
+        };
+        Self::with_whole(approval, asks, judgement.whole, ctx)
+    }
+
+    /// Adds the whole call, where the question cannot show it. Its file has a name that belongs to this approval alone.
+    fn with_whole(approval: Approval, asks: Intent, whole: Option<WholeText>, ctx: &TurnContext<'_>) -> Self {
+        let capabilities = &ctx.rules().capabilities;
+        let fitted = fit_question(&asks, capabilities);
+        let source = approval.id.to_string();
+        let Some(whole) = whole.filter(|whole| whole.cut || fitted.is_some()) else {
+            let intents = vec![(source, fitted.unwrap_or(asks))];
+            return Self { approval, whole: None, intents };
+        };
+        let language = ctx.language();
+        let mut asks = fitted.unwrap_or(asks);
+        let name = format!("{}-{}", approval.number, whole.name);
+        let (first, stored) = if capabilities.files {
+            let file = StoredFile::new(ctx.thread().clone(), &format!("{source}-"), &name);
+            let attachment = Intent::Attachment {
+                file: file.clone(),
+                name: name.clone(),
+                media_type: "text/plain".to_owned(),
+                kind: AttachmentKind::File,
+                caption: Some(Phrase::WholeCall(approval.number).say(language)),
+            };
+            (attachment, Some((file, whole.text)))
+        } else {
+            (Intent::AssistantText { text: fenced(&whole.text) }, None)
+        };
+        if let Intent::ApprovalRequest { details, .. } = &mut asks
+            && ctx.is_push()
+        {
+            let note = Phrase::WholeAbove(stored.is_some().then_some(name)).say(language);
+            *details = Some(match details.take() {
+                Some(details) => format!("{details}\n\n{note}"),
+                None => note,
+            });
+        }
+        let intents = vec![(format!("{source}.whole"), first), (source, asks)];
+        Self { approval, whole: stored, intents }
+    }
+}
+
+/// A text in a code fence that is longer than any fence in the text.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.saturating_add(1).max(3));
+    format!("{fence}\n{text}\n{fence}")
+}
