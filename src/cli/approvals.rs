@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::output::Output;
+use super::args::Output;
 use crate::domain::Language;
 use crate::phrases::cli as words;
 

@@ -7,18 +7,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use super::access::AccessCommand;
 use super::approvals::ApprovalsCommand;
-use super::audit::AuditArgs;
-use super::chat::ChatArgs;
-use super::config::ConfigCommand;
-use super::grants::GrantsCommand;
+use super::args::{
+    AccessCommand, AuditArgs, ChatArgs, ConfigCommand, GrantsCommand, InitArgs, Output, RunArgs,
+    ThreadsCommand,
+};
 use super::help::localized;
-use super::init::InitArgs;
 use super::memory::{MemoryCommand, TasksCommand};
-use super::output::Output;
-use super::run::RunArgs;
-use super::threads::ThreadsCommand;
 use crate::domain::Language;
 
 #[derive(Debug, Parser)]

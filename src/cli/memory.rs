@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::output::Output;
+use super::args::Output;
 
 /// Subcommands about memory.
 #[derive(Debug, Subcommand)]

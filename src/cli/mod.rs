@@ -1,31 +1,18 @@
-//! The command line: types and help pages only; texts are in `phrases`, and each command's code in the file of the same name in `commands`.
+//! The command line: types and help pages only. Texts are in `phrases`, the code of each command in `commands`.
 
-mod access;
 mod approvals;
-mod audit;
-mod chat;
+mod args;
 mod command;
-mod config;
 mod exit;
-mod grants;
 mod help;
-mod init;
 mod memory;
-mod output;
-mod run;
-mod threads;
 
-pub use access::AccessCommand;
 pub use approvals::{ApprovalFilter, ApprovalsCommand, DecisionArgs, ScopeArg};
-pub use audit::AuditArgs;
-pub use chat::ChatArgs;
+pub use args::{
+    AccessCommand, AuditArgs, ChatArgs, ConfigCommand, ExportFormat, GrantsCommand, InitArgs, Output,
+    RunArgs, ThreadsCommand,
+};
 pub use command::{Cli, Command};
-pub use config::ConfigCommand;
 pub use exit::Exit;
-pub use grants::GrantsCommand;
 pub use help::complaint;
-pub use init::InitArgs;
 pub use memory::{MemoryCommand, MemoryOf, ScopeArgs, TasksCommand};
-pub use output::Output;
-pub use run::RunArgs;
-pub use threads::{ExportFormat, ThreadsCommand};

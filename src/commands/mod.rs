@@ -15,7 +15,7 @@ pub mod init;
 pub mod memory;
 mod result_line;
 pub mod run;
-mod sandbox_words;
+mod sandbox_text;
 mod setup;
 mod sse_reader;
 mod summary;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::sandbox_words;
+use super::sandbox_text;
 use crate::config::{Provider, Settings};
 use crate::domain::{Language, Platform, SandboxReport};
 use crate::phrases::start as words;
@@ -60,9 +60,9 @@ impl Summary<'_> {
     pub(super) fn sandbox(&self, report: &SandboxReport) -> String {
         let language = self.settings.operator_language;
         let name = words::line_sandbox(language);
-        let mut text = format!("  {name}  {}\n", sandbox_words::status(report, language));
+        let mut text = format!("  {name}  {}\n", sandbox_text::status(report, language));
         let listed = &self.settings.permissions.exec_shell.sockets;
-        if let Some(told) = sandbox_words::sockets(listed, report, language) {
+        if let Some(told) = sandbox_text::sockets(listed, report, language) {
             text.push_str(&format!("  {}  {told}\n", words::line_sockets(language)));
         }
         text

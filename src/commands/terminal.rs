@@ -81,7 +81,7 @@ pub(super) fn is_dumb(env: &Env) -> bool {
 
 /// Prose of a model, a tool or a person, safe to print: control characters and the characters that change the direction
 /// of writing are spelled out (`\u{1b}`). Line feeds and tabs stay, carriage returns are removed.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn sanitized(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     spell_out(text.chars().filter(|c| *c != '\r'), |c| c.is_control() || turns(c))
 }
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_spelled_out_in_prose_and_everything_unseen_in_what_is_decided() {
-        let prose = harmless("a\u{1b}[2Jb\r\nc\td\u{202e}e\u{9b}");
+        let prose = sanitized("a\u{1b}[2Jb\r\nc\td\u{202e}e\u{9b}");
         assert_eq!(prose, "a\\u{1b}[2Jb\nc\td\\u{202e}e\\u{9b}");
         // Joined emoji and right-to-left marks are ordinary in prose.
-        assert_eq!(harmless("👨\u{200d}👩 \u{200f}"), "👨\u{200d}👩 \u{200f}");
+        assert_eq!(sanitized("👨\u{200d}👩 \u{200f}"), "👨\u{200d}👩 \u{200f}");
         let decided = visible("rm\u{200b} x\r\n\u{1b}]0;t\u{7}");
         assert_eq!(decided, "rm\\u{200b} x\\u{d}\n\\u{1b}]0;t\\u{7}");
     }

@@ -12,9 +12,9 @@ use serde_json::{Map, Number, Value};
 
 use super::env::{Env, names_a_secret};
 use super::expand::{ExpandFault, Expanded, expand};
-use super::forms;
+use super::formats;
 use super::literal_secret::{is_literal_secret, variable_for};
-use super::problem::{Fault, JsonType, Places, Position, Problem, Range};
+use super::problem::{ConfigFault, ConfigProblem, JsonType, Position, Positions, Range};
 use super::schema::{choices, schema};
 use super::suggest::nearest;
 use super::syntax;
@@ -28,11 +28,11 @@ pub(super) struct Checked {
     /// The file as JSON, with expanded variables.
     pub value: Value,
     /// In the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
     /// Valid values that are probably mistakes.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigProblem>,
     /// The position of each value, for problems that are found later.
-    pub places: Places,
+    pub positions: Positions,
     /// Secret values, for redaction.
     pub secrets: Vec<SecretString>,
 }
@@ -45,12 +45,12 @@ pub(super) fn check(text: &str, env: &Env, adapters: &AdapterTable) -> Checked {
 /// Checks the text of a `ship.json` against this schema.
 pub(super) fn check_against(schema: &Value, text: &str, env: &Env, adapters: &AdapterTable) -> Checked {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let platforms = forms::platforms(adapters);
+    let platforms = formats::platforms(adapters);
     let parsed = syntax::parse(text);
-    let out = Checked { places: Places::of(text), ..Checked::default() };
-    let mut walk = Walk { text, env, schema, platforms: &platforms, out };
+    let out = Checked { positions: Positions::of(text), ..Checked::default() };
+    let mut walk = Checker { text, env, schema, platforms: &platforms, out };
     for (offset, fault) in parsed.faults {
-        walk.problem(offset, "", Fault::Syntax(fault));
+        walk.problem(offset, "", ConfigFault::Syntax(fault));
     }
     if let Some(node) = &parsed.value {
         walk.out.value = walk.value(schema, node, "", Variables::Filled);
@@ -66,7 +66,7 @@ enum Variables {
     Left,
 }
 
-struct Walk<'a> {
+struct Checker<'a> {
     text: &'a str,
     env: &'a Env,
     schema: &'a Value,
@@ -74,24 +74,24 @@ struct Walk<'a> {
     out: Checked,
 }
 
-impl Walk<'_> {
-    fn problem(&mut self, offset: usize, path: &str, fault: Fault) {
+impl Checker<'_> {
+    fn problem(&mut self, offset: usize, path: &str, fault: ConfigFault) {
         let problem = self.found(offset, path, fault);
         self.out.problems.push(problem);
     }
 
-    fn warning(&mut self, offset: usize, path: &str, fault: Fault) {
+    fn warning(&mut self, offset: usize, path: &str, fault: ConfigFault) {
         let warning = self.found(offset, path, fault);
         self.out.warnings.push(warning);
     }
 
-    fn found(&self, offset: usize, path: &str, fault: Fault) -> Problem {
+    fn found(&self, offset: usize, path: &str, fault: ConfigFault) -> ConfigProblem {
         let at = Some(Position::of(self.text, offset));
-        Problem { file: SHIP_JSON, at, path: path.to_owned(), fault }
+        ConfigProblem { file: SHIP_JSON, at, path: path.to_owned(), fault }
     }
 
     fn value(&mut self, schema: &Value, node: &Node<'_>, path: &str, variables: Variables) -> Value {
-        self.out.places.note(path, node.range().start);
+        self.out.positions.note(path, node.range().start);
         let expected = expected_type(schema);
         match (expected, node) {
             (JsonType::Object, Node::Object(object)) => self.object(schema, object, path, variables),
@@ -129,7 +129,7 @@ impl Walk<'_> {
             let path = join(path, key);
             if let Some(first) = seen.get(key) {
                 let first_line = Position::of(self.text, *first).line;
-                self.problem(start, &path, Fault::DuplicateKey { first_line });
+                self.problem(start, &path, ConfigFault::DuplicateKey { first_line });
                 continue;
             }
             seen.insert(key, start);
@@ -141,10 +141,10 @@ impl Walk<'_> {
                 (None, Some(schema)) => {
                     let tools = || known.into_iter().flatten().map(|(name, _)| name.as_str());
                     if let Some(meant) = nearest(key, tools()) {
-                        self.problem(start, &path, Fault::TypoInTool { meant: meant.to_owned() });
+                        self.problem(start, &path, ConfigFault::TypoInTool { meant: meant.to_owned() });
                     } else {
                         let known = tools().map(str::to_owned).collect();
-                        self.warning(start, &path, Fault::UnknownTool { known });
+                        self.warning(start, &path, ConfigFault::UnknownTool { known });
                         let value = self.value(schema, &property.value, &path, variables);
                         out.insert(key.to_owned(), value);
                     }
@@ -158,14 +158,14 @@ impl Walk<'_> {
         Value::Object(out)
     }
 
-    fn unknown_key(&self, known: Option<&Map<String, Value>>, key: &str) -> Fault {
+    fn unknown_key(&self, known: Option<&Map<String, Value>>, key: &str) -> ConfigFault {
         let known: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let meant = match nearest(key, known.iter().copied()) {
             Some(near) => Some(near.to_owned()),
             None => elsewhere(self.schema, key),
         };
         let known = known.into_iter().filter(|name| !name.starts_with('$')).map(str::to_owned).collect();
-        Fault::UnknownKey { meant, known }
+        ConfigFault::UnknownKey { meant, known }
     }
 
     fn text(&mut self, schema: &Value, raw: &str, start: usize, path: &str, variables: Variables) -> Value {
@@ -187,7 +187,7 @@ impl Walk<'_> {
         };
         let write_only = schema.get("writeOnly").is_some_and(|flag| *flag == true);
         if write_only && is_literal_secret(&expanded.text, !expanded.used.is_empty()) {
-            self.warning(start, path, Fault::LiteralSecret { variable: variable_for(path) });
+            self.warning(start, path, ConfigFault::LiteralSecret { variable: variable_for(path) });
         }
         let secret_variables: Vec<&String> =
             expanded.used.iter().filter(|name| names_a_secret(name)).collect();
@@ -207,7 +207,7 @@ impl Walk<'_> {
     fn number(&mut self, schema: &Value, raw: &str, expected: JsonType, start: usize, path: &str) -> Value {
         let fraction = raw.contains(['.', 'e', 'E']);
         if expected == JsonType::Integer && fraction {
-            let fault = Fault::WrongType { expected, found: JsonType::Number, in_quotes: false };
+            let fault = ConfigFault::WrongType { expected, found: JsonType::Number, in_quotes: false };
             self.problem(start, path, fault);
             return Value::Null;
         }
@@ -219,44 +219,44 @@ impl Walk<'_> {
             self.problem(
                 start,
                 path,
-                Fault::OutOfRange { found: raw.to_owned(), range: Range::Representable },
+                ConfigFault::OutOfRange { found: raw.to_owned(), range: Range::Representable },
             );
             return Value::Null;
         };
         if let Some(range) = outside(schema, number.as_f64().unwrap_or(f64::NAN)) {
-            self.problem(start, path, Fault::OutOfRange { found: raw.to_owned(), range });
+            self.problem(start, path, ConfigFault::OutOfRange { found: raw.to_owned(), range });
         }
         Value::Number(number)
     }
 }
 
-fn variable_fault(fault: ExpandFault) -> Fault {
+fn variable_fault(fault: ExpandFault) -> ConfigFault {
     match fault {
-        ExpandFault::Unset(name) => Fault::UnsetVariable(name),
-        ExpandFault::Unclosed => Fault::OpenVariable,
-        ExpandFault::BadName(inside) => Fault::BadVariable(inside),
+        ExpandFault::Unset(name) => ConfigFault::UnsetVariable(name),
+        ExpandFault::Unclosed => ConfigFault::OpenVariable,
+        ExpandFault::BadName(inside) => ConfigFault::BadVariable(inside),
     }
 }
 
 /// The fault of a text; `shown` is the part that may be quoted.
-fn text_fault(schema: &Value, text: &str, shown: &str, platforms: &[&str]) -> Result<(), Fault> {
+fn text_fault(schema: &Value, text: &str, shown: &str, platforms: &[&str]) -> Result<(), ConfigFault> {
     if let Some(choices) = choices(schema) {
         if choices.contains(&text) {
             return Ok(());
         }
         let meant = nearest(text, choices.iter().copied()).map(str::to_owned);
         let choices = choices.into_iter().map(str::to_owned).collect();
-        return Err(Fault::BadChoice { found: shown.chars().take(40).collect(), choices, meant });
+        return Err(ConfigFault::BadChoice { found: shown.chars().take(40).collect(), choices, meant });
     }
     let bound = |name| schema.get(name).and_then(Value::as_u64);
     if bound("minLength").is_some() && text.trim().is_empty() {
-        return Err(Fault::EmptyText);
+        return Err(ConfigFault::EmptyText);
     }
     if let Some(max) = bound("maxLength").filter(|max| text.chars().count() as u64 > *max) {
-        return Err(Fault::LongText { max });
+        return Err(ConfigFault::LongText { max });
     }
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return Ok(()) };
-    forms::check(format, text, platforms).map_err(|fault| fault.quoting(shown))
+    formats::check(format, text, platforms).map_err(|fault| fault.quoting(shown))
 }
 
 /// The range that a number violates.
@@ -270,14 +270,14 @@ fn outside(schema: &Value, number: f64) -> Option<Range> {
     (number < min || number > max).then(|| Range::Between(text(min), text(max)))
 }
 
-fn wrong_type(expected: JsonType, node: &Node<'_>) -> Fault {
+fn wrong_type(expected: JsonType, node: &Node<'_>) -> ConfigFault {
     let in_quotes = node.as_string_lit().is_some_and(|text| match expected {
         JsonType::Integer => text.value.parse::<i64>().is_ok(),
         JsonType::Number => text.value.parse::<f64>().is_ok(),
         JsonType::Boolean => text.value.parse::<bool>().is_ok(),
         JsonType::Object | JsonType::Array | JsonType::Text | JsonType::Null => false,
     });
-    Fault::WrongType { expected, found: type_of(node), in_quotes }
+    ConfigFault::WrongType { expected, found: type_of(node), in_quotes }
 }
 
 fn expected_type(schema: &Value) -> JsonType {

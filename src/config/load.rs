@@ -14,10 +14,10 @@ use super::check::{self, SHIP_JSON};
 use super::dotenv;
 use super::env::{Env, secrets_of};
 use super::file::{LanguageChoice, ShipFile};
-use super::forms;
-use super::problem::{Fault, Places, Position, Problem};
+use super::formats;
+use super::problem::{ConfigFault, ConfigProblem, Position, Positions};
 use super::resolve::{self, Faults};
-use super::settings::{AdapterSettings, Limits, MemorySettings, Queue, Settings};
+use super::settings::{AdapterSettings, LimitSettings, MemorySettings, QueueSettings, Settings};
 use crate::domain::{AuthorId, Language, ScopeSettings};
 use crate::ports::{AdapterTable, EnrichStep};
 
@@ -31,7 +31,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub struct ConfigErrors {
     pub agent_md: Option<AgentMdError>,
     /// Of `ship.json` and `.env`, in the order of the files.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
     /// The language of the messages.
     pub language: Language,
 }
@@ -78,9 +78,9 @@ impl Settings {
 pub struct ConfigCheck {
     /// Whether there is a `ship.json`.
     pub has_file: bool,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
     /// Valid values that are probably mistakes.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigProblem>,
     /// The language of the messages.
     pub language: Language,
 }
@@ -110,23 +110,23 @@ struct Config {
     sections: Vec<AdapterSettings>,
     platforms: Vec<&'static str>,
     has_file: bool,
-    places: Places,
+    positions: Positions,
     secrets: Vec<SecretString>,
-    problems: Vec<Problem>,
-    warnings: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
+    warnings: Vec<ConfigProblem>,
     language: Language,
 }
 
 fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
-    let platforms = forms::platforms(adapters);
+    let platforms = formats::platforms(adapters);
     let mut problems = Vec::new();
     let dotenv = read_text(project, DOT_ENV, &mut problems).unwrap_or_default();
     let (pairs, bad) = dotenv::parse(&dotenv);
-    problems.extend(bad.into_iter().map(|bad| Problem {
+    problems.extend(bad.into_iter().map(|bad| ConfigProblem {
         file: DOT_ENV,
         at: Some(Position { line: bad.line, column: 1 }),
         path: String::new(),
-        fault: Fault::DotEnv(bad.fault),
+        fault: ConfigFault::DotEnv(bad.fault),
     }));
     let mut secrets: Vec<SecretString> =
         pairs.iter().flat_map(|(name, value)| secrets_of(name, value)).map(SecretString::from).collect();
@@ -137,9 +137,19 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
         let has_file = problems.len() > unreadable;
         let file = from_environment(&env, &mut secrets, &mut problems);
         let language = env.language();
-        let (places, warnings) = (Places::default(), Vec::new());
+        let (positions, warnings) = (Positions::default(), Vec::new());
         let sections = Vec::new();
-        return Config { file, sections, platforms, has_file, places, secrets, problems, warnings, language };
+        return Config {
+            file,
+            sections,
+            platforms,
+            has_file,
+            positions,
+            secrets,
+            problems,
+            warnings,
+            language,
+        };
     };
     let checked = check::check(&text, &env, adapters);
     let language = match checked.value.get("language").and_then(Value::as_str) {
@@ -154,13 +164,13 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
         match typed(checked.value, adapters) {
             Ok(read) => (file, sections) = read,
             Err(error) => {
-                let fault = Fault::Disagreement(error.to_string());
-                problems.push(Problem { file: SHIP_JSON, at: None, path: String::new(), fault });
+                let fault = ConfigFault::Disagreement(error.to_string());
+                problems.push(ConfigProblem { file: SHIP_JSON, at: None, path: String::new(), fault });
             }
         }
     }
-    let (places, warnings) = (checked.places, checked.warnings);
-    Config { file, sections, platforms, has_file: true, places, secrets, problems, warnings, language }
+    let (positions, warnings) = (checked.positions, checked.warnings);
+    Config { file, sections, platforms, has_file: true, positions, secrets, problems, warnings, language }
 }
 
 /// Deserialises a checked file: the sections of the adapter table by their adapters, the rest as [`ShipFile`].
@@ -180,17 +190,26 @@ pub(super) fn typed(
 }
 
 /// The settings without a file, from three common variables.
-fn from_environment(env: &Env, secrets: &mut Vec<SecretString>, problems: &mut Vec<Problem>) -> ShipFile {
+fn from_environment(
+    env: &Env,
+    secrets: &mut Vec<SecretString>,
+    problems: &mut Vec<ConfigProblem>,
+) -> ShipFile {
     let mut file = ShipFile::default();
     if let Some(key) = env.filled("OPENAI_API_KEY") {
         secrets.push(key.into());
         file.llm.api_key = Some(key.into());
     }
     if let Some(url) = env.filled("OPENAI_BASE_URL") {
-        match forms::url(url) {
+        match formats::url(url) {
             Ok(url) => file.llm.base_url = url,
             Err(fault) => {
-                problems.push(Problem { file: "OPENAI_BASE_URL", at: None, path: String::new(), fault });
+                problems.push(ConfigProblem {
+                    file: "OPENAI_BASE_URL",
+                    at: None,
+                    path: String::new(),
+                    fault,
+                });
             }
         }
     }
@@ -201,17 +220,17 @@ fn from_environment(env: &Env, secrets: &mut Vec<SecretString>, problems: &mut V
 }
 
 /// Reads an optional file.
-fn read_text(project: &Path, name: &'static str, problems: &mut Vec<Problem>) -> Option<String> {
+fn read_text(project: &Path, name: &'static str, problems: &mut Vec<ConfigProblem>) -> Option<String> {
     let fault = match read_bounded(&project.join(name), MAX_BYTES) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => return Some(text),
-            Err(_) => Fault::NotUtf8,
+            Err(_) => ConfigFault::NotUtf8,
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Fault::TooLarge,
-        Err(error) => Fault::Unreadable(error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => ConfigFault::TooLarge,
+        Err(error) => ConfigFault::Unreadable(error.to_string()),
     };
-    problems.push(Problem { file: name, at: None, path: String::new(), fault });
+    problems.push(ConfigProblem { file: name, at: None, path: String::new(), fault });
     None
 }
 
@@ -220,13 +239,13 @@ fn settings(
     agent_md: String,
     enrich: Arc<[Arc<dyn EnrichStep>]>,
     config: &mut Config,
-) -> Result<Settings, Vec<Problem>> {
+) -> Result<Settings, Vec<ConfigProblem>> {
     let mut faults = Faults::new();
     let file = std::mem::take(&mut config.file);
     let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
     let model = resolve::model(file.llm, &mut faults);
     let (sections, listen_chosen) =
-        (std::mem::take(&mut config.sections), config.places.has("adapters.web.listen"));
+        (std::mem::take(&mut config.sections), config.positions.has("adapters.web.listen"));
     let adapters = resolve::adapters(file.adapters.web, sections, listen_chosen, &mut faults);
     let approvals = resolve::approvals(file.approvals, &config.platforms, &mut faults);
     let owners = owners(&file.owners, &config.platforms, &mut faults);
@@ -234,7 +253,12 @@ fn settings(
     if !faults.is_empty() {
         return Err(faults
             .into_iter()
-            .map(|(path, fault)| Problem { file: SHIP_JSON, at: config.places.near(&path), path, fault })
+            .map(|(path, fault)| ConfigProblem {
+                file: SHIP_JSON,
+                at: config.positions.near(&path),
+                path,
+                fault,
+            })
             .collect());
     }
     let mut secrets = std::mem::take(&mut config.secrets);
@@ -259,11 +283,11 @@ fn settings(
         enrich,
         permissions: resolve::permissions(file.permissions),
         approvals,
-        queue: Queue {
+        queue: QueueSettings {
             merge: Duration::from_millis(file.queue.merge_ms),
             while_running: file.queue.while_running,
         },
-        limits: Limits {
+        limits: LimitSettings {
             max_concurrent_runs: file.limits.max_concurrent_runs,
             max_processes: file.limits.max_processes,
             mailbox: file.limits.mailbox,
@@ -290,7 +314,7 @@ fn settings(
 fn owners(texts: &[String], platforms: &[&str], faults: &mut Faults) -> Vec<AuthorId> {
     let mut owners = Vec::new();
     for (i, text) in texts.iter().enumerate() {
-        match forms::author(text, platforms) {
+        match formats::author(text, platforms) {
             Ok(owner) => owners.push(owner),
             Err(fault) => faults.push((format!("owners[{i}]"), fault)),
         }

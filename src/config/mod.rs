@@ -10,10 +10,11 @@ mod dotenv;
 mod env;
 mod expand;
 pub mod file;
-mod forms;
+mod formats;
 mod literal_secret;
 mod load;
 mod problem;
+mod problem_text;
 mod resolve;
 mod schema;
 mod settings;
@@ -21,20 +22,21 @@ mod suggest;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub(crate) use dotenv::is_name as is_variable_name;
-pub(crate) use forms::is_web_address;
+pub(crate) use formats::is_web_address;
 
 pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
 pub use dotenv::LineFault;
 pub use env::Env;
 pub use file::{Compound, Mode, Sandbox};
-pub use forms::Approver;
+pub use formats::Approver;
 pub use load::{ConfigCheck, ConfigErrors, check_config, operator_language};
-pub use problem::{Fault, JsonType, Position, Problem, ProblemReport, Range, SyntaxFault, Words};
+pub use problem::{
+    ConfigFault, ConfigProblem, JsonType, Position, ProblemReport, ProblemText, Range, SyntaxFault,
+};
 pub use schema::schema;
 pub use settings::{
-    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, Limits, MemorySettings,
-    ModelSettings, Permissions, Provider, Queue, Settings, WebSettings,
+    AdapterSettings, ApprovalSettings, Endpoint, ExecShellSettings, IdleAdapter, IdleReason, LimitSettings,
+    MemorySettings, ModelSettings, PermissionSettings, Provider, QueueSettings, Settings, WebSettings,
 };

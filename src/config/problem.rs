@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::dotenv::LineFault;
-use super::words;
+use super::problem_text;
 use crate::domain::Language;
 use crate::phrases::config::{between_message_and_fix, warning};
 
@@ -29,12 +29,12 @@ impl Position {
 
 /// The positions of the values of a file, for problems that are found after parsing.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Positions {
     text: String,
     offsets: BTreeMap<String, usize>,
 }
 
-impl Places {
+impl Positions {
     /// No positions yet.
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), offsets: BTreeMap::new() }
@@ -61,18 +61,18 @@ impl Places {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The file name.
     pub file: &'static str,
     /// `None` where the problem concerns the whole file.
     pub at: Option<Position>,
     /// The key, such as `llm.fallbacks[0].model`; empty for the whole file.
     pub path: String,
-    pub fault: Fault,
+    pub fault: ConfigFault,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum ConfigFault {
     /// An I/O error.
     Unreadable(String),
     /// The file is too large.
@@ -177,7 +177,7 @@ pub enum Fault {
     Disagreement(String),
 }
 
-impl Fault {
+impl ConfigFault {
     /// The same fault with another quoted text.
     #[must_use]
     pub(super) fn quoting(mut self, shown: &str) -> Self {
@@ -263,10 +263,10 @@ pub enum SyntaxFault {
     StraySign,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// The message: what is wrong and what to do.
-    pub fn words(&self, language: Language) -> Words {
-        words::say(&self.fault, language)
+    pub fn words(&self, language: Language) -> ProblemText {
+        problem_text::say(&self.fault, language)
     }
 
     /// The report in one line, in a form that editors can follow.
@@ -305,7 +305,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line(Language::En))
     }
@@ -313,7 +313,7 @@ impl fmt::Display for Problem {
 
 /// A message and its advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct ProblemText {
     pub message: String,
     pub fix: String,
 }

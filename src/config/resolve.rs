@@ -10,23 +10,23 @@ use super::file::{
     ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, LlmFile, PermissionsFile, ProviderChoice,
     WebFile,
 };
-use super::forms;
-use super::problem::Fault;
+use super::formats;
+use super::problem::ConfigFault;
 use super::settings::{
-    AdapterSettings, Approvals, Endpoint, ExecShell, Idle, IdleAdapter, ModelSettings, Permissions, Provider,
-    WebSettings,
+    AdapterSettings, ApprovalSettings, Endpoint, ExecShellSettings, IdleAdapter, IdleReason, ModelSettings,
+    PermissionSettings, Provider, WebSettings,
 };
 use crate::domain::{AuthorId, PeerName};
 use crate::ports::ConfiguredAdapter;
 
 /// Keys with problems that depend on other keys.
-pub(super) type Faults = Vec<(String, Fault)>;
+pub(super) type Faults = Vec<(String, ConfigFault)>;
 
 /// The longest duration.
-const AGES: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The shortest duration.
-const BLINK: Duration = Duration::from_millis(1);
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// The model settings.
 pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
@@ -40,14 +40,14 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
         temperature: llm.temperature,
         max_output_tokens: llm.max_output_tokens,
     };
-    let further = llm.fallbacks.into_iter().enumerate().map(|(i, fallback)| {
+    let fallback_model = llm.fallbacks.into_iter().enumerate().map(|(i, fallback)| {
         let choice = fallback.provider;
-        provider(choice, further(fallback, &main), &format!("llm.fallbacks[{i}].apiKey"), faults)
+        provider(choice, fallback_model(fallback, &main), &format!("llm.fallbacks[{i}].apiKey"), faults)
     });
-    let fallbacks: Vec<Provider> = further.collect();
+    let fallbacks: Vec<Provider> = fallback_model.collect();
     let helper = llm.helper.map(|helper| {
         let choice = helper.provider;
-        provider(choice, self::further(helper, &main), "llm.helper.apiKey", faults)
+        provider(choice, self::fallback_model(helper, &main), "llm.helper.apiKey", faults)
     });
     let context_tokens = main.context_tokens;
     let provider = provider(llm.provider, main, "llm.apiKey", faults);
@@ -58,7 +58,7 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
 }
 
 /// A fallback. A key is never sent to another server than the one it was given for.
-fn further(file: FallbackFile, main: &Endpoint) -> Endpoint {
+fn fallback_model(file: FallbackFile, main: &Endpoint) -> Endpoint {
     let own_server = file.base_url.is_some();
     let shared_key = if own_server { None } else { main.api_key.clone() };
     Endpoint {
@@ -81,7 +81,7 @@ fn provider(choice: ProviderChoice, endpoint: Endpoint, key: &str, faults: &mut 
         ProviderChoice::Auto => Provider::OpenAi(endpoint),
         ProviderChoice::Openai => {
             if !usable {
-                faults.push((key.to_owned(), Fault::KeyNeeded));
+                faults.push((key.to_owned(), ConfigFault::KeyNeeded));
             }
             Provider::OpenAi(endpoint)
         }
@@ -114,19 +114,19 @@ pub(super) fn adapters(
     let web = if web_file.enabled || chats.is_empty() {
         web(web_file, listen_chosen, faults)
     } else {
-        idle.push(IdleAdapter { name: "web", why: Idle::Disabled });
+        idle.push(IdleAdapter { name: "web", why: IdleReason::Disabled });
         None
     };
     Adapters { web, chats, idle }
 }
 
 /// Why an adapter does not run: disabled, or with missing keys.
-fn idle_reason(section: &dyn ConfiguredAdapter) -> Option<Idle> {
+fn idle_reason(section: &dyn ConfiguredAdapter) -> Option<IdleReason> {
     if !section.enabled() {
-        return Some(Idle::Disabled);
+        return Some(IdleReason::Disabled);
     }
     let missing = section.missing();
-    (!missing.is_empty()).then_some(Idle::NoCredentials(missing))
+    (!missing.is_empty()).then_some(IdleReason::NoCredentials(missing))
 }
 
 fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSettings> {
@@ -136,7 +136,7 @@ fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSet
     let listen = if plain(&file.listen) { file.listen.clone() } else { WebFile::default().listen };
     let token = filled(file.token).filter(|token| plain(token.expose_secret()));
     let allowed_hosts = file.allowed_hosts.iter().filter(|host| plain(host)).cloned().collect();
-    match forms::listen(&listen) {
+    match formats::listen(&listen) {
         Ok(listen) => Some(WebSettings { listen, listen_chosen, token, allowed_hosts }),
         Err(fault) => {
             faults.push(("adapters.web.listen".to_owned(), fault));
@@ -146,25 +146,26 @@ fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSet
 }
 
 /// The permissions of the tools.
-pub(super) fn permissions(file: PermissionsFile) -> Permissions {
+pub(super) fn permissions(file: PermissionsFile) -> PermissionSettings {
     let ExecShellFile { mode, allow, deny, compound, sandbox, sockets, timeout_secs } = file.exec_shell;
     let timeout = Duration::from_secs(timeout_secs);
     let sockets = sockets.into_iter().map(PathBuf::from).collect();
     let tools = file.tools.into_iter().map(|(name, tool)| (name, tool.mode)).collect();
-    let exec_shell = ExecShell { mode, allow, deny, compound, sandbox, sockets, timeout };
-    Permissions { exec_shell, tools }
+    let exec_shell = ExecShellSettings { mode, allow, deny, compound, sandbox, sockets, timeout };
+    PermissionSettings { exec_shell, tools }
 }
 
-pub(super) fn approvals(file: ApprovalsFile, platforms: &[&str], faults: &mut Faults) -> Approvals {
+pub(super) fn approvals(file: ApprovalsFile, platforms: &[&str], faults: &mut Faults) -> ApprovalSettings {
     let mut approvers = Vec::new();
     for (i, text) in file.approvers.iter().enumerate() {
-        match forms::approver(text, platforms) {
+        match formats::approver(text, platforms) {
             Ok(approver) => approvers.push(approver),
             Err(fault) => faults.push((format!("approvals.approvers[{i}]"), fault)),
         }
     }
-    let expire = Duration::try_from_secs_f64(file.expire_minutes * 60.0).unwrap_or(AGES).clamp(BLINK, AGES);
-    Approvals { approvers, expire, while_waiting: file.while_waiting, read_replies: file.read_replies }
+    let expire =
+        Duration::try_from_secs_f64(file.expire_minutes * 60.0).unwrap_or(LONGEST).clamp(SHORTEST, LONGEST);
+    ApprovalSettings { approvers, expire, while_waiting: file.while_waiting, read_replies: file.read_replies }
 }
 
 /// The person that each identity belongs to.
@@ -177,16 +178,16 @@ pub(super) fn identities(
     for (name, ids) in file {
         let path = format!("identities.{name}");
         let Ok(peer) = name.parse::<PeerName>() else {
-            faults.push((path, Fault::BadPeer(name.chars().take(80).collect())));
+            faults.push((path, ConfigFault::BadPeer(name.chars().take(80).collect())));
             continue;
         };
         for (i, text) in ids.iter().enumerate() {
             let path = format!("{path}[{i}]");
-            match forms::author(text, platforms) {
+            match formats::author(text, platforms) {
                 Ok(id) => match people.get(&id).filter(|other| **other != peer) {
                     Some(other) => {
                         let other = other.as_str().to_owned();
-                        faults.push((path, Fault::TwoPeers { found: text.clone(), other }));
+                        faults.push((path, ConfigFault::TwoPeers { found: text.clone(), other }));
                     }
                     None => {
                         people.insert(id, peer.clone());

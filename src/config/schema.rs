@@ -1,7 +1,7 @@
 //! The JSON Schema of `ship.json`, derived from its types, the adapter table and the table of tools.
 //!
 //! The checker uses the same schema as editors. Two annotations have a meaning here: `writeOnly` marks a secret, and
-//! `format` names a form that [`super::forms`] parses.
+//! `format` names a form that [`super::formats`] parses.
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::file::{Compound, Mode, Sandbox};
-use super::forms::Approver;
-use super::problem::Problem;
+use super::formats::Approver;
+use super::problem::ConfigProblem;
 use crate::domain::{
     AuthorId, AutoMemory, HistoryReach, Language, ReadReplies, ScopeSettings, WhileRunning, WhileWaiting,
 };
@@ -42,17 +42,17 @@ pub struct Settings {
     /// The steps between an accepted message and its turn, of the adapter table.
     pub enrich: Arc<[Arc<dyn EnrichStep>]>,
     /// The permissions of the tools.
-    pub permissions: Permissions,
-    pub approvals: Approvals,
-    pub queue: Queue,
-    pub limits: Limits,
+    pub permissions: PermissionSettings,
+    pub approvals: ApprovalSettings,
+    pub queue: QueueSettings,
+    pub limits: LimitSettings,
     pub memory: MemorySettings,
     /// Secret values, for redaction.
     pub secrets: Vec<SecretString>,
     /// Whether there is a `ship.json`.
     pub has_file: bool,
     /// Valid values of the file that are probably mistakes.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<ConfigProblem>,
 }
 
 /// The models and their limits.
@@ -131,12 +131,12 @@ pub struct IdleAdapter {
     /// Its key in the file.
     pub name: &'static str,
     /// Why it does not run.
-    pub why: Idle,
+    pub why: IdleReason,
 }
 
 /// Why an adapter does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Idle {
+pub enum IdleReason {
     /// `"enabled": false`.
     Disabled,
     /// These keys are empty.
@@ -145,15 +145,15 @@ pub enum Idle {
 
 /// The permissions of the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permissions {
-    pub exec_shell: ExecShell,
+pub struct PermissionSettings {
+    pub exec_shell: ExecShellSettings,
     /// Modes by tool name. A tool without an entry is judged by its effects.
     pub tools: BTreeMap<String, Mode>,
 }
 
 /// The permissions of shell commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExecShell {
+pub struct ExecShellSettings {
     /// The verdict on a command that no rule matches.
     pub mode: Mode,
     /// Commands that run unasked.
@@ -170,7 +170,7 @@ pub struct ExecShell {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approvals {
+pub struct ApprovalSettings {
     pub approvers: Vec<Approver>,
     pub expire: Duration,
     /// The effect of a new message while a request waits.
@@ -179,7 +179,7 @@ pub struct Approvals {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct QueueSettings {
     /// Messages within this time are answered together; zero turns it off.
     pub merge: Duration,
     /// The effect of a message during a turn.
@@ -187,7 +187,7 @@ pub struct Queue {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitSettings {
     /// Most concurrent turns.
     pub max_concurrent_runs: usize,
     /// Most concurrent shell commands.

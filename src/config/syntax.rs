@@ -15,14 +15,14 @@ use super::problem::SyntaxFault;
 
 /// A parsed text.
 #[derive(Debug)]
-pub(super) struct Parsed<'a> {
+pub(super) struct ParsedFile<'a> {
     /// `None` where the text cannot be parsed.
     pub value: Option<Value<'a>>,
     /// Syntax faults with their byte offsets, in the order of the text.
     pub faults: Vec<(usize, SyntaxFault)>,
 }
 
-pub(super) fn parse(text: &str) -> Parsed<'_> {
+pub(super) fn parse(text: &str) -> ParsedFile<'_> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
     match parse_to_ast(text, &collect, &options(Strictness::Forgiving)) {
         Ok(parsed) => {
@@ -32,9 +32,9 @@ pub(super) fn parse(text: &str) -> Parsed<'_> {
                 None => faults.push((0, SyntaxFault::Empty)),
             }
             faults.sort_by_key(|(offset, _)| *offset);
-            Parsed { value: parsed.value, faults }
+            ParsedFile { value: parsed.value, faults }
         }
-        Err(error) => Parsed { value: None, faults: fatal(text, &collect, &error) },
+        Err(error) => ParsedFile { value: None, faults: fatal(text, &collect, &error) },
     }
 }
 

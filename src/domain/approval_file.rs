@@ -14,7 +14,7 @@ pub struct ApprovalFile {
     id: ApprovalId,
     number: String,
     kind: ApprovalKind,
-    state: State,
+    state: StoredState,
     thread_id: ThreadId,
     correlation_id: CorrelationId,
     tool_call_id: ToolCallId,
@@ -48,7 +48,7 @@ pub struct ApprovalFile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum StoredState {
     Pending,
     Approved,
     Denied,
@@ -74,15 +74,17 @@ pub struct BadApproval(&'static str);
 impl From<&Approval> for ApprovalFile {
     fn from(approval: &Approval) -> Self {
         let (state, decided, scope, end) = match &approval.state {
-            ApprovalState::Pending => (State::Pending, None, None, None),
+            ApprovalState::Pending => (StoredState::Pending, None, None, None),
             ApprovalState::Approved { decided, scope } => {
-                (State::Approved, Some(decided), Some(*scope), None)
+                (StoredState::Approved, Some(decided), Some(*scope), None)
             }
-            ApprovalState::Spent { decided, scope } => (State::Spent, Some(decided), Some(*scope), None),
-            ApprovalState::Denied { decided } => (State::Denied, Some(decided), None, None),
-            ApprovalState::Expired { at } => (State::Expired, None, None, Some((*at, None))),
+            ApprovalState::Spent { decided, scope } => {
+                (StoredState::Spent, Some(decided), Some(*scope), None)
+            }
+            ApprovalState::Denied { decided } => (StoredState::Denied, Some(decided), None, None),
+            ApprovalState::Expired { at } => (StoredState::Expired, None, None, Some((*at, None))),
             ApprovalState::Cancelled { at, reason } => {
-                (State::Cancelled, None, None, Some((*at, Some(reason.clone()))))
+                (StoredState::Cancelled, None, None, Some((*at, Some(reason.clone()))))
             }
         };
         let (ended_at, ended_why) = end.map_or((None, None), |(at, why)| (Some(at), why));
@@ -131,12 +133,14 @@ impl TryFrom<ApprovalFile> for Approval {
         };
         let scope = file.scope.unwrap_or_default();
         let state = match file.state {
-            State::Pending => ApprovalState::Pending,
-            State::Approved => ApprovalState::Approved { decided: decided()?, scope },
-            State::Spent => ApprovalState::Spent { decided: decided()?, scope },
-            State::Denied => ApprovalState::Denied { decided: decided()? },
-            State::Expired => ApprovalState::Expired { at: decided_at.ok_or(BadApproval("decidedAt"))? },
-            State::Cancelled => ApprovalState::Cancelled {
+            StoredState::Pending => ApprovalState::Pending,
+            StoredState::Approved => ApprovalState::Approved { decided: decided()?, scope },
+            StoredState::Spent => ApprovalState::Spent { decided: decided()?, scope },
+            StoredState::Denied => ApprovalState::Denied { decided: decided()? },
+            StoredState::Expired => {
+                ApprovalState::Expired { at: decided_at.ok_or(BadApproval("decidedAt"))? }
+            }
+            StoredState::Cancelled => ApprovalState::Cancelled {
                 at: decided_at.ok_or(BadApproval("decidedAt"))?,
                 reason: file.reason.clone().unwrap_or_default(),
             },

@@ -17,7 +17,6 @@ mod language;
 mod memory;
 mod memory_items;
 mod memory_scope;
-mod read_replies;
 mod role;
 mod sandbox;
 mod scope_key;
@@ -26,8 +25,7 @@ mod thread_state;
 mod time;
 pub mod tokens;
 mod tool;
-mod while_running;
-mod while_waiting;
+mod turn_settings;
 
 pub use approval::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
@@ -54,7 +52,6 @@ pub use memory::{
 };
 pub use memory_items::{MemoryItem, item_blocks, read_item};
 pub use memory_scope::{DmScope, HistoryReach, MemoryScope, ScopeSettings};
-pub use read_replies::ReadReplies;
 pub use role::{BadRole, Role};
 pub use sandbox::{SandboxLevel, SandboxReport};
 pub use scope_key::{PeerName, ScopeKey};
@@ -62,5 +59,4 @@ pub use stored_file::StoredFile;
 pub use thread_state::ThreadState;
 pub use time::Timestamp;
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};
-pub use while_running::WhileRunning;
-pub use while_waiting::WhileWaiting;
+pub use turn_settings::{ReadReplies, WhileRunning, WhileWaiting};

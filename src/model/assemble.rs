@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::calls::Calls;
-use super::think::{ThinkSplitter, Told};
+use super::calls::CallAssembler;
+use super::think::{ThinkPiece, ThinkSplitter};
 use super::wire::Chunk;
 use crate::ports::{Completion, Ids, ModelDelta, Usage};
 
@@ -18,7 +18,7 @@ pub(crate) struct Assembler {
     splitter: ThinkSplitter,
     text: String,
     reasoning: String,
-    calls: Calls,
+    calls: CallAssembler,
     finish: Option<String>,
     usage: Option<Usage>,
     any_choice: bool,
@@ -33,7 +33,7 @@ impl Assembler {
             splitter: ThinkSplitter::default(),
             text: String::new(),
             reasoning: String::new(),
-            calls: Calls::new(ids, taken),
+            calls: CallAssembler::new(ids, taken),
             finish: None,
             usage: None,
             any_choice: false,
@@ -49,7 +49,7 @@ impl Assembler {
         let mut deltas = Vec::new();
         let reasoning = self.fitting(piece.reasoning);
         if !reasoning.is_empty() {
-            deltas.push(self.keep(Told::Reasoning(reasoning)));
+            deltas.push(self.keep(ThinkPiece::Reasoning(reasoning)));
         }
         let content = self.fitting(piece.content);
         for told in self.splitter.feed(&content) {
@@ -121,13 +121,13 @@ impl Assembler {
         text
     }
 
-    fn keep(&mut self, told: Told) -> ModelDelta {
+    fn keep(&mut self, told: ThinkPiece) -> ModelDelta {
         match told {
-            Told::Text(text) => {
+            ThinkPiece::Text(text) => {
                 self.text.push_str(&text);
                 ModelDelta::Text(text)
             }
-            Told::Reasoning(text) => {
+            ThinkPiece::Reasoning(text) => {
                 self.reasoning.push_str(&text);
                 ModelDelta::Reasoning(text)
             }

@@ -17,7 +17,7 @@ pub(crate) const CALL_COST: usize = 64;
 
 /// The calls of one step so far.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct CallAssembler {
     ids: Arc<dyn Ids>,
     taken: HashSet<String>,
     calls: Vec<Growing>,
@@ -38,7 +38,7 @@ struct Growing {
     shown: usize,
 }
 
-impl Calls {
+impl CallAssembler {
     /// No calls. `taken` are the ids that earlier steps have used.
     pub(crate) fn new(ids: Arc<dyn Ids>, taken: HashSet<String>) -> Self {
         Self { ids, taken, calls: Vec::new(), size: 0 }

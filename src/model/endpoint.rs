@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// A server's address and headers.
 #[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
+pub(crate) struct EndpointUrl {
     base: String,
     headers: HeaderMap,
     key: SecretString,
@@ -21,7 +21,7 @@ pub(crate) struct Endpoint {
 #[error("the api key holds characters that no header may carry; was it pasted whole, without line breaks?")]
 pub(crate) struct BadKey;
 
-impl Endpoint {
+impl EndpointUrl {
     /// Checks the key and trims the address: people often paste a trailing slash, or the whole path.
     pub(crate) fn new(base_url: &str, key: Option<&SecretString>) -> Result<Self, BadKey> {
         let base = base_url.trim().trim_end_matches('/');
@@ -38,7 +38,7 @@ impl Endpoint {
     }
 }
 
-impl Config for Endpoint {
+impl Config for EndpointUrl {
     fn headers(&self) -> HeaderMap {
         self.headers.clone()
     }
@@ -73,22 +73,22 @@ mod tests {
             "http://host/v1/chat/completions",
             "http://host/v1/chat/completions/",
         ] {
-            let endpoint = Endpoint::new(pasted, None).unwrap();
+            let endpoint = EndpointUrl::new(pasted, None).unwrap();
             assert_eq!(endpoint.url("/chat/completions"), "http://host/v1/chat/completions", "{pasted:?}");
         }
     }
 
     #[test]
     fn without_a_key_no_authorization_is_sent() {
-        assert!(Endpoint::new("http://host", None).unwrap().headers().is_empty());
+        assert!(EndpointUrl::new("http://host", None).unwrap().headers().is_empty());
     }
 
     #[test]
     fn a_key_that_cannot_be_sent_is_an_error_and_the_key_is_never_printed() {
         let key = SecretString::from("sk-se\ncret");
-        assert_eq!(Endpoint::new("http://host", Some(&key)).err(), Some(BadKey));
+        assert_eq!(EndpointUrl::new("http://host", Some(&key)).err(), Some(BadKey));
         let key = SecretString::from("sk-secret");
-        let endpoint = Endpoint::new("http://host", Some(&key)).unwrap();
+        let endpoint = EndpointUrl::new("http://host", Some(&key)).unwrap();
         assert!(!format!("{endpoint:?}").contains("sk-secret"));
     }
 }

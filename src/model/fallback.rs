@@ -12,7 +12,7 @@ use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt}
 /// A receiver that takes no delta for this long is treated as closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Calls a model, and on failure the others in order. Each has its own deadline. The output of a model that failed is
+/// CallAssembler a model, and on failure the others in order. Each has its own deadline. The output of a model that failed is
 /// withdrawn.
 #[derive(Debug)]
 pub struct FallbackModel {

@@ -1,15 +1,15 @@
 //! Implementations of the model port: OpenAI-compatible servers, and the built-in offline model.
 //!
 //! The path of a call: `request` makes the body, `transport` sends it through async-openai, `wire` parses the response
-//! tolerantly, `assemble` joins the pieces, `receive` enforces the deadlines, `classify` determines the error kind,
+//! tolerantly, `assemble` joins the pieces, `receive` enforces the deadlines, `failure` determines the error kind,
 //! `retry` decides about a retry and `fallback` calls another model. Only `transport`, `receive`, `openai` and
 //! `fallback` do IO; the rest are pure functions. Nothing here knows threads, files or platforms.
 
 mod assemble;
 mod build;
 mod calls;
-mod classify;
 mod endpoint;
+mod error_body;
 mod failure;
 mod fallback;
 mod file_part;
@@ -21,15 +21,12 @@ mod quirks;
 mod receive;
 mod request;
 mod retry;
-mod said;
-mod spec;
 mod think;
 mod transport;
 mod wire;
 
-pub use build::{ModelKind, Shared, build};
+pub use build::{ModelKind, ModelSpec, Shared, build};
 pub use fallback::FallbackModel;
 pub use listing::{ListedModel, alternatives, days_until, list_models};
-pub use offline::{OfflineModel, Pace};
+pub use offline::{OfflineModel, TypingSpeed};
 pub use openai::OpenAiModel;
-pub use spec::ModelSpec;

@@ -10,12 +10,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::assemble::Assembler;
-use super::classify::classify;
-use super::endpoint::{BadKey, Endpoint};
-use super::failure::Failure;
+use super::endpoint::{BadKey, EndpointUrl};
+use super::failure::{Failure, classify};
 use super::quirks::Quirks;
-use super::receive::{Limits, Show, receive};
-use super::retry::{self, Failed, Next};
+use super::receive::{Show, StreamLimits, receive};
+use super::retry::{self, Failed, RetryDecision};
 use super::transport::{EndSeen, Transport, failure_of};
 use super::wire::Chunk;
 use super::{ModelSpec, Shared, request};
@@ -29,7 +28,7 @@ use crate::uimessage::ModelMessage;
 pub struct OpenAiModel {
     spec: ModelSpec,
     shared: Shared,
-    endpoint: Result<Endpoint, BadKey>,
+    endpoint: Result<EndpointUrl, BadKey>,
     /// What the server turned out not to support, so that it is not tried again each time.
     quirks: AtomicU8,
 }
@@ -37,7 +36,7 @@ pub struct OpenAiModel {
 impl OpenAiModel {
     /// Does no IO; an invalid key is reported at the first call.
     pub fn new(spec: ModelSpec, shared: Shared) -> Self {
-        let endpoint = Endpoint::new(&spec.base_url, spec.api_key.as_ref());
+        let endpoint = EndpointUrl::new(&spec.base_url, spec.api_key.as_ref());
         Self { spec, shared, endpoint, quirks: AtomicU8::new(Quirks::default().bits()) }
     }
 
@@ -49,7 +48,7 @@ impl OpenAiModel {
         live: &mpsc::Sender<ModelDelta>,
     ) -> Result<Completion, ModelError> {
         let started = Instant::now();
-        let mut limits = Limits::from_now(self.spec.timeout);
+        let mut limits = StreamLimits::from_now(self.spec.timeout);
         let seed = retry::seed_of(&self.shared.ids.unique());
         let mut show = Show::new(live);
         let mut attempt = 1;
@@ -70,9 +69,10 @@ impl OpenAiModel {
             let failed = Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
             // A stream that stalls costs a whole time-out each time: it is retried once.
             let silent_again = show.shown() && error.kind == ErrorKind::Timeout && attempt > 1;
-            let next = if silent_again { Next::GiveUp } else { retry::next(&failed, self.spec.timeout) };
+            let next =
+                if silent_again { RetryDecision::GiveUp } else { retry::next(&failed, self.spec.timeout) };
             tracing::warn!(model = %self.spec.model, kind = ?error.kind, attempt, ?next, "model call failed");
-            let Next::Wait(wait) = next else { return Err(error) };
+            let RetryDecision::Wait(wait) = next else { return Err(error) };
             // A stalled receiver must not delay the retry beyond its back-off.
             let told = async {
                 show.start_over().await;
@@ -84,12 +84,12 @@ impl OpenAiModel {
         }
     }
 
-    /// Calls the server, adapting the request to what it refuses. Each adaptation is made once.
+    /// CallAssembler the server, adapting the request to what it refuses. Each adaptation is made once.
     async fn adapt(
         &self,
         prompt: &Prompt,
         show: &mut Show<'_>,
-        limits: &Limits,
+        limits: &StreamLimits,
     ) -> Result<Completion, Failure> {
         let mut quirks = Quirks::from_bits(self.quirks.load(Ordering::Relaxed));
         loop {
@@ -114,7 +114,7 @@ impl OpenAiModel {
         prompt: &Prompt,
         quirks: Quirks,
         show: &mut Show<'_>,
-        limits: &Limits,
+        limits: &StreamLimits,
     ) -> Result<Completion, Failure> {
         let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
         let http = self

@@ -20,13 +20,13 @@ const LONGEST: u32 = 10;
 
 /// The deadlines of a step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct StreamLimits {
     timeout: Duration,
     pub first_by: Instant,
     end_by: Instant,
 }
 
-impl Limits {
+impl StreamLimits {
     /// The deadlines of a step that begins now.
     pub(crate) fn from_now(timeout: Duration) -> Self {
         // One day, so that no sum below overflows.
@@ -48,7 +48,7 @@ impl Limits {
 
 /// How a stream ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum StreamEnd {
     /// It ended without a mark, or has not ended yet.
     #[default]
     Missing,
@@ -107,8 +107,8 @@ pub(crate) async fn receive<S>(
     mut chunks: S,
     mut assembler: Assembler,
     show: &mut Show<'_>,
-    limits: &Limits,
-    ended: impl Fn() -> End,
+    limits: &StreamLimits,
+    ended: impl Fn() -> StreamEnd,
 ) -> Result<Completion, Failure>
 where
     S: Stream<Item = Result<Chunk, Failure>> + Unpin,
@@ -139,13 +139,13 @@ where
         }
     }
     let end = ended();
-    if end == End::Cut {
+    if end == StreamEnd::Cut {
         assembler.cut();
     }
     if let Some(reason) = assembler.finish_reason().filter(|reason| is_breakdown(reason)) {
         return Err(Failure::Reported(format!("the answer was cut: {reason}")));
     }
-    if assembler.finish_reason().is_none() && end == End::Missing && !assembler.is_cut() {
+    if assembler.finish_reason().is_none() && end == StreamEnd::Missing && !assembler.is_cut() {
         let story = "the stream ended before the answer did".to_owned();
         return Err(if show.shown() { Failure::BrokenOff(story) } else { Failure::Broken(story) });
     }
@@ -160,7 +160,7 @@ where
 }
 
 /// The deadline of the next chunk, and the failure if it is missed.
-fn next_by(finished: bool, shown: bool, limits: &Limits) -> (Instant, Failure) {
+fn next_by(finished: bool, shown: bool, limits: &StreamLimits) -> (Instant, Failure) {
     if finished {
         return ((Instant::now() + AFTER_THE_END).min(limits.end_by), limits.no_first_word());
     }
@@ -209,13 +209,13 @@ mod tests {
 
     async fn read(
         chunks: impl Stream<Item = Result<Chunk, Failure>> + Unpin,
-        end: End,
+        end: StreamEnd,
     ) -> (Result<Completion, Failure>, Duration) {
         let (live, mut deltas) = mpsc::channel(1000);
         deltas.close();
         let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
         let started = Instant::now();
-        let limits = Limits::from_now(TIMEOUT);
+        let limits = StreamLimits::from_now(TIMEOUT);
         let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || end).await;
         (result, started.elapsed())
     }
@@ -227,20 +227,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_without_a_first_word_ends_at_the_timeout() {
         let role = json!({"choices": [{"delta": {"role": "assistant"}}]});
-        let (result, took) = read(paced(vec![(20, role)], true), End::Missing).await;
+        let (result, took) = read(paced(vec![(20, role)], true), StreamEnd::Missing).await;
         assert_eq!((result, took), (silent("first word", 30), TIMEOUT));
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_after_a_word_ends_one_timeout_later() {
-        let (result, took) = read(paced(vec![(20, said("a"))], true), End::Missing).await;
+        let (result, took) = read(paced(vec![(20, said("a"))], true), StreamEnd::Missing).await;
         assert_eq!((result, took), (silent("further word", 30), Duration::from_secs(50)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_dripping_stream_ends_at_ten_timeouts() {
         let drops = (0..1000).map(|_| (20, said("a"))).collect();
-        let (result, took) = read(paced(drops, true), End::Missing).await;
+        let (result, took) = read(paced(drops, true), StreamEnd::Missing).await;
         assert_eq!((result, took), (silent("end of the answer", 300), TIMEOUT * 10));
     }
 
@@ -249,33 +249,33 @@ mod tests {
         let (live, _unread) = mpsc::channel(1);
         let assembler = Assembler::new(Arc::new(RandomIds), HashSet::new());
         let chunks = paced(vec![(0, said("a")), (0, said("b")), (0, stop())], false);
-        let limits = Limits::from_now(TIMEOUT);
-        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || End::Marked).await;
+        let limits = StreamLimits::from_now(TIMEOUT);
+        let result = receive(chunks, assembler, &mut Show::new(&live), &limits, || StreamEnd::Marked).await;
         assert_eq!(result, silent("end of the answer", 300));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_answer_that_keeps_coming_is_read_whole() {
         let chunks = vec![(29, said("a")), (29, said("b")), (29, stop())];
-        let (result, took) = read(paced(chunks, false), End::Missing).await;
+        let (result, took) = read(paced(chunks, false), StreamEnd::Missing).await;
         assert_eq!((result.unwrap().text.as_str(), took), ("ab", Duration::from_secs(87)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_left_open_behind_its_end_is_not_waited_for() {
-        let (result, took) = read(paced(vec![(0, said("a")), (0, stop())], true), End::Missing).await;
+        let (result, took) = read(paced(vec![(0, said("a")), (0, stop())], true), StreamEnd::Missing).await;
         assert_eq!((result.unwrap().text.as_str(), took), ("a", AFTER_THE_END));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_end_is_a_reason_or_a_mark_and_without_both_the_answer_is_broken() {
         for (chunks, end, whole) in [
-            (vec![(0, said("a")), (0, stop())], End::Missing, true),
-            (vec![(0, said("a"))], End::Marked, true),
-            (vec![(0, said("a"))], End::Missing, false),
-            (vec![(0, stop())], End::Missing, true),
-            (vec![], End::Missing, false),
-            (vec![(0, json!({"choices": []}))], End::Marked, false),
+            (vec![(0, said("a")), (0, stop())], StreamEnd::Missing, true),
+            (vec![(0, said("a"))], StreamEnd::Marked, true),
+            (vec![(0, said("a"))], StreamEnd::Missing, false),
+            (vec![(0, stop())], StreamEnd::Missing, true),
+            (vec![], StreamEnd::Missing, false),
+            (vec![(0, json!({"choices": []}))], StreamEnd::Marked, false),
         ] {
             let shown = format!("{chunks:?} {end:?}");
             assert_eq!(read(paced(chunks, false), end).await.0.is_ok(), whole, "{shown}");
@@ -285,19 +285,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_is_too_long_is_cut_and_not_read_on() {
         let endless = stream::repeat_with(|| Ok(Chunk::from(said(&"x".repeat(1 << 16)))));
-        let completion = read(Box::pin(endless), End::Missing).await.0.unwrap();
+        let completion = read(Box::pin(endless), StreamEnd::Missing).await.0.unwrap();
         assert_eq!((completion.text.len(), completion.truncated), (crate::model::assemble::MAX_KEPT, true));
 
-        let cut = read(paced(vec![(0, said("a"))], false), End::Cut).await.0.unwrap();
+        let cut = read(paced(vec![(0, said("a"))], false), StreamEnd::Cut).await.0.unwrap();
         assert_eq!((cut.text.as_str(), cut.truncated), ("a", true));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_breaks_off_is_told_apart_from_a_connection_that_never_spoke() {
         let broken = || stream::iter([Err(Failure::Broken("reset".into()))]);
-        let (silent, _) = read(broken(), End::Missing).await;
+        let (silent, _) = read(broken(), StreamEnd::Missing).await;
         assert_eq!(silent, Err(Failure::Broken("reset".into())));
-        let (begun, _) = read(paced(vec![(0, said("a"))], false).chain(broken()), End::Missing).await;
+        let (begun, _) = read(paced(vec![(0, said("a"))], false).chain(broken()), StreamEnd::Missing).await;
         assert_eq!(begun, Err(Failure::BrokenOff("reset".into())));
     }
 
@@ -306,7 +306,7 @@ mod tests {
         let error = json!({"error": {"message": "overloaded"}});
         let cut = json!({"choices": [{"finish_reason": "insufficient_system_resource"}]});
         for chunk in [error, cut] {
-            let (result, _) = read(paced(vec![(0, said("a")), (0, chunk)], false), End::Marked).await;
+            let (result, _) = read(paced(vec![(0, said("a")), (0, chunk)], false), StreamEnd::Marked).await;
             assert!(matches!(result, Err(Failure::Reported(_))), "{result:?}");
         }
     }

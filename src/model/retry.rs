@@ -26,7 +26,7 @@ pub(crate) struct Failed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum RetryDecision {
     /// Retry after this delay.
     Wait(Duration),
     /// A retry is useless, or there is no time left.
@@ -34,16 +34,20 @@ pub(crate) enum Next {
 }
 
 /// The schedule: exponential back-off with jitter, at least the server's `Retry-After`, all within `budget`.
-pub(crate) fn next(failed: &Failed, budget: Duration) -> Next {
+pub(crate) fn next(failed: &Failed, budget: Duration) -> RetryDecision {
     if failed.attempt >= MAX_ATTEMPTS || !failed.kind.retryable() {
-        return Next::GiveUp;
+        return RetryDecision::GiveUp;
     }
     let full = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed.attempt.saturating_sub(1)));
     // Between half of the delay and all of it.
     let half = full / 2;
     let jitter = half.mul_f64(fraction(failed.seed ^ u64::from(failed.attempt)));
     let wait = (half + jitter).max(failed.retry_after.unwrap_or_default());
-    if failed.elapsed.saturating_add(wait) >= budget { Next::GiveUp } else { Next::Wait(wait) }
+    if failed.elapsed.saturating_add(wait) >= budget {
+        RetryDecision::GiveUp
+    } else {
+        RetryDecision::Wait(wait)
+    }
 }
 
 /// A seed for the jitter, from a unique text.
@@ -85,31 +89,31 @@ mod tests {
             (ErrorKind::ContextLength, false),
             (ErrorKind::BadRequest, false),
         ] {
-            assert_eq!(matches!(next(&failed(1, kind), BUDGET), Next::Wait(_)), again, "{kind:?}");
+            assert_eq!(matches!(next(&failed(1, kind), BUDGET), RetryDecision::Wait(_)), again, "{kind:?}");
         }
     }
 
     #[test]
     fn the_fourth_attempt_is_the_last() {
-        assert_ne!(next(&failed(3, ErrorKind::Server), BUDGET), Next::GiveUp);
-        assert_eq!(next(&failed(4, ErrorKind::Server), BUDGET), Next::GiveUp);
+        assert_ne!(next(&failed(3, ErrorKind::Server), BUDGET), RetryDecision::GiveUp);
+        assert_eq!(next(&failed(4, ErrorKind::Server), BUDGET), RetryDecision::GiveUp);
     }
 
     #[test]
     fn the_servers_wish_is_honoured_only_within_the_budget() {
         let wish =
             |secs| Failed { retry_after: Some(Duration::from_secs(secs)), ..failed(1, ErrorKind::Rate) };
-        assert_eq!(next(&wish(20), BUDGET), Next::Wait(Duration::from_secs(20)));
-        assert_eq!(next(&wish(60), BUDGET), Next::GiveUp);
-        assert_eq!(next(&wish(u64::MAX), BUDGET), Next::GiveUp);
+        assert_eq!(next(&wish(20), BUDGET), RetryDecision::Wait(Duration::from_secs(20)));
+        assert_eq!(next(&wish(60), BUDGET), RetryDecision::GiveUp);
+        assert_eq!(next(&wish(u64::MAX), BUDGET), RetryDecision::GiveUp);
         let late = Failed { elapsed: Duration::from_secs(50), ..wish(20) };
-        assert_eq!(next(&late, BUDGET), Next::GiveUp);
+        assert_eq!(next(&late, BUDGET), RetryDecision::GiveUp);
     }
 
     proptest! {
         #[test]
         fn waits_grow_and_stay_in_their_band(attempt in 1u32..4, seed: u64) {
-            let Next::Wait(wait) = next(&Failed { seed, ..failed(attempt, ErrorKind::Server) }, BUDGET) else {
+            let RetryDecision::Wait(wait) = next(&Failed { seed, ..failed(attempt, ErrorKind::Server) }, BUDGET) else {
                 panic!("there is time")
             };
             let full = FIRST_WAIT * GROWTH.pow(attempt - 1);
@@ -129,8 +133,8 @@ mod tests {
                     attempt, elapsed, seed, kind: ErrorKind::Rate, retry_after: wish.map(Duration::from_secs),
                 };
                 match next(&failed, BUDGET) {
-                    Next::GiveUp => return Ok(()),
-                    Next::Wait(wait) => elapsed += wait,
+                    RetryDecision::GiveUp => return Ok(()),
+                    RetryDecision::Wait(wait) => elapsed += wait,
                 }
                 prop_assert!(elapsed < BUDGET && attempt < MAX_ATTEMPTS);
             }

@@ -5,7 +5,7 @@ const CLOSE: &str = "</think>";
 
 /// A piece of content by its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ThinkPiece {
     /// Part of the answer.
     Text(String),
     /// Part of the reasoning.
@@ -35,7 +35,7 @@ enum TagState {
 
 impl ThinkSplitter {
     /// Adds content and returns what is certain.
-    pub(crate) fn feed(&mut self, content: &str) -> Vec<Told> {
+    pub(crate) fn feed(&mut self, content: &str) -> Vec<ThinkPiece> {
         self.held.push_str(content);
         let mut told = Vec::new();
         while let Some(piece) = self.step() {
@@ -45,21 +45,21 @@ impl ThinkSplitter {
     }
 
     /// Ends the content: held-back text is what it looks like.
-    pub(crate) fn finish(&mut self) -> Option<Told> {
+    pub(crate) fn finish(&mut self) -> Option<ThinkPiece> {
         let rest = std::mem::take(&mut self.held);
         if rest.is_empty() {
             return None;
         }
         match self.place {
-            TagState::Beginning | TagState::Answer => Some(Told::Text(rest)),
-            TagState::Thinking => Some(Told::Reasoning(rest)),
+            TagState::Beginning | TagState::Answer => Some(ThinkPiece::Text(rest)),
+            TagState::Thinking => Some(ThinkPiece::Reasoning(rest)),
             // Only white space can be held back in these states.
             TagState::Opened | TagState::Closed => None,
         }
     }
 
     /// One step. `None` means that more content is needed.
-    fn step(&mut self) -> Option<Option<Told>> {
+    fn step(&mut self) -> Option<Option<ThinkPiece>> {
         if self.held.is_empty() {
             return None;
         }
@@ -78,13 +78,13 @@ impl ThinkSplitter {
             TagState::Opened => self.skip_white(TagState::Thinking),
             TagState::Closed => self.skip_white(TagState::Answer),
             TagState::Thinking => self.think(),
-            TagState::Answer => Some(Some(Told::Text(std::mem::take(&mut self.held)))),
+            TagState::Answer => Some(Some(ThinkPiece::Text(std::mem::take(&mut self.held)))),
         }
     }
 
-    fn think(&mut self) -> Option<Option<Told>> {
+    fn think(&mut self) -> Option<Option<ThinkPiece>> {
         if let Some((thought, rest)) = self.held.split_once(CLOSE) {
-            let told = (!thought.is_empty()).then(|| Told::Reasoning(thought.to_owned()));
+            let told = (!thought.is_empty()).then(|| ThinkPiece::Reasoning(thought.to_owned()));
             let rest = rest.to_owned();
             self.go(TagState::Closed, rest);
             return Some(told);
@@ -95,10 +95,10 @@ impl ThinkSplitter {
         }
         let rest = self.held.split_off(certain);
         let thought = std::mem::replace(&mut self.held, rest);
-        Some(Some(Told::Reasoning(thought)))
+        Some(Some(ThinkPiece::Reasoning(thought)))
     }
 
-    fn skip_white(&mut self, next: TagState) -> Option<Option<Told>> {
+    fn skip_white(&mut self, next: TagState) -> Option<Option<ThinkPiece>> {
         let rest = self.held.trim_start().to_owned();
         if rest.is_empty() {
             self.held.clear();
@@ -132,13 +132,13 @@ mod tests {
     /// The text and the reasoning of content in these pieces.
     fn split<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
         let mut splitter = ThinkSplitter::default();
-        let mut told: Vec<Told> = pieces.into_iter().flat_map(|piece| splitter.feed(piece)).collect();
+        let mut told: Vec<ThinkPiece> = pieces.into_iter().flat_map(|piece| splitter.feed(piece)).collect();
         told.extend(splitter.finish());
         let (mut text, mut reasoning) = (String::new(), String::new());
         for piece in told {
             match piece {
-                Told::Text(piece) => text.push_str(&piece),
-                Told::Reasoning(piece) => reasoning.push_str(&piece),
+                ThinkPiece::Text(piece) => text.push_str(&piece),
+                ThinkPiece::Reasoning(piece) => reasoning.push_str(&piece),
             }
         }
         (text, reasoning)
@@ -170,10 +170,10 @@ mod tests {
     fn what_is_certain_is_told_at_once() {
         let mut splitter = ThinkSplitter::default();
         assert_eq!(splitter.feed("<th"), vec![]);
-        assert_eq!(splitter.feed("ink>well"), vec![Told::Reasoning("well".into())]);
-        assert_eq!(splitter.feed(" <"), vec![Told::Reasoning(" ".into())]);
+        assert_eq!(splitter.feed("ink>well"), vec![ThinkPiece::Reasoning("well".into())]);
+        assert_eq!(splitter.feed(" <"), vec![ThinkPiece::Reasoning(" ".into())]);
         assert_eq!(splitter.feed("/think>\n"), vec![]);
-        assert_eq!(splitter.feed("yes"), vec![Told::Text("yes".into())]);
+        assert_eq!(splitter.feed("yes"), vec![ThinkPiece::Text("yes".into())]);
     }
 
     proptest! {

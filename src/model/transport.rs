@@ -18,7 +18,7 @@ use tower_service::Service;
 
 use super::failure::Failure;
 use super::lossy::LossyUtf8;
-use super::receive::End;
+use super::receive::StreamEnd;
 use crate::domain::Timestamp;
 use crate::http_client::whole_story;
 use crate::ports::{BoxFuture, Clock};
@@ -40,14 +40,14 @@ pub(crate) struct Transport {
 
 /// How the stream ended: async-openai does not report the end mark. The first end counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct EndSeen(Arc<OnceLock<End>>);
+pub(crate) struct EndSeen(Arc<OnceLock<StreamEnd>>);
 
 impl EndSeen {
-    pub(crate) fn get(&self) -> End {
+    pub(crate) fn get(&self) -> StreamEnd {
         self.0.get().copied().unwrap_or_default()
     }
 
-    fn set(&self, end: End) {
+    fn set(&self, end: StreamEnd) {
         self.0.get_or_init(|| end);
     }
 }
@@ -186,13 +186,13 @@ async fn whole_as_event(mut response: Response, ended: &EndSeen) -> Result<Respo
     let body = String::from_utf8_lossy(&body).into_owned();
     let body = match serde_json::from_str::<serde_json::Value>(&body) {
         Ok(document) => {
-            ended.set(End::Marked);
+            ended.set(StreamEnd::Marked);
             format!("data: {document}\n\ndata: [DONE]\n\n")
         }
         // A stream with a wrong content type.
         Err(_) if body.trim_start().starts_with("data:") => {
             if EndMark::default().feed(body.as_bytes()) {
-                ended.set(End::Marked);
+                ended.set(StreamEnd::Marked);
             }
             body
         }
@@ -207,12 +207,12 @@ fn watched(response: Response, ended: EndSeen) -> Response {
     let bytes = response.bytes_stream().scan(watch, move |(mark, text, size), bytes| {
         let seen = match bytes {
             Ok(bytes) if !size.grows_to_fit(&bytes) => {
-                ended.set(End::Cut);
+                ended.set(StreamEnd::Cut);
                 None
             }
             Ok(bytes) => {
                 if mark.feed(&bytes) {
-                    ended.set(End::Marked);
+                    ended.set(StreamEnd::Marked);
                 }
                 Some(Ok(text.feed(&bytes)))
             }

@@ -27,7 +27,6 @@ mod store_error;
 mod threads_handle;
 mod tool;
 mod tool_outputs;
-mod toolbox;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -71,9 +70,8 @@ pub use store_error::{StoreError, StoreErrorKind};
 pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };
-pub use tool::{CallSite, Progress, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};
+pub use tool::{CallSite, Progress, TextChange, Tool, ToolBox, ToolContext, ToolFailure, ToolOutcome};
 pub use tool_outputs::{ToolOutput, ToolOutputs};
-pub use toolbox::ToolBox;
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::access_records::AccessRecords;
-use super::document::{Document, Touched};
+use super::document::{Document, Modified};
 use super::pairing_code;
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
@@ -30,7 +30,7 @@ impl<D: Document<AccessRecords>> DocumentAccess<D> {
 
     async fn change<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut AccessRecords) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut AccessRecords) -> (R, Modified) + Send + 'static,
     ) -> Result<R, StoreError> {
         self.records.change(work).await
     }
@@ -142,7 +142,7 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
             let code = fresh_code()?;
             let author = by.clone();
             let invitation =
-                self.change(move |guests| (guests.invite(role, &by, now, code), Touched::Yes)).await?;
+                self.change(move |guests| (guests.invite(role, &by, now, code), Modified::Yes)).await?;
             tracing::info!(by = %author, %role, "invitation created");
             self.audit.record(AuditLine {
                 author: Some(author),

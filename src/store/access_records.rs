@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::Touched;
+use super::document::Modified;
 use super::pairing_code::normal;
 use crate::domain::{Author, AuthorId, AuthorRole, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
@@ -89,23 +89,23 @@ impl AccessRecords {
         platform: &Platform,
         now: Timestamp,
         code: String,
-    ) -> (PairingRequest, Touched) {
+    ) -> (PairingRequest, Modified) {
         if let Some(known) = self.asking.iter_mut().find(|known| known.id == who.id && now < known.expires) {
             let fresh = now.millis_since(known.said) >= SAY_AGAIN_MILLIS;
             if fresh {
                 known.said = now;
             }
             let knock = PairingRequest::Code { code: known.code.clone(), expires: known.expires, fresh };
-            return (knock, if fresh { Touched::Yes } else { Touched::No });
+            return (knock, if fresh { Modified::Yes } else { Modified::No });
         }
         self.asking.retain(|known| now < known.expires);
         if self.asking.iter().filter(|known| known.id.platform() == *platform).count() >= WAITING {
-            return (PairingRequest::TooMany, Touched::No);
+            return (PairingRequest::TooMany, Modified::No);
         }
         let expires = now.plus_millis(CODE_MILLIS);
         let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
         self.asking.push(Waiting { id: who.id, name, code: code.clone(), since: now, expires, said: now });
-        (PairingRequest::Code { code, expires, fresh: true }, Touched::Yes)
+        (PairingRequest::Code { code, expires, fresh: true }, Modified::Yes)
     }
 
     pub(super) fn approve(
@@ -114,23 +114,23 @@ impl AccessRecords {
         role: Role,
         by: &AuthorId,
         now: Timestamp,
-    ) -> (Approved, Touched) {
+    ) -> (Approved, Modified) {
         let wrong = self.wrong_codes.filter(|wrong| now < wrong.until);
         if let Some(WrongCodes { until, .. }) = wrong.filter(|wrong| wrong.count >= WRONG_CODES) {
-            return (Approved::Locked { until }, Touched::No);
+            return (Approved::Locked { until }, Modified::No);
         }
         let code = normal(typed);
         let found = self.asking.iter().position(|known| known.code == code && now < known.expires);
         let Some(found) = found else {
             let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
             self.wrong_codes = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
-            return (Approved::NoSuchCode, Touched::Yes);
+            return (Approved::NoSuchCode, Modified::Yes);
         };
         let Waiting { id, name, .. } = self.asking.remove(found);
         self.wrong_codes = None;
         let member = Member { id, name, role, approved_by: by.clone(), approved_at: now.rfc3339() };
         self.let_in(member.clone());
-        (Approved::Let(member), Touched::Yes)
+        (Approved::Let(member), Modified::Yes)
     }
 
     pub(super) fn invite(&mut self, role: Role, by: &AuthorId, now: Timestamp, code: String) -> Invitation {
@@ -145,24 +145,24 @@ impl AccessRecords {
     }
 
     /// A person redeems an invitation code.
-    pub(super) fn redeem(&mut self, who: Author, typed: &str, now: Timestamp) -> (Option<Member>, Touched) {
+    pub(super) fn redeem(&mut self, who: Author, typed: &str, now: Timestamp) -> (Option<Member>, Modified) {
         let wrong = self.wrong_invitations.filter(|wrong| now < wrong.until);
         if who.role == AuthorRole::Anonymous || wrong.is_some_and(|wrong| wrong.count >= WRONG_CODES) {
-            return (None, Touched::No);
+            return (None, Modified::No);
         }
         let code = normal(typed);
         let Some(found) = self.invited.iter().position(|known| known.code == code && now < known.expires)
         else {
             let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
             self.wrong_invitations = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
-            return (None, Touched::Yes);
+            return (None, Modified::Yes);
         };
         let Invitation { role, invited_by, .. } = self.invited.remove(found);
         self.asking.retain(|known| known.id != who.id);
         let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
         let member = Member { id: who.id, name, role, approved_by: invited_by, approved_at: now.rfc3339() };
         self.let_in(member.clone());
-        (Some(member), Touched::Yes)
+        (Some(member), Modified::Yes)
     }
 
     fn let_in(&mut self, member: Member) {
@@ -171,27 +171,27 @@ impl AccessRecords {
         self.people.push(member);
     }
 
-    pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Touched) {
+    pub(super) fn change_role(&mut self, who: &AuthorId, role: Role) -> (Option<Member>, Modified) {
         let Some(member) = self.people.iter_mut().find(|member| member.id == *who) else {
-            return (None, Touched::No);
+            return (None, Modified::No);
         };
-        let touched = if member.role == role { Touched::No } else { Touched::Yes };
+        let touched = if member.role == role { Modified::No } else { Modified::Yes };
         member.role = role;
         (Some(member.clone()), touched)
     }
 
     /// Opens a group. Returns whether that is new.
-    pub(super) fn open(&mut self, chat: ThreadId, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
+    pub(super) fn open(&mut self, chat: ThreadId, by: &AuthorId, now: Timestamp) -> (bool, Modified) {
         if self.is_open(&chat) {
-            return (false, Touched::No);
+            return (false, Modified::No);
         }
         self.chats.push(OpenChat { id: chat, opened_by: by.clone(), opened_at: now.rfc3339() });
-        (true, Touched::Yes)
+        (true, Modified::Yes)
     }
 
     /// Revokes access, and removes an open pairing request. Returns whether there was either. A person who had access
     /// stays out until let in again.
-    pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Touched) {
+    pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Modified) {
         let before = (self.people.len(), self.chats.len(), self.asking.len());
         match who {
             Guest::Person(person) => {
@@ -209,7 +209,7 @@ impl AccessRecords {
             Guest::Chat(chat) => self.chats.retain(|known| known.id != *chat),
         }
         let gone = before != (self.people.len(), self.chats.len(), self.asking.len());
-        (gone, if gone { Touched::Yes } else { Touched::No })
+        (gone, if gone { Modified::Yes } else { Modified::No })
     }
 
     pub(super) fn list(&self, now: Timestamp) -> AccessList {
@@ -300,7 +300,7 @@ mod tests {
         let mut guests = AccessRecords::default();
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
         assert_eq!(guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
-        let (Approved::Let(member), Touched::Yes) =
+        let (Approved::Let(member), Modified::Yes) =
             guests.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
         else {
             panic!("the code was right");
@@ -327,12 +327,12 @@ mod tests {
         let mut guests = AccessRecords::default();
         let ada = id("telegram:user:1");
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert_eq!(guests.change_role(&ada, Role::Owner), (None, Touched::No), "they only ask");
+        assert_eq!(guests.change_role(&ada, Role::Owner), (None, Modified::No), "they only ask");
         guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
         assert_eq!(guests.role_of(&ada), Some(Role::Guest));
-        assert_eq!(guests.change_role(&ada, Role::Guest).1, Touched::No);
+        assert_eq!(guests.change_role(&ada, Role::Guest).1, Modified::No);
         let (changed, touched) = guests.change_role(&ada, Role::Owner);
-        assert_eq!((changed.unwrap().role, touched), (Role::Owner, Touched::Yes));
+        assert_eq!((changed.unwrap().role, touched), (Role::Owner, Modified::Yes));
         // Records from before roles existed contain members only.
         let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
         let old: AccessRecords = serde_json::from_str(old).unwrap();
@@ -379,7 +379,7 @@ mod tests {
         let until = at(9 + 10 * MINUTE);
         assert_eq!(
             guests.approve("AAAA2222", Role::Member, &operator(), at(10)),
-            (Approved::Locked { until }, Touched::No)
+            (Approved::Locked { until }, Modified::No)
         );
         assert!(matches!(guests.approve("AAAA2222", Role::Member, &operator(), until).0, Approved::Let(_)));
     }
@@ -388,13 +388,13 @@ mod tests {
     fn access_is_taken_from_people_and_groups_and_a_question_is_forgotten_with_it() {
         let mut guests = AccessRecords::default();
         let chat: ThreadId = "telegram:chat:-1".parse().unwrap();
-        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Touched::Yes));
-        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Touched::No));
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Modified::Yes));
+        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Modified::No));
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
         let revoke = |guests: &mut AccessRecords, who: Guest| guests.revoke(&who, &operator(), at(1));
         assert!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))).0);
         assert_eq!(guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
-        assert_eq!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))), (false, Touched::No));
+        assert_eq!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))), (false, Modified::No));
         assert!(!guests.is_removed(&id("telegram:user:1")), "they had never been let in");
         assert!(revoke(&mut guests, Guest::Chat(chat.clone())).0);
         assert!(!guests.is_open(&chat));

@@ -8,7 +8,7 @@ use crate::ports::StoreError;
 
 /// Whether a change modified the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum Modified {
     /// It did: the document is written.
     Yes,
     No,
@@ -21,6 +21,6 @@ pub trait Document<T>: Send + Sync + std::fmt::Debug {
     /// Changes the document without a concurrent change, in this process or another. The change is durable on return.
     fn change<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut T) -> (R, Modified) + Send + 'static,
     ) -> impl Future<Output = Result<R, StoreError>> + Send;
 }

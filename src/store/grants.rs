@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{Document, Touched};
+use super::document::{Document, Modified};
 use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
 use crate::policy::grants::{Calls, Grant, Proposal};
 use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
@@ -94,12 +94,12 @@ impl<D: Document<GrantRecords>> DocumentGrants<D> {
     async fn change<R: Send + 'static>(
         &self,
         now: Timestamp,
-        work: impl FnOnce(&mut GrantRecords) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut GrantRecords) -> (R, Modified) + Send + 'static,
     ) -> Result<R, StoreError> {
         let changed = self.records.change(move |content| {
             let over = content.prune(now);
             let (result, touched) = work(content);
-            let touched = if over.is_empty() { touched } else { Touched::Yes };
+            let touched = if over.is_empty() { touched } else { Modified::Yes };
             ((result, over), touched)
         });
         let (result, over) = changed.await?;
@@ -137,7 +137,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
                 let Proposal { calls, scripts, reach } = proposal;
                 let grant = Grant { id, tool, calls, scripts, reach };
                 content.grants.push(StoredGrant { grant, requested_by, by, at, summary });
-                (id, Touched::Yes)
+                (id, Modified::Yes)
             });
             let number = added.await?;
             tracing::info!(grant = %number, tool = approval.tool, summary = approval.summary, "grant added");
@@ -154,7 +154,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<Vec<GrantSummary>, StoreError>> {
         Box::pin(async move {
             self.change(now, |content| {
-                (content.grants.iter().map(StoredGrant::as_summary).collect(), Touched::No)
+                (content.grants.iter().map(StoredGrant::as_summary).collect(), Modified::No)
             })
             .await
         })
@@ -172,7 +172,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
                 let gone = at.map(|at| content.grants.remove(at));
                 // The number must stay used, also where `last` is missing.
                 content.last = content.last.max(gone.as_ref().map(|gone| gone.grant.id));
-                let touched = if gone.is_some() { Touched::Yes } else { Touched::No };
+                let touched = if gone.is_some() { Modified::Yes } else { Modified::No };
                 (gone, touched)
             });
             let Some(gone) = revoked.await? else { return Ok(None) };

@@ -9,11 +9,11 @@ const LENGTH: usize = 8;
 /// The system returned no random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gave no random numbers")]
-pub(super) struct NoChance;
+pub(super) struct NoRandomness;
 
-pub(super) fn fresh() -> Result<String, NoChance> {
+pub(super) fn fresh() -> Result<String, NoRandomness> {
     let mut bytes = [0_u8; LENGTH];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| NoChance)?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandomness)?;
     Ok(bytes.iter().filter_map(|byte| LETTERS.get(usize::from(byte % 32))).copied().map(char::from).collect())
 }
 

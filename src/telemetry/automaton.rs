@@ -7,13 +7,13 @@ const ROOT: u32 = 0;
 /// The patterns to search for.
 #[derive(Debug)]
 pub(super) struct Automaton {
-    states: Vec<State>,
+    states: Vec<AutomatonState>,
     /// The transitions from the root, by symbol.
     first: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct AutomatonState {
     symbol: u8,
     child: u32,
     sibling: u32,
@@ -24,7 +24,7 @@ struct State {
     matched: u32,
 }
 
-impl State {
+impl AutomatonState {
     const fn new(symbol: u8, sibling: u32, depth: u32) -> Self {
         Self { symbol, child: NONE, sibling, fail: ROOT, depth, matched: 0 }
     }
@@ -33,7 +33,8 @@ impl State {
 impl Automaton {
     /// An automaton for these patterns, with symbols below `symbols`. Empty patterns are ignored.
     pub(super) fn new(patterns: &[Vec<u8>], symbols: usize) -> Self {
-        let mut automaton = Self { states: vec![State::new(0, NONE, 0)], first: vec![ROOT; symbols] };
+        let mut automaton =
+            Self { states: vec![AutomatonState::new(0, NONE, 0)], first: vec![ROOT; symbols] };
         for pattern in patterns {
             automaton.add(pattern);
         }
@@ -83,8 +84,8 @@ impl Automaton {
     }
 
     #[inline]
-    fn state(&self, at: u32) -> State {
-        self.states.get(at as usize).copied().unwrap_or(State::new(0, NONE, 0))
+    fn state(&self, at: u32) -> AutomatonState {
+        self.states.get(at as usize).copied().unwrap_or(AutomatonState::new(0, NONE, 0))
     }
 
     #[inline]
@@ -108,7 +109,7 @@ impl Automaton {
                 None => {
                     let parent = self.state(at);
                     let new = u32::try_from(self.states.len()).unwrap_or(ROOT);
-                    self.states.push(State::new(*symbol, parent.child, parent.depth + 1));
+                    self.states.push(AutomatonState::new(*symbol, parent.child, parent.depth + 1));
                     if let Some(parent) = self.states.get_mut(at as usize) {
                         parent.child = new;
                     }
@@ -129,7 +130,7 @@ impl Automaton {
         while let Some(parent) = queue.pop_front() {
             let mut child = self.state(parent).child;
             while child != NONE {
-                let State { symbol, sibling, matched, .. } = self.state(child);
+                let AutomatonState { symbol, sibling, matched, .. } = self.state(child);
                 let fail = self.fallback(parent, symbol);
                 let inherited = self.state(fail).matched;
                 if let Some(state) = self.states.get_mut(child as usize) {

@@ -21,26 +21,26 @@ impl<M> Redacting<M> {
 }
 
 impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacting<M> {
-    type Writer = Line<'a, M::Writer>;
+    type Writer = LogLine<'a, M::Writer>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Line { inner: self.inner.make_writer(), redactor: &self.redactor, text: Vec::new() }
+        LogLine { inner: self.inner.make_writer(), redactor: &self.redactor, text: Vec::new() }
     }
 
     fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Self::Writer {
-        Line { inner: self.inner.make_writer_for(metadata), redactor: &self.redactor, text: Vec::new() }
+        LogLine { inner: self.inner.make_writer_for(metadata), redactor: &self.redactor, text: Vec::new() }
     }
 }
 
 /// One line. It is written when it is complete, so that a secret cannot pass in two halves.
 #[derive(Debug)]
-pub(super) struct Line<'a, W: Write> {
+pub(super) struct LogLine<'a, W: Write> {
     inner: W,
     redactor: &'a Redactor,
     text: Vec<u8>,
 }
 
-impl<W: Write> Write for Line<'_, W> {
+impl<W: Write> Write for LogLine<'_, W> {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         self.text.extend_from_slice(part);
         Ok(part.len())
@@ -51,7 +51,7 @@ impl<W: Write> Write for Line<'_, W> {
     }
 }
 
-impl<W: Write> Drop for Line<'_, W> {
+impl<W: Write> Drop for LogLine<'_, W> {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.text);
         // A log that cannot be written has no place to report that.

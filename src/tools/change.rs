@@ -16,13 +16,13 @@ pub(super) const FILE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A proposed change of one file.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct FileChange {
     pub(super) inside: Inside,
     pub(super) before: Option<String>,
     pub(super) after: String,
 }
 
-impl Change {
+impl FileChange {
     pub(super) fn make(&self, confinement: &Confinement) -> ToolOutcome {
         if self.before.as_deref() != Some(self.after.as_str()) {
             confinement.replace(&self.inside, self.after.as_bytes())?;
@@ -36,8 +36,8 @@ impl Change {
     }
 }
 
-impl From<Change> for TextChange {
-    fn from(Change { inside, before, after }: Change) -> Self {
+impl From<FileChange> for TextChange {
+    fn from(FileChange { inside, before, after }: FileChange) -> Self {
         Self { path: inside.shown(), before, after }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::change::{Change, check_size, current_text};
+use super::change::{FileChange, check_size, current_text};
 use super::confine::Confinement;
 use super::schema::schema_of;
 use super::{arguments, job};
@@ -79,7 +79,7 @@ fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
 
 /// Computes the change of a call, and the number of replacements. Requiring the old text ensures that the file is as
 /// the model has read it.
-fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usize), ToolFailure> {
+fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(FileChange, usize), ToolFailure> {
     let Arguments { path, old, new, replace_all } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;
     let shown = inside.shown();
@@ -110,7 +110,7 @@ fn plan_edit(arguments: Value, confinement: &Confinement) -> Result<(Change, usi
     let grown = found.saturating_mul(new.len()).saturating_add(text.len() - found * old.len());
     check_size(grown)?;
     let after = text.replace(&old, &new);
-    Ok((Change { inside, before, after }, found))
+    Ok((FileChange { inside, before, after }, found))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use tokio_util::sync::CancellationToken;
 
-use super::open::Opened;
+use super::open::OpenedPath;
 use super::sniff::{SAMPLE_BYTES, binary_kind};
 
 /// The content of a file: lines of text, or a binary kind.
@@ -18,7 +18,7 @@ pub(super) enum Content {
 
 impl Content {
     /// Detects the content from the beginning of a file.
-    pub(super) fn of(opened: Opened, cancel: CancellationToken) -> io::Result<Self> {
+    pub(super) fn of(opened: OpenedPath, cancel: CancellationToken) -> io::Result<Self> {
         let mut file = opened.file;
         let mut sample = Vec::with_capacity(SAMPLE_BYTES);
         file.by_ref().take(SAMPLE_BYTES as u64).read_to_end(&mut sample)?;
@@ -30,7 +30,7 @@ impl Content {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct TextLine<'a> {
     /// From 1.
     pub(super) number: u64,
     /// Its bytes with the line feed, up to the wanted length.
@@ -55,7 +55,7 @@ impl<R: Read> LineReader<R> {
     }
 
     /// The next line, with at most `wanted` bytes of it.
-    pub(super) fn next(&mut self, wanted: usize) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self, wanted: usize) -> io::Result<Option<TextLine<'_>>> {
         self.line.clear();
         let mut cut = false;
         let mut any = false;
@@ -86,7 +86,7 @@ impl<R: Read> LineReader<R> {
             return Ok(None);
         }
         self.number += 1;
-        Ok(Some(Line { number: self.number, bytes: &self.line, cut }))
+        Ok(Some(TextLine { number: self.number, bytes: &self.line, cut }))
     }
 }
 

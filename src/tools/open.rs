@@ -13,7 +13,7 @@ use crate::ports::ToolFailure;
 
 /// A regular file, open for reading.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedPath {
     pub(super) file: File,
     /// Its length at that time.
     pub(super) size: u64,
@@ -22,7 +22,7 @@ pub(super) struct Opened {
 impl Confinement {
     /// Opens a regular file for reading. Folders, pipes, sockets and devices are refused without being opened; a file
     /// that was replaced by a link since it was resolved is refused as well.
-    pub(super) fn open(&self, inside: &Inside) -> Result<Opened, ToolFailure> {
+    pub(super) fn open(&self, inside: &Inside) -> Result<OpenedPath, ToolFailure> {
         let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
         let opened = dir.open_file(inside.relative()).map_err(|error| not_opened(inside, error))?;
         if opened.has_other_names() {
@@ -31,11 +31,11 @@ impl Confinement {
         if is_on_a_kernel_file_system(&opened.file) {
             return Err(special(inside, "a file of the kernel"));
         }
-        Ok(Opened { size: opened.size(), file: opened.file })
+        Ok(OpenedPath { size: opened.size(), file: opened.file })
     }
 
     /// Opens a regular file for reading; `None` where there is none.
-    pub(super) fn open_if_there(&self, inside: &Inside) -> Result<Option<Opened>, ToolFailure> {
+    pub(super) fn open_if_there(&self, inside: &Inside) -> Result<Option<OpenedPath>, ToolFailure> {
         let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
         match dir.stat(inside.relative()) {
             Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::tools::testing::Project;
 
-    fn open(project: &Project, path: &str) -> Result<Opened, ToolFailure> {
+    fn open(project: &Project, path: &str) -> Result<OpenedPath, ToolFailure> {
         let confinement = project.confinement();
         confinement.open(&confinement.resolve(path)?)
     }

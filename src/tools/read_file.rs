@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
-use super::lines::{Content, Line, LineReader};
+use super::lines::{Content, LineReader, TextLine};
 use super::schema::schema_of;
 use super::version::VersionOf;
 use super::{arguments, job};
@@ -143,7 +143,7 @@ impl Part {
     }
 
     /// Adds a line; `false` when the part is full, possibly with only the line's beginning.
-    fn add(&mut self, line: &Line<'_>, budget: &mut Budget) -> bool {
+    fn add(&mut self, line: &TextLine<'_>, budget: &mut Budget) -> bool {
         let text = String::from_utf8_lossy(line.bytes);
         let fits = !line.cut && budget.take(&text);
         if !fits && self.lines > 0 {

@@ -16,7 +16,7 @@ use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
 use super::glob::Glob;
 use super::lines::Content;
-use super::open::Opened;
+use super::open::OpenedPath;
 use super::schema::schema_of;
 use super::secret_search::{FileId, id_of, is_secret, shared_secrets};
 use super::walk::walk;
@@ -96,7 +96,7 @@ fn search(
         return Err(ToolFailure::Failed(format!("{shown} does not exist; use list_files to see what does")));
     }
     let glob = Glob::read(arguments.glob.as_deref())?;
-    let mut search = Search {
+    let mut search = TextSearch {
         pattern: pattern(&arguments.query, arguments.regex.unwrap_or(false))?,
         wanted: arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS),
         budget: Budget::new(OUTPUT_BYTES),
@@ -106,7 +106,7 @@ fn search(
         shared_secrets: OnceCell::new(),
     };
     let root_is_secret = is_secret(root.relative());
-    let mut end = End::Everywhere;
+    let mut end = SearchEnd::Everywhere;
     for found in walk(&confinement, &root, usize::MAX) {
         if cancel.is_cancelled() {
             return Err(job::stopped());
@@ -121,7 +121,7 @@ fn search(
         }
         let Ok(inside) = confinement.within_reach(relative) else { continue };
         end = search.file(&confinement, &inside, cancel);
-        if end != End::Everywhere {
+        if end != SearchEnd::Everywhere {
             break;
         }
     }
@@ -150,7 +150,7 @@ fn pattern(query: &str, is_regex: bool) -> Result<Regex, ToolFailure> {
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum SearchEnd {
     /// All files were searched.
     Everywhere,
     /// There may be more matches.
@@ -160,7 +160,7 @@ enum End {
 }
 
 #[derive(Debug)]
-struct Search {
+struct TextSearch {
     pattern: Regex,
     wanted: u64,
     budget: Budget,
@@ -171,18 +171,18 @@ struct Search {
     shared_secrets: OnceCell<Option<HashSet<FileId>>>,
 }
 
-impl Search {
+impl TextSearch {
     /// Searches one file. One that cannot be read is skipped: it may have been removed meanwhile.
-    fn file(&mut self, confinement: &Confinement, inside: &Inside, cancel: &CancellationToken) -> End {
+    fn file(&mut self, confinement: &Confinement, inside: &Inside, cancel: &CancellationToken) -> SearchEnd {
         if Instant::now() >= self.deadline {
-            return End::Late;
+            return SearchEnd::Late;
         }
-        let Ok(opened) = confinement.open(inside) else { return End::Everywhere };
+        let Ok(opened) = confinement.open(inside) else { return SearchEnd::Everywhere };
         if self.may_be_secret(confinement, &opened) {
-            return End::Everywhere;
+            return SearchEnd::Everywhere;
         }
         let Ok(Content::Text(mut lines)) = Content::of(opened, cancel.clone()) else {
-            return End::Everywhere;
+            return SearchEnd::Everywhere;
         };
         self.files += 1;
         while let Ok(Some(line)) = lines.next(LINE_BYTES) {
@@ -191,20 +191,20 @@ impl Search {
                 let entry = json!({"path": inside.shown(), "line": line.number, "text": text});
                 let room = (self.matches.len() as u64) < self.wanted && self.budget.take(&entry.to_string());
                 if !room {
-                    return End::Full;
+                    return SearchEnd::Full;
                 }
                 self.matches.push(entry);
             }
             // Reading the clock is more expensive than a line.
             if line.number.is_multiple_of(4096) && Instant::now() >= self.deadline {
-                return End::Late;
+                return SearchEnd::Late;
             }
         }
-        End::Everywhere
+        SearchEnd::Everywhere
     }
 
     /// Whether a file with an ordinary name has another one that is secret.
-    fn may_be_secret(&self, confinement: &Confinement, opened: &Opened) -> bool {
+    fn may_be_secret(&self, confinement: &Confinement, opened: &OpenedPath) -> bool {
         let Ok(facts) = opened.file.metadata() else { return true };
         facts.nlink() > 1
             && self
@@ -214,12 +214,14 @@ impl Search {
                 .is_none_or(|secrets| secrets.contains(&id_of(&facts)))
     }
 
-    fn into_output(self, end: End) -> Value {
-        let mut output = json!({"matches": self.matches, "filesSearched": self.files, "truncated": end != End::Everywhere});
+    fn into_output(self, end: SearchEnd) -> Value {
+        let mut output = json!({"matches": self.matches, "filesSearched": self.files, "truncated": end != SearchEnd::Everywhere});
         let note = match end {
-            End::Everywhere => None,
-            End::Full => Some("there are more matches: narrow the query, the path or the glob"),
-            End::Late => Some("the time was up before everything was searched: narrow the path or the glob"),
+            SearchEnd::Everywhere => None,
+            SearchEnd::Full => Some("there are more matches: narrow the query, the path or the glob"),
+            SearchEnd::Late => {
+                Some("the time was up before everything was searched: narrow the path or the glob")
+            }
         };
         if let (Some(note), Some(fields)) = (note, output.as_object_mut()) {
             fields.insert("note".into(), note.into());

@@ -12,13 +12,13 @@ use crate::policy::paths::{self, PathLocation};
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct SearchLimits {
     pub(super) entries: usize,
     pub(super) secrets: usize,
     pub(super) time: Duration,
 }
 
-impl Limits {
+impl SearchLimits {
     /// For directories that must be searched completely.
     pub(super) const COMPLETE: Self =
         Self { entries: 200_000, secrets: 1_000, time: Duration::from_millis(2_000) };
@@ -31,7 +31,7 @@ pub(super) type FileId = (u64, u64);
 
 /// The result of a search. All paths are relative to the project.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SecretNames {
     /// Files, directories and links that may contain secrets. The content of such a directory is not listed.
     pub(super) secrets: Vec<PathBuf>,
     pub(super) links: Vec<PathBuf>,
@@ -47,13 +47,13 @@ pub(super) fn is_secret(relative: &Path) -> bool {
 }
 
 /// Searches the `trees`, which are relative to the project.
-pub(super) fn search(project: &Path, trees: &[PathBuf], limits: Limits) -> Found {
-    let mut search = Search {
+pub(super) fn search(project: &Path, trees: &[PathBuf], limits: SearchLimits) -> SecretNames {
+    let mut search = SecretSearch {
         project,
         left: limits.entries,
         most: limits.secrets,
         deadline: Instant::now() + limits.time,
-        found: Found { complete: true, ..Found::default() },
+        found: SecretNames { complete: true, ..SecretNames::default() },
     };
     // Level by level: in a project that is too large, files near the top are found.
     let mut level: Vec<PathBuf> = trees.to_vec();
@@ -80,12 +80,12 @@ pub(super) fn other_names_of_secrets(project: &Path, shared: &[(PathBuf, FileId)
 
 /// Every secret file of the project that may have another name; `None` where the project is too large to know.
 pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<FileId>> {
-    let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
+    let all = search(project, &[PathBuf::new()], SearchLimits::COMPLETE);
     if all.complete { ids_of(project, &all.secrets) } else { None }
 }
 
 /// The same among the results of a search, as far as it got.
-pub(super) fn other_names_in(project: &Path, found: &Found) -> Vec<PathBuf> {
+pub(super) fn other_names_in(project: &Path, found: &SecretNames) -> Vec<PathBuf> {
     let ids = if found.shared.is_empty() { None } else { ids_of(project, &found.secrets) };
     let known = |id| ids.as_ref().is_some_and(|ids| ids.contains(id));
     found.shared.iter().filter(|(_, id)| known(id)).map(|(path, _)| path.clone()).collect()
@@ -97,7 +97,7 @@ pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<
     if ids.is_empty() {
         return Some(Vec::new());
     }
-    let all = search(project, &[PathBuf::new()], Limits::COMPLETE);
+    let all = search(project, &[PathBuf::new()], SearchLimits::COMPLETE);
     let names = all.shared.into_iter().filter(|(_, id)| ids.contains(id)).map(|(path, _)| path);
     all.complete.then(|| names.collect())
 }
@@ -105,7 +105,7 @@ pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<
 /// The files at and below secret paths that have more than one name; `None` where there are too many.
 fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
     let mut ids = HashSet::new();
-    let mut left = Limits::COMPLETE.entries;
+    let mut left = SearchLimits::COMPLETE.entries;
     let mut todo: Vec<PathBuf> = secrets.iter().map(|path| project.join(path)).collect();
     while let Some(path) = todo.pop() {
         left = left.checked_sub(1)?;
@@ -123,15 +123,15 @@ fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
 }
 
 #[derive(Debug)]
-struct Search<'a> {
+struct SecretSearch<'a> {
     project: &'a Path,
     left: usize,
     most: usize,
     deadline: Instant,
-    found: Found,
+    found: SecretNames,
 }
 
-impl Search<'_> {
+impl SecretSearch<'_> {
     /// Searches one directory, and adds its subdirectories to the list of the next level. A path that is no directory
     /// is checked itself.
     fn look_into(&mut self, folder: &Path, next: &mut Vec<PathBuf>) {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::tools::testing::Project;
 
-    fn found(project: &Project, tree: &str, limits: Limits) -> (Vec<String>, bool) {
+    fn found(project: &Project, tree: &str, limits: SearchLimits) -> (Vec<String>, bool) {
         let mut found = search(project.root(), &[PathBuf::from(tree)], limits);
         found.secrets.sort();
         (found.secrets.iter().map(|path| path.to_string_lossy().into_owned()).collect(), found.complete)
@@ -240,10 +240,10 @@ mod tests {
             "src/secrets",
             "target/debug/id_rsa",
         ];
-        assert_eq!(found(&project, "", Limits::COMPLETE), (all.map(str::to_owned).to_vec(), true));
-        assert_eq!(found(&project, "src", Limits::COMPLETE), (vec!["src/secrets".to_owned()], true));
-        assert_eq!(found(&project, "a/b/c/d/e/f/g/h/server.pem", Limits::COMPLETE).0.len(), 1);
-        assert_eq!(found(&project, "gone", Limits::COMPLETE), (vec![], true));
+        assert_eq!(found(&project, "", SearchLimits::COMPLETE), (all.map(str::to_owned).to_vec(), true));
+        assert_eq!(found(&project, "src", SearchLimits::COMPLETE), (vec!["src/secrets".to_owned()], true));
+        assert_eq!(found(&project, "a/b/c/d/e/f/g/h/server.pem", SearchLimits::COMPLETE).0.len(), 1);
+        assert_eq!(found(&project, "gone", SearchLimits::COMPLETE), (vec![], true));
     }
 
     #[test]
@@ -255,9 +255,9 @@ mod tests {
         project.file("deep/down/.env", "");
         project.file("zz.pem", "");
         for limits in [
-            Limits { entries: 3, ..Limits::QUICK },
-            Limits { time: Duration::ZERO, ..Limits::QUICK },
-            Limits { secrets: 0, ..Limits::QUICK },
+            SearchLimits { entries: 3, ..SearchLimits::QUICK },
+            SearchLimits { time: Duration::ZERO, ..SearchLimits::QUICK },
+            SearchLimits { secrets: 0, ..SearchLimits::QUICK },
         ] {
             assert_eq!(found(&project, "", limits), (vec!["zz.pem".to_owned()], false), "{limits:?}");
         }
@@ -272,7 +272,7 @@ mod tests {
         for (file, name) in [(".env", "src-env.txt"), ("secrets/token", "t.txt"), ("a.txt", "b.txt")] {
             fs::hard_link(project.path(file), project.path(name)).unwrap();
         }
-        let found = search(project.root(), &[PathBuf::new()], Limits::COMPLETE);
+        let found = search(project.root(), &[PathBuf::new()], SearchLimits::COMPLETE);
         assert_eq!(found.shared.len(), 4, "{found:?}");
         let mut others = other_names_of_secrets(project.root(), &found.shared).unwrap();
         others.sort();

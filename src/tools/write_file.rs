@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::change::{Change, check_size, current_text};
+use super::change::{FileChange, check_size, current_text};
 use super::confine::Confinement;
 use super::schema::schema_of;
 use super::version::version_of;
@@ -65,7 +65,7 @@ fn parsed(arguments: Value) -> Result<Arguments, ToolFailure> {
 
 /// Computes what a call would change. The given version must match the current content, so that no unseen change
 /// is overwritten.
-fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, ToolFailure> {
+fn plan_write(arguments: Value, confinement: &Confinement) -> Result<FileChange, ToolFailure> {
     let Arguments { path, content, version } = parsed(arguments)?;
     let inside = confinement.resolve(&path)?;
     let before = current_text(confinement, &inside)?;
@@ -83,7 +83,7 @@ fn plan_write(arguments: Value, confinement: &Confinement) -> Result<Change, Too
     };
     match mend {
         Some(mend) => Err(ToolFailure::Refused(mend)),
-        None => Ok(Change { inside, before, after: content }),
+        None => Ok(FileChange { inside, before, after: content }),
     }
 }
 

@@ -63,12 +63,12 @@ struct AllEvents {
     changed: BTreeMap<ThreadId, ThreadView>,
     tell_at: Option<Instant>,
     compare_at: Instant,
-    told: Told,
+    told: PolledState,
 }
 
 /// The polled state that was sent last.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct PolledState {
     info: Value,
     grants: Value,
     access: Value,
@@ -86,7 +86,7 @@ impl AllEvents {
             changed: BTreeMap::new(),
             tell_at: None,
             compare_at: Instant::now() + COMPARE,
-            told: Told::default(),
+            told: PolledState::default(),
         }
     }
 
@@ -108,11 +108,11 @@ impl AllEvents {
     }
 
     /// Reads the polled state. An unreadable part counts as empty here; its own endpoint reports the error.
-    async fn look(&self) -> Told {
+    async fn look(&self) -> PolledState {
         let (parts, now) = (&self.web.parts, self.web.clock.now());
         let access = parts.access.list(now).await.unwrap_or_default();
         let pending = parts.approvals.pending().await.unwrap_or_default();
-        Told {
+        PolledState {
             info: info_of(&self.web),
             grants: json!(parts.grants.list(now).await.unwrap_or_default()),
             asking: access.asking.len(),
@@ -171,7 +171,7 @@ impl AllEvents {
         let told = if self.snapshot_at.is_some_and(|at| at <= now) {
             // A client that has a snapshot must know that this one replaces it.
             let resync =
-                if self.told == Told::default() { String::new() } else { event("resync", &json!({})) };
+                if self.told == PolledState::default() { String::new() } else { event("resync", &json!({})) };
             self.snapshot().await.map(|snapshot| resync + &snapshot)
         } else if self.tell_at.is_some_and(|at| at <= now) {
             self.tell_changed().await

@@ -66,7 +66,7 @@ pub(super) async fn list(
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum DecisionWord {
     Approve,
     Deny,
     Rerun,
@@ -83,7 +83,7 @@ enum ScopeWord {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct DecisionBody {
-    decision: Word,
+    decision: DecisionWord,
     scope: Option<ScopeWord>,
     reason: Option<String>,
     /// The client of the token holder: `console` or `cli`.
@@ -134,7 +134,7 @@ pub(super) fn as_json(approval: &Approval) -> Value {
     serde_json::to_value(ApprovalFile::from(approval)).unwrap_or_default()
 }
 
-fn answer(approval: &Approval, word: Word, scope: Option<ScopeWord>) -> Result<Answer, Problem> {
+fn answer(approval: &Approval, word: DecisionWord, scope: Option<ScopeWord>) -> Result<Answer, Problem> {
     let scope = match scope {
         None => Scope::Once,
         Some(ScopeWord::Whole(scope)) => scope,
@@ -145,10 +145,10 @@ fn answer(approval: &Approval, word: Word, scope: Option<ScopeWord>) -> Result<A
         })?,
     };
     match (word, approval.kind) {
-        (Word::Approve | Word::Rerun, _) => Ok(Answer::Approve(scope)),
-        (Word::Deny | Word::Skip, _) => Ok(Answer::Deny),
-        (Word::Done, ApprovalKind::UnknownOutcome) => Ok(Answer::Done),
-        (Word::Done, ApprovalKind::Tool) => {
+        (DecisionWord::Approve | DecisionWord::Rerun, _) => Ok(Answer::Approve(scope)),
+        (DecisionWord::Deny | DecisionWord::Skip, _) => Ok(Answer::Deny),
+        (DecisionWord::Done, ApprovalKind::UnknownOutcome) => Ok(Answer::Done),
+        (DecisionWord::Done, ApprovalKind::Tool) => {
             Err(Problem::bad("done answers only a call that a restart cut off"))
         }
     }

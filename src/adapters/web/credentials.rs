@@ -32,7 +32,7 @@ pub(super) enum Bearer {
 
 /// The result of checking a link's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signature {
+pub(super) enum LinkSignature {
     Valid,
     Expired,
     Wrong,
@@ -96,9 +96,9 @@ impl Credentials {
             return Bearer::Token;
         }
         match self.check_session(given, now) {
-            Some(Signature::Valid) => Bearer::Session,
-            Some(Signature::Expired) => Bearer::Expired,
-            Some(Signature::Wrong) | None => Bearer::Wrong,
+            Some(LinkSignature::Valid) => Bearer::Session,
+            Some(LinkSignature::Expired) => Bearer::Expired,
+            Some(LinkSignature::Wrong) | None => Bearer::Wrong,
         }
     }
 
@@ -110,7 +110,7 @@ impl Credentials {
         Some(Issued { text: format!("session.{at}.{nonce}.{mac}"), expires })
     }
 
-    fn check_session(&self, given: &str, now: Timestamp) -> Option<Signature> {
+    fn check_session(&self, given: &str, now: Timestamp) -> Option<LinkSignature> {
         let mut fields = given.strip_prefix("session.")?.split('.');
         let (at, nonce, given_mac) = (fields.next()?, fields.next()?, fields.next()?);
         let genuine =
@@ -132,8 +132,8 @@ impl Credentials {
         name: &str,
         (at, signature): (&str, &str),
         now: Timestamp,
-    ) -> Signature {
-        let Some(keys) = &self.keys else { return Signature::Wrong };
+    ) -> LinkSignature {
+        let Some(keys) = &self.keys else { return LinkSignature::Wrong };
         let genuine = same(&mac(&keys.link, &[thread.as_str(), name, at]), signature);
         verdict(genuine, at, LINK_MS, now)
     }
@@ -141,11 +141,15 @@ impl Credentials {
 
 /// `at` is covered by the signature. A time further ahead than anything issued now could reach means that the clock was
 /// set back; such a credential counts as expired.
-fn verdict(genuine: bool, at: &str, lifetime: u64, now: Timestamp) -> Signature {
+fn verdict(genuine: bool, at: &str, lifetime: u64, now: Timestamp) -> LinkSignature {
     let Some(expires) = at.parse().ok().map(Timestamp::from_millis).filter(|_| genuine) else {
-        return Signature::Wrong;
+        return LinkSignature::Wrong;
     };
-    if now < expires && expires <= now.plus_millis(lifetime) { Signature::Valid } else { Signature::Expired }
+    if now < expires && expires <= now.plus_millis(lifetime) {
+        LinkSignature::Valid
+    } else {
+        LinkSignature::Expired
+    }
 }
 
 /// The keyed digest of these fields. Each is preceded by its length, so no two lists of fields give the same input.
@@ -273,15 +277,15 @@ mod tests {
         let at = link.expires.as_millis().to_string();
         let later = (link.expires.as_millis() + 1).to_string();
         let check = |thread, name, at: &str, now| credentials.check_link(thread, name, (at, &link.text), now);
-        assert_eq!(check(&one, "a.png", &at, NOW), Signature::Valid);
-        assert_eq!(check(&one, "a.png", &at, NOW.plus_millis(59_999)), Signature::Valid);
-        assert_eq!(check(&one, "a.png", &at, NOW.plus_millis(60_000)), Signature::Expired);
-        assert_eq!(check(&one, "b.png", &at, NOW), Signature::Wrong);
-        assert_eq!(check(&other, "a.png", &at, NOW), Signature::Wrong);
-        assert_eq!(check(&one, "a.png", &later, NOW), Signature::Wrong);
-        assert_eq!(check(&one, "a.png", "", NOW), Signature::Wrong);
-        assert_eq!(credentials.check_link(&one, "a.png", (&at, ""), NOW), Signature::Wrong);
-        assert_eq!(of("other").check_link(&one, "a.png", (&at, &link.text), NOW), Signature::Wrong);
+        assert_eq!(check(&one, "a.png", &at, NOW), LinkSignature::Valid);
+        assert_eq!(check(&one, "a.png", &at, NOW.plus_millis(59_999)), LinkSignature::Valid);
+        assert_eq!(check(&one, "a.png", &at, NOW.plus_millis(60_000)), LinkSignature::Expired);
+        assert_eq!(check(&one, "b.png", &at, NOW), LinkSignature::Wrong);
+        assert_eq!(check(&other, "a.png", &at, NOW), LinkSignature::Wrong);
+        assert_eq!(check(&one, "a.png", &later, NOW), LinkSignature::Wrong);
+        assert_eq!(check(&one, "a.png", "", NOW), LinkSignature::Wrong);
+        assert_eq!(credentials.check_link(&one, "a.png", (&at, ""), NOW), LinkSignature::Wrong);
+        assert_eq!(of("other").check_link(&one, "a.png", (&at, &link.text), NOW), LinkSignature::Wrong);
     }
 
     #[test]
@@ -294,7 +298,7 @@ mod tests {
         assert_eq!(credentials.check_bearer(&link.text, NOW), Bearer::Wrong);
         let session = credentials.issue_session("n1", NOW).unwrap();
         let (at, mac) = (session.expires.as_millis().to_string(), session.text.rsplit('.').next().unwrap());
-        assert_eq!(credentials.check_link(&one, "a.png", (&at, mac), NOW), Signature::Wrong);
+        assert_eq!(credentials.check_link(&one, "a.png", (&at, mac), NOW), LinkSignature::Wrong);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(super) struct ExecuteRequest {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Status {
+enum ExecuteStatus {
     Done,
     AwaitingApproval,
     Running,
@@ -50,7 +50,7 @@ pub struct ExecuteResponse {
     success: bool,
     output: String,
     tool_calls: Vec<Value>,
-    status: Status,
+    status: ExecuteStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
     thread_id: ThreadId,
@@ -140,17 +140,17 @@ pub fn answer(
         .collect();
     let asks = tools.iter().any(|tool| matches!(tool.state, ToolState::ApprovalRequested { .. }));
     let status = match outcome.status {
-        Some(RunStatus::Done) => Status::Done,
-        Some(RunStatus::Running | RunStatus::Continued) if asks => Status::AwaitingApproval,
-        Some(RunStatus::Running | RunStatus::Continued) => Status::Running,
-        Some(RunStatus::Stopped | RunStatus::Failed) | None => Status::Failed,
+        Some(RunStatus::Done) => ExecuteStatus::Done,
+        Some(RunStatus::Running | RunStatus::Continued) if asks => ExecuteStatus::AwaitingApproval,
+        Some(RunStatus::Running | RunStatus::Continued) => ExecuteStatus::Running,
+        Some(RunStatus::Stopped | RunStatus::Failed) | None => ExecuteStatus::Failed,
     };
     ExecuteResponse {
-        success: status == Status::Done,
+        success: status == ExecuteStatus::Done,
         output: output(outcome),
         tool_calls: tools.into_iter().map(call).collect(),
         status,
-        error: (status == Status::Failed).then(|| error(outcome)),
+        error: (status == ExecuteStatus::Failed).then(|| error(outcome)),
         thread_id,
         correlation_id: outcome.correlation.clone().or(correlation).or_else(|| correlation_of(outcome)),
         message_id,

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::io::ReaderStream;
 
-use super::credentials::Signature;
-use super::limiter::Client;
+use super::credentials::LinkSignature;
+use super::limiter::ClientAddress;
 use super::problem::Problem;
 use super::server::Web;
 use crate::domain::ThreadId;
@@ -71,16 +71,16 @@ pub(super) async fn linked(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
     Query(signed): Query<Signed>,
-    client: Client,
+    client: ClientAddress,
 ) -> Result<Response, Problem> {
     let thread: ThreadId = thread.parse()?;
     let refused =
         || Problem::new(StatusCode::FORBIDDEN, "this link is wrong or has expired: ask for a new one");
     web.refuse_if_blocked(&client)?;
     match web.credentials.check_link(&thread, &name, (&signed.expires, &signed.signature), web.clock.now()) {
-        Signature::Valid => {}
-        Signature::Expired => return Err(refused()),
-        Signature::Wrong => {
+        LinkSignature::Valid => {}
+        LinkSignature::Expired => return Err(refused()),
+        LinkSignature::Wrong => {
             web.count_failure(&client, "link")?;
             return Err(refused());
         }

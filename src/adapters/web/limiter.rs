@@ -26,12 +26,12 @@ pub(super) struct Peer(pub(super) IpAddr);
 /// The unit of counting: an IPv4 address, an IPv6 network of 64 bits, or the whole loopback network, and behind a local
 /// proxy the same of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Client {
+pub(super) struct ClientAddress {
     peer: IpAddr,
     forwarded: Option<IpAddr>,
 }
 
-impl Client {
+impl ClientAddress {
     pub(super) fn of(extensions: &Extensions, headers: &HeaderMap) -> Self {
         let peer = network(extensions.get().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(peer)| *peer));
         let forwarded = peer.is_loopback().then(|| forwarded(headers)).flatten().map(network);
@@ -85,18 +85,18 @@ impl Window {
 
 #[derive(Debug, Default)]
 struct Failures {
-    clients: HashMap<Client, Window>,
+    clients: HashMap<ClientAddress, Window>,
     loopback: Option<Window>,
 }
 
 impl Failures {
-    fn blocked_for(&self, client: &Client, now: Instant) -> Option<Duration> {
+    fn blocked_for(&self, client: &ClientAddress, now: Instant) -> Option<Duration> {
         let own = self.clients.get(client).and_then(|window| window.blocked_for(MAX_PER_CLIENT, now));
         let whole = self.loopback.filter(|_| client.peer.is_loopback());
         own.max(whole.and_then(|window| window.blocked_for(MAX_FROM_LOOPBACK, now)))
     }
 
-    fn add(&mut self, client: Client, now: Instant) {
+    fn add(&mut self, client: ClientAddress, now: Instant) {
         if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(&client) {
             self.make_room(now);
         }
@@ -126,12 +126,12 @@ pub(super) struct FailureLimiter {
 
 impl FailureLimiter {
     /// The remaining wait of a client that failed too often.
-    pub(super) fn blocked_for(&self, client: &Client, now: Instant) -> Option<Duration> {
+    pub(super) fn blocked_for(&self, client: &ClientAddress, now: Instant) -> Option<Duration> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).blocked_for(client, now)
     }
 
     /// Counts a failure, unless the client is blocked: then returns the remaining wait.
-    pub(super) fn count(&self, client: &Client, now: Instant) -> Option<Duration> {
+    pub(super) fn count(&self, client: &ClientAddress, now: Instant) -> Option<Duration> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let blocked = failures.blocked_for(client, now);
         if blocked.is_none() {
@@ -145,17 +145,17 @@ impl FailureLimiter {
 mod tests {
     use super::*;
 
-    fn client(peer: &str, forwarded: &[&str]) -> Client {
+    fn client(peer: &str, forwarded: &[&str]) -> ClientAddress {
         let (mut extensions, mut headers) = (Extensions::new(), HeaderMap::new());
         extensions.insert(Peer(peer.parse().unwrap()));
         for line in forwarded {
             headers.append("x-forwarded-for", line.parse().unwrap());
         }
-        Client::of(&extensions, &headers)
+        ClientAddress::of(&extensions, &headers)
     }
 
     /// Counts failures until the client is blocked; returns their number.
-    fn exhaust(limiter: &FailureLimiter, client: &Client, now: Instant) -> u32 {
+    fn exhaust(limiter: &FailureLimiter, client: &ClientAddress, now: Instant) -> u32 {
         (0..1000).take_while(|_| limiter.count(client, now).is_none()).count().try_into().unwrap()
     }
 

@@ -25,7 +25,7 @@ use super::limiter::Peer;
 const MAX_CONNECTIONS: usize = 4096;
 
 /// Most further connections, which only get a 503.
-const MAX_TURNED_AWAY: usize = 32;
+const MAX_OVERFLOW: usize = 32;
 
 /// Deadline of a request's head, and of an idle connection.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ const SHORT_DEADLINE: Duration = Duration::from_secs(2);
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Wait when the system has no file descriptor left.
-const BREATH: Duration = Duration::from_millis(200);
+const ACCEPT_RETRY: Duration = Duration::from_millis(200);
 
 /// Why the address cannot be bound.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +90,7 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let mut connections = JoinSet::new();
     let places = Arc::new(Semaphore::new(service.places));
-    let doorstep = Arc::new(Semaphore::new(MAX_TURNED_AWAY));
+    let overflow = Arc::new(Semaphore::new(MAX_OVERFLOW));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -104,24 +104,28 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                let seat = |seats: &Arc<Semaphore>| Arc::clone(seats).try_acquire_owned().ok();
-                let (place, visit) = match seat(&places) {
-                    Some(place) => (place, Visit { router: service.router.clone(), peer, stays: true }),
-                    None => match seat(&doorstep) {
-                        Some(place) => (place, Visit { router: service.crowded.clone(), peer, stays: false }),
+                let permit = |permits: &Arc<Semaphore>| Arc::clone(permits).try_acquire_owned().ok();
+                let (place, options) = match permit(&places) {
+                    Some(place) => {
+                        (place, ConnectionOptions { router: service.router.clone(), peer, stays: true })
+                    }
+                    None => match permit(&overflow) {
+                        Some(place) => {
+                            (place, ConnectionOptions { router: service.crowded.clone(), peer, stays: false })
+                        }
                         // Beyond both limits: the connection is closed without a response.
                         None => continue,
                     },
                 };
                 let stop = stop.clone();
                 connections.spawn(async move {
-                    connection(stream, visit, stop).await;
+                    connection(stream, options, stop).await;
                     drop(place);
                 });
             }
             Err(error) if is_passing(&error) => {
                 tracing::warn!(%error, "accept failed");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY).await;
             }
             Err(error) => return Err(error),
         }
@@ -143,18 +147,18 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 /// How a connection is served.
-struct Visit {
+struct ConnectionOptions {
     router: Router,
     peer: SocketAddr,
     /// Whether it may send several requests with the full deadline.
     stays: bool,
 }
 
-async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
+async fn connection(stream: TcpStream, options: ConnectionOptions, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "setting nodelay failed");
     }
-    let (router, peer) = (visit.router, Peer(visit.peer.ip()));
+    let (router, peer) = (options.router, Peer(options.peer.ip()));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         // A router is always ready.
@@ -162,8 +166,8 @@ async fn connection(stream: TcpStream, visit: Visit, stop: CancellationToken) {
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(if visit.stays { HEAD_DEADLINE } else { SHORT_DEADLINE })
-        .keep_alive(visit.stays)
+        .header_read_timeout(if options.stays { HEAD_DEADLINE } else { SHORT_DEADLINE })
+        .keep_alive(options.stays)
         .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);

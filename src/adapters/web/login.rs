@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::body::JsonBody;
 use super::credentials::{Bearer, hex, sha256};
-use super::limiter::Client;
+use super::limiter::ClientAddress;
 use super::problem::Problem;
 use super::server::Web;
 
@@ -48,7 +48,7 @@ pub(super) struct Login {
 /// Exchanges the token for a session.
 pub(super) async fn login(
     State(web): State<Arc<Web>>,
-    client: Client,
+    client: ClientAddress,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Json<Value>, Problem> {
     web.refuse_if_blocked(&client)?;
@@ -83,7 +83,11 @@ impl Web {
 
     /// Checks the credential of a request. Only a wrong one counts as a failure: a request without one is no guess, and
     /// an expired session was valid once.
-    pub(super) fn authenticate(&self, client: &Client, headers: &HeaderMap) -> Result<Caller, Problem> {
+    pub(super) fn authenticate(
+        &self,
+        client: &ClientAddress,
+        headers: &HeaderMap,
+    ) -> Result<Caller, Problem> {
         let Some(given) = bearer(headers) else {
             return Err(
                 self.unauthenticated("the token is missing or wrong: send `Authorization: Bearer <token>`")
@@ -105,7 +109,7 @@ impl Web {
     /// Refuses a client that failed too often without checking its credential, where the token is short enough to be
     /// guessed. With a long token the credential is checked all the same, so that one process cannot lock out others of
     /// its address.
-    pub(super) fn refuse_if_blocked(&self, client: &Client) -> Result<(), Problem> {
+    pub(super) fn refuse_if_blocked(&self, client: &ClientAddress) -> Result<(), Problem> {
         if self.credentials.cannot_be_guessed() {
             return Ok(());
         }
@@ -113,7 +117,7 @@ impl Web {
     }
 
     /// Counts a wrong credential; an error if the client failed too often before.
-    pub(super) fn count_failure(&self, client: &Client, credential: &str) -> Result<(), Problem> {
+    pub(super) fn count_failure(&self, client: &ClientAddress, credential: &str) -> Result<(), Problem> {
         if let Some(wait) = self.failures.count(client, Instant::now()) {
             return Err(too_many_failures(wait).wanting(self.challenge()));
         }
@@ -145,7 +149,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty()).then_some(credential)
 }
 
-impl<S: Sync> FromRequestParts<S> for Client {
+impl<S: Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use tower_service::Service as _;
 
 use super::hosts::Refusal;
-use super::limiter::Client;
+use super::limiter::ClientAddress;
 use super::problem::Problem;
 use super::server::Web;
 
@@ -63,7 +63,7 @@ pub(super) fn check_caller(
     next: Next,
 ) -> impl Future<Output = Response> {
     let origin = web.hosts.check_origin(request.headers()).map_err(Problem::from);
-    let client = Client::of(request.extensions(), request.headers());
+    let client = ClientAddress::of(request.extensions(), request.headers());
     let caller = origin.and_then(|()| web.authenticate(&client, request.headers()));
     let admitted = caller.map(|caller| {
         request.extensions_mut().insert(caller);

@@ -15,7 +15,7 @@ const NAME_COLUMNS: usize = 30;
 
 /// Lists all access records.
 pub(super) fn list(
-    look: &CliContext,
+    context: &CliContext,
     known: &AccessList,
     output: Output,
     out: &mut dyn Write,
@@ -23,26 +23,26 @@ pub(super) fn list(
     if output.json {
         writeln!(out, "{:#}", serde_json::to_value(known)?)?;
     } else if *known == AccessList::default() {
-        writeln!(out, "{}", words::access_empty(look.language))?;
+        writeln!(out, "{}", words::access_empty(context.language))?;
     } else {
-        write!(out, "{}", rows(look, known))?;
+        write!(out, "{}", rows(context, known))?;
         if !known.asking.is_empty() {
-            writeln!(out, "\n{}", words::access_how_to_approve(look.language))?;
+            writeln!(out, "\n{}", words::access_how_to_approve(context.language))?;
         }
     }
     Ok(Exit::Ok)
 }
 
-fn rows(look: &CliContext, known: &AccessList) -> String {
+fn rows(context: &CliContext, known: &AccessList) -> String {
     let when = |text: &str| {
-        Timestamp::parse_rfc3339(text).map(|at| moment(at, &look.zone)).unwrap_or_else(|| text.to_owned())
+        Timestamp::parse_rfc3339(text).map(|at| moment(at, &context.zone)).unwrap_or_else(|| text.to_owned())
     };
     let name = |name: &Option<String>| one_line(name.as_deref().unwrap_or_default(), NAME_COLUMNS);
     let people = known.people.iter().map(|member| {
         [
             member.id.to_string(),
             name(&member.name),
-            words::access_role(member.role, look.language).to_owned(),
+            words::access_role(member.role, context.language).to_owned(),
             when(&member.approved_at),
             member.approved_by.to_string(),
         ]
@@ -51,7 +51,7 @@ fn rows(look: &CliContext, known: &AccessList) -> String {
         [
             chat.id.to_string(),
             String::new(),
-            words::access_group(look.language).to_owned(),
+            words::access_group(context.language).to_owned(),
             when(&chat.opened_at),
             chat.opened_by.to_string(),
         ]
@@ -60,22 +60,22 @@ fn rows(look: &CliContext, known: &AccessList) -> String {
         [
             applicant.id.to_string(),
             name(&applicant.name),
-            words::access_asks(look.language).to_owned(),
+            words::access_asks(context.language).to_owned(),
             when(&applicant.asked_at),
-            words::access_code(&applicant.code, &when(&applicant.expires_at), look.language),
+            words::access_code(&applicant.code, &when(&applicant.expires_at), context.language),
         ]
     });
     let removed = known.removed.iter().map(|removed| {
         [
             removed.id.to_string(),
             name(&removed.name),
-            words::access_removed(look.language).to_owned(),
+            words::access_removed(context.language).to_owned(),
             when(&removed.removed_at),
             removed.removed_by.to_string(),
         ]
     });
     let rows: Vec<[String; 5]> = people.chain(chats).chain(asking).chain(removed).collect();
-    table(look.surface, words::access_columns(look.language), &rows)
+    table(context.surface, words::access_columns(context.language), &rows)
 }
 
 #[cfg(test)]
@@ -116,17 +116,17 @@ mod tests {
                 removed_at: "2023-11-14T22:16:20Z".to_owned(),
             }],
         };
-        let look = |language| {
+        let context = |language| {
             CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
         };
-        insta::assert_snapshot!(rows(&look(Language::En), &known), @r"
+        insta::assert_snapshot!(rows(&context(Language::En), &known), @r"
         WHO                 NAME  WHAT     SINCE             BY
         telegram:user:1     小明  guest    2023-11-14 22:13  cli:user:operator
         telegram:chat:-100        group    2023-11-14 22:14  telegram:user:9
         feishu:user:ou_1          asks     2023-11-14 22:15  code ABCD2345 until 2023-11-14 23:15
         qq:user:7                 removed  2023-11-14 22:16  cli:user:operator
         ");
-        insta::assert_snapshot!(rows(&look(Language::Zh), &known), @r"
+        insta::assert_snapshot!(rows(&context(Language::Zh), &known), @r"
         对象                名字  身份    时间              由谁
         telegram:user:1     小明  访客    2023-11-14 22:13  cli:user:operator
         telegram:chat:-100        群组    2023-11-14 22:14  telegram:user:9

@@ -23,37 +23,37 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
-    let (now, by, language) = (SystemClock.now(), operator()?, look.language);
+    let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let (now, by, language) = (SystemClock.now(), operator()?, context.language);
     let done = match command {
-        AccessCommand::List(output) => match look.change(look.store.access.list(now)) {
-            Ok(known) => return list::list(&look, &known.unwrap_or_default(), output, out),
-            Err(error) => Err(look.trouble(&error)),
+        AccessCommand::List(output) => match context.change(context.store.access.list(now)) {
+            Ok(known) => return list::list(&context, &known.unwrap_or_default(), output, out),
+            Err(error) => Err(context.trouble(&error)),
         },
         AccessCommand::Approve { code, role } => {
-            match look.change(look.store.access.approve(&code, role, &by, now)) {
+            match context.change(context.store.access.approve(&code, role, &by, now)) {
                 Ok(Some(Approved::Let(member))) => Ok(let_in(&member, language)),
                 Ok(Some(Approved::NoSuchCode) | None) => Err(words::access_no_such_code(language).to_owned()),
                 Ok(Some(Approved::Locked { until })) => Err(locked(until.millis_since(now), language)),
-                Err(error) => Err(look.trouble(&error)),
+                Err(error) => Err(context.trouble(&error)),
             }
         }
-        AccessCommand::Invite { role } => match look.change(look.store.access.invite(role, &by, now)) {
+        AccessCommand::Invite { role } => match context.change(context.store.access.invite(role, &by, now)) {
             Ok(Some(invitation)) => Ok(invited(&invitation, adapters, language)),
             Ok(None) => Err(words::never_ran(language).to_owned()),
-            Err(error) => Err(look.trouble(&error)),
+            Err(error) => Err(context.trouble(&error)),
         },
         AccessCommand::Role { who, role } => {
             let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
                 writeln!(err, "{}", words::access_bad_person(&who, language))?;
                 return Ok(Exit::Usage);
             };
-            match look.change(look.store.access.change_role(&person, role, &by, now)) {
+            match context.change(context.store.access.change_role(&person, role, &by, now)) {
                 Ok(Some(Some(member))) => {
                     Ok(words::access_changed(&member.id, words::access_role(member.role, language), language))
                 }
                 Ok(Some(None) | None) => Err(words::access_unknown(Guest::Person(person), language)),
-                Err(error) => Err(look.trouble(&error)),
+                Err(error) => Err(context.trouble(&error)),
             }
         }
         AccessCommand::Revoke { who } => {
@@ -61,10 +61,10 @@ pub fn run(
                 writeln!(err, "{}", words::access_bad_guest(&who, language))?;
                 return Ok(Exit::Usage);
             };
-            match look.change(look.store.access.revoke(&guest, &by, now)) {
+            match context.change(context.store.access.revoke(&guest, &by, now)) {
                 Ok(Some(true)) => Ok(revoked(&guest, language)),
                 Ok(Some(false) | None) => Err(words::access_unknown(&guest, language)),
-                Err(error) => Err(look.trouble(&error)),
+                Err(error) => Err(context.trouble(&error)),
             }
         }
     };

@@ -19,14 +19,14 @@ use crate::ports::AdapterTable;
 const SUMMARY_COLUMNS: usize = 80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum DecisionArg {
     Approve(ScopeArg),
     Deny,
     /// The call of an unknown outcome was done.
     Done,
 }
 
-impl Answer {
+impl DecisionArg {
     /// The `decision` of the HTTP interface.
     const fn name(self) -> &'static str {
         match self {
@@ -50,10 +50,10 @@ impl Answer {
 
 /// Sends a decision to the daemon and prints the result.
 pub(super) fn decide(
-    look: &CliContext,
+    context: &CliContext,
     (project, env, adapters): (&Path, &Env, &AdapterTable),
     approval: &Approval,
-    answer: Answer,
+    answer: DecisionArg,
     args: DecisionArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -63,30 +63,32 @@ pub(super) fn decide(
         "decision": answer.name(), "scope": answer.scope(), "reason": args.reason, "via": VIA,
     });
     let path = format!("/api/approvals/{}", approval.id);
-    let asked = look.wait(async { DaemonClient::of_project(&settings)?.post(&path, &body).await });
+    let asked = context.wait(async { DaemonClient::of_project(&settings)?.post(&path, &body).await });
     let refusal = match asked {
         Ok(now) => {
-            tell(look, approval, answer, &now, args.output.json, out)?;
+            tell(context, approval, answer, &now, args.output.json, out)?;
             return Ok(Exit::Ok);
         }
         // The file tells that it was decided before; no daemon is needed.
         Err(DaemonError::NotRunning) if approval.state != ApprovalState::Pending => words::already_settled(
             approval.number,
-            words::approval_state(&approval.state, look.language),
-            look.language,
+            words::approval_state(&approval.state, context.language),
+            context.language,
         ),
-        Err(DaemonError::NotRunning) => words::no_daemon_decides(look.language).to_owned(),
-        Err(DaemonError::Refused(why)) => words::decision_refused(&look.surface.clean(&why), look.language),
-        Err(DaemonError::Broken(why)) => words::decision_unclear(&why, look.language),
+        Err(DaemonError::NotRunning) => words::no_daemon_decides(context.language).to_owned(),
+        Err(DaemonError::Refused(why)) => {
+            words::decision_refused(&context.surface.clean(&why), context.language)
+        }
+        Err(DaemonError::Broken(why)) => words::decision_unclear(&why, context.language),
     };
     writeln!(err, "{refusal}")?;
     Ok(Exit::Failed)
 }
 
 fn tell(
-    look: &CliContext,
+    context: &CliContext,
     approval: &Approval,
-    answer: Answer,
+    answer: DecisionArg,
     now: &Value,
     json: bool,
     out: &mut dyn Write,
@@ -95,16 +97,16 @@ fn tell(
         return writeln!(out, "{now:#}");
     }
     let decision = match answer {
-        Answer::Approve(_) => words::decided_approved(look.language),
-        Answer::Deny => words::decided_denied(look.language),
-        Answer::Done => words::decided_done(look.language),
+        DecisionArg::Approve(_) => words::decided_approved(context.language),
+        DecisionArg::Deny => words::decided_denied(context.language),
+        DecisionArg::Done => words::decided_done(context.language),
     };
     let summary = one_line(&approval.summary, SUMMARY_COLUMNS);
-    writeln!(out, "{}", words::decided(approval.number, decision, &summary, look.language))?;
+    writeln!(out, "{}", words::decided(approval.number, decision, &summary, context.language))?;
     // The daemon records the scope that it granted, which may be less than the requested one.
     let wanted = answer.scope().filter(|scope| *scope != Scope::Once);
     if wanted.is_some() && now.pointer("/scope/type").is_some_and(|kind| kind == "once") {
-        writeln!(out, "{}", words::decided_once(look.language))?;
+        writeln!(out, "{}", words::decided_once(context.language))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ const SUMMARY_COLUMNS: usize = 60;
 
 /// Lists the requests, newest first.
 pub(super) fn list(
-    look: &CliContext,
+    context: &CliContext,
     approvals: &[Approval],
     filter: ApprovalFilter,
     output: Output,
@@ -35,25 +35,25 @@ pub(super) fn list(
             ApprovalFilter::Pending => words::nothing_pending,
             ApprovalFilter::All => words::nothing_asked,
         };
-        writeln!(out, "{}", nothing(look.language))?;
+        writeln!(out, "{}", nothing(context.language))?;
     } else {
-        write!(out, "{}", rows(look, &shown))?;
+        write!(out, "{}", rows(context, &shown))?;
     }
     Ok(Exit::Ok)
 }
 
-fn rows(look: &CliContext, approvals: &[&Approval]) -> String {
+fn rows(context: &CliContext, approvals: &[&Approval]) -> String {
     let rows = approvals.iter().map(|approval| {
         [
             approval.number.to_string(),
-            words::approval_state(&approval.state, look.language).to_owned(),
-            words::risk(approval.risk, look.language).to_owned(),
-            moment(approval.created_at, &look.zone),
+            words::approval_state(&approval.state, context.language).to_owned(),
+            words::risk(approval.risk, context.language).to_owned(),
+            moment(approval.created_at, &context.zone),
             approval.thread.to_string(),
             one_line(&approval.summary, SUMMARY_COLUMNS),
         ]
     });
-    table(look.surface, words::approval_columns(look.language), &rows.collect::<Vec<_>>())
+    table(context.surface, words::approval_columns(context.language), &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -65,19 +65,19 @@ mod tests {
     use crate::commands::terminal::Surface;
     use crate::domain::Language;
 
-    fn look(language: Language) -> CliContext {
+    fn context(language: Language) -> CliContext {
         CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
     }
 
     #[test]
     fn the_table_is_told_in_both_languages() {
         let (one, two) = (approval(12, ApprovalState::Pending), approval(3, ApprovalState::Pending));
-        insta::assert_snapshot!(rows(&look(Language::En), &[&one, &two]), @r"
+        insta::assert_snapshot!(rows(&context(Language::En), &[&one, &two]), @r"
         NO.  STATE    RISK  ASKED             THREAD      WHAT
         A12  pending  high  2023-11-14 22:13  web:chat:1  rm -rf build
         A3   pending  high  2023-11-14 22:13  web:chat:1  rm -rf build
         ");
-        insta::assert_snapshot!(rows(&look(Language::Zh), &[&one]), @r"
+        insta::assert_snapshot!(rows(&context(Language::Zh), &[&one]), @r"
         编号  状态    风险  提出时间          会话        内容
         A12   待决定  高    2023-11-14 22:13  web:chat:1  rm -rf build
         ");
@@ -89,7 +89,7 @@ mod tests {
         let at = crate::domain::Timestamp::from_millis(0);
         let old = [approval(1, ApprovalState::Expired { at })];
         let quiet = Output { json: false };
-        list(&look(Language::En), &old, ApprovalFilter::Pending, quiet, &mut told).unwrap();
+        list(&context(Language::En), &old, ApprovalFilter::Pending, quiet, &mut told).unwrap();
         assert_eq!(String::from_utf8(told).unwrap(), "nothing waits for a decision\n");
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::decide::{Answer, decide};
+use super::decide::{DecisionArg, decide};
 use super::{list, show};
 use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
@@ -24,36 +24,38 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
-    let approvals = match look.wait(look.store.approvals.list()) {
+    let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let approvals = match context.wait(context.store.approvals.list()) {
         Ok(approvals) => approvals,
         Err(error) => {
-            writeln!(err, "{}", look.trouble(&error))?;
+            writeln!(err, "{}", context.trouble(&error))?;
             return Ok(Exit::Failed);
         }
     };
     let (name, answer, args) = match command {
         ApprovalsCommand::List { state, output } => {
-            return list::list(&look, &approvals, state, output, out);
+            return list::list(&context, &approvals, state, output, out);
         }
         ApprovalsCommand::Show { approval, output } => {
             return match find(&approvals, &approval) {
-                Some(approval) => show::show(&look, approval, output, out),
-                None => unknown(&look, &approval, err),
+                Some(approval) => show::show(&context, approval, output, out),
+                None => unknown(&context, &approval, err),
             };
         }
-        ApprovalsCommand::Approve { approval, scope, words } => (approval, Answer::Approve(scope), words),
-        ApprovalsCommand::Deny { approval, words } => (approval, Answer::Deny, words),
-        ApprovalsCommand::Done { approval, words } => (approval, Answer::Done, words),
+        ApprovalsCommand::Approve { approval, scope, words } => {
+            (approval, DecisionArg::Approve(scope), words)
+        }
+        ApprovalsCommand::Deny { approval, words } => (approval, DecisionArg::Deny, words),
+        ApprovalsCommand::Done { approval, words } => (approval, DecisionArg::Done, words),
     };
     match find(&approvals, &name) {
-        Some(approval) => decide(&look, (project, env, adapters), approval, answer, args, out, err),
-        None => unknown(&look, &name, err),
+        Some(approval) => decide(&context, (project, env, adapters), approval, answer, args, out, err),
+        None => unknown(&context, &name, err),
     }
 }
 
-fn unknown(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(err, "{}", words::unknown_approval(name, look.language))?;
+fn unknown(context: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{}", words::unknown_approval(name, context.language))?;
     Ok(Exit::Failed)
 }
 

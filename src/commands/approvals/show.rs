@@ -14,7 +14,7 @@ const COLUMNS: usize = 100;
 const FIELD_COLUMNS: usize = 12;
 
 pub(super) fn show(
-    look: &CliContext,
+    context: &CliContext,
     approval: &Approval,
     output: Output,
     out: &mut dyn Write,
@@ -22,24 +22,24 @@ pub(super) fn show(
     if output.json {
         writeln!(out, "{:#}", serde_json::to_value(ApprovalFile::from(approval))?)?;
     } else {
-        write_approval(look, approval, out)?;
+        write_approval(context, approval, out)?;
     }
     Ok(Exit::Ok)
 }
 
-fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
-    let state = words::approval_state(&approval.state, look.language);
+fn write_approval(context: &CliContext, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
+    let state = words::approval_state(&approval.state, context.language);
     let summary = one_line(&approval.summary, COLUMNS);
-    writeln!(out, "{}  {}", look.surface.strong(&format!("{} {state}", approval.number)), summary)?;
-    for (field, value) in fields(look, approval) {
-        let name = pad(field(look.language), FIELD_COLUMNS);
-        writeln!(out, "  {} {}", look.surface.dim(&name), one_line(&value, COLUMNS))?;
+    writeln!(out, "{}  {}", context.surface.strong(&format!("{} {state}", approval.number)), summary)?;
+    for (field, value) in fields(context, approval) {
+        let name = pad(field(context.language), FIELD_COLUMNS);
+        writeln!(out, "  {} {}", context.surface.dim(&name), one_line(&value, COLUMNS))?;
     }
     // The call is shown whole: a person must see all of what they approve.
     let input = serde_json::to_string_pretty(&approval.input).unwrap_or_default();
-    writeln!(out, "\n{}", look.surface.clean(&input))?;
+    writeln!(out, "\n{}", context.surface.clean(&input))?;
     if let Some(details) = &approval.details {
-        writeln!(out, "\n{}", look.surface.clean(details))?;
+        writeln!(out, "\n{}", context.surface.clean(details))?;
     }
     Ok(())
 }
@@ -47,14 +47,14 @@ fn write_approval(look: &CliContext, approval: &Approval, out: &mut dyn Write) -
 /// The label of a field.
 type Field = fn(Language) -> &'static str;
 
-fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
+fn fields(context: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
     let mut fields: Vec<(Field, String)> = vec![
         (words::field_tool, approval.tool.clone()),
-        (words::field_risk, words::risk(approval.risk, look.language).to_owned()),
+        (words::field_risk, words::risk(approval.risk, context.language).to_owned()),
         (words::field_thread, approval.thread.to_string()),
         (words::field_requested_by, approval.requested_by.to_string()),
-        (words::field_asked, moment(approval.created_at, &look.zone)),
-        (words::field_expires, moment(approval.expires_at, &look.zone)),
+        (words::field_asked, moment(approval.created_at, &context.zone)),
+        (words::field_expires, moment(approval.expires_at, &context.zone)),
         (words::field_fingerprint, approval.fingerprint.clone()),
         (words::field_id, approval.id.to_string()),
     ];
@@ -67,7 +67,7 @@ fn fields(look: &CliContext, approval: &Approval) -> Vec<(Field, String)> {
         ApprovalState::Cancelled { reason, .. } => (None, Some(reason.clone())),
     };
     if let Some(decided) = decided {
-        let when = moment(decided.at, &look.zone);
+        let when = moment(decided.at, &context.zone);
         fields.push((words::field_decided, format!("{} · {} · {when}", decided.by, decided.via)));
     }
     fields.extend(ended.map(|reason| (words::field_reason as Field, reason)));
@@ -109,9 +109,10 @@ pub(super) mod tests {
     }
 
     fn shown(language: Language, state: ApprovalState) -> String {
-        let look = CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap();
+        let context =
+            CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap();
         let mut out = Vec::new();
-        write_approval(&look, &approval(1, state), &mut out).unwrap();
+        write_approval(&context, &approval(1, state), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

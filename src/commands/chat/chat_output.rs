@@ -11,7 +11,7 @@ use super::question_text;
 use super::remark::Remark;
 use super::transcript_printer::Shown;
 use crate::commands::result_line::result_line;
-use crate::commands::terminal::{Surface, harmless, one_line};
+use crate::commands::terminal::{Surface, one_line, sanitized};
 use crate::domain::Language;
 
 /// The widest a remark is shown.
@@ -97,7 +97,7 @@ impl<'a> ChatOutput<'a> {
     }
 
     fn words(&mut self, words: &str) -> io::Result<()> {
-        let words = harmless(words);
+        let words = sanitized(words);
         self.out.write_all(words.as_bytes())?;
         if !words.is_empty() {
             self.at = if words.ends_with('\n') { LineState::BelowWords } else { LineState::InLine };
@@ -127,12 +127,12 @@ impl<'a> ChatOutput<'a> {
 
     /// A dimmed line on the standard error.
     pub(super) fn remark(&mut self, text: &str) -> io::Result<()> {
-        let line = self.err_surface.dim(&harmless(text));
+        let line = self.err_surface.dim(&sanitized(text));
         self.beside(&line)
     }
 
     pub(super) fn error(&mut self, text: &str) -> io::Result<()> {
-        let line = self.err_surface.alarm(&harmless(text));
+        let line = self.err_surface.alarm(&sanitized(text));
         self.beside(&line)
     }
 

@@ -27,7 +27,7 @@ pub(super) enum Typed {
 
 /// Options of the line editor.
 #[derive(Debug)]
-pub(super) struct Style {
+pub(super) struct PromptStyle {
     /// The prompt without colours.
     pub(super) prompt: String,
     /// The prompt with its colours, of the same width.
@@ -56,11 +56,11 @@ impl std::fmt::Debug for Keyboard {
 }
 
 impl Keyboard {
-    pub(super) fn open(style: Style) -> io::Result<Self> {
+    pub(super) fn open(style: PromptStyle) -> io::Result<Self> {
         let before = tcgetattr(io::stdin()).ok();
         let (asked, questions) = blocking::channel();
         let (answers, lines) = mpsc::channel(1);
-        let mut typist = Typist::new(style)?;
+        let mut typist = LineEditor::new(style)?;
         let printer = typist.printer();
         let read = move || {
             while questions.recv().is_ok() && answers.blocking_send(typist.read()).is_ok() {}
@@ -101,17 +101,17 @@ impl Drop for Keyboard {
 }
 
 /// Reads lines on its own thread.
-enum Typist {
+enum LineEditor {
     Skilled {
         editor: Box<Editor<(), FileHistory>>,
-        style: Style,
+        style: PromptStyle,
     },
     /// For terminals without cursor control.
     Plain,
 }
 
-impl Typist {
-    fn new(style: Style) -> io::Result<Self> {
+impl LineEditor {
+    fn new(style: PromptStyle) -> io::Result<Self> {
         if style.dumb {
             return Ok(Self::Plain);
         }

@@ -10,12 +10,12 @@ use super::chat_context::ChatContext;
 use super::chat_output::ChatOutput;
 use super::connection::{Connection, ThreadEvent};
 use super::interruptions::{Interruption, Interruptions};
-use super::keyboard::{Keyboard, Style, Typed};
+use super::keyboard::{Keyboard, PromptStyle, Typed};
 use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
 use super::turn::{RUN_MESSAGES, TurnEnd, TurnWatcher, Until};
 use crate::cli::Exit;
-use crate::commands::terminal::{clip, harmless, is_dumb, one_line};
+use crate::commands::terminal::{clip, is_dumb, one_line, sanitized};
 use crate::config::{Env, Settings};
 use crate::domain::{CorrelationId, Language};
 use crate::render::Phrase;
@@ -130,14 +130,14 @@ impl<'o> Session<'_, 'o> {
             None => Remark::InProcess,
         };
         let facts = format!(" · {} · {}", self.context.thread, location.say(language));
-        let name = surface.strong(&harmless(&self.settings.name));
+        let name = surface.strong(&sanitized(&self.settings.name));
         self.output.line(&format!("{name}{}", surface.dim(&facts)))?;
         self.output.line(&surface.dim(&Remark::Hint.say(language)))?;
         self.output.line("")?;
         let recent = recent.get(recent.len().saturating_sub(EARLIER)..).unwrap_or_default();
         let lines = earlier(recent, open);
         for line in &lines {
-            self.output.line(&surface.dim(&harmless(line)))?;
+            self.output.line(&surface.dim(&sanitized(line)))?;
         }
         if !lines.is_empty() {
             self.output.line("")?;
@@ -145,9 +145,9 @@ impl<'o> Session<'_, 'o> {
         Ok(())
     }
 
-    fn style(&self) -> Style {
+    fn style(&self) -> PromptStyle {
         let prompt = format!("{} › ", one_line(&self.settings.name, PROMPT_COLUMNS));
-        Style {
+        PromptStyle {
             painted: self.output.surface().strong(&prompt),
             prompt,
             history: Layout::new(&self.settings.state).chat_history(),

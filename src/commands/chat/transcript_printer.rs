@@ -57,7 +57,7 @@ struct ShownMessage {
     run: CorrelationId,
     /// How many steps have begun.
     step: usize,
-    texts: HashMap<String, Text>,
+    texts: HashMap<String, ReceivedText>,
     calls: HashSet<String>,
     failed: HashSet<String>,
     results: HashSet<String>,
@@ -67,7 +67,7 @@ struct ShownMessage {
 }
 
 #[derive(Debug, Default)]
-struct Text {
+struct ReceivedText {
     received: String,
     shown: String,
 }
@@ -332,7 +332,7 @@ impl ShownMessage {
         self.pieces_received = 0;
         self.texts = std::mem::take(&mut self.texts)
             .into_iter()
-            .map(|(id, text)| (id, Text { received: String::new(), ..text }))
+            .map(|(id, text)| (id, ReceivedText { received: String::new(), ..text }))
             .collect();
     }
 
@@ -370,7 +370,7 @@ enum TextGrowth {
     Anew(String),
 }
 
-impl Text {
+impl ReceivedText {
     fn grow(&mut self, delta: &str) -> Option<TextGrowth> {
         self.received.push_str(delta);
         if self.shown.starts_with(&self.received) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::config::{AgentMdError, Idle, IdleAdapter, Problem};
+use crate::config::{AgentMdError, ConfigProblem, IdleAdapter, IdleReason};
 use crate::distil::DistilEvery;
 use crate::domain::{AutoMemory, ErrorKind, SandboxLevel, SandboxReport};
 use crate::ports::{Probe, ProbeLevel};
@@ -14,7 +14,7 @@ use crate::sandbox::{MemoryControl, MemoryLimits};
 /// The severity of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
+pub(super) enum Severity {
     Ok,
     /// It works, but the operator should know.
     Warning,
@@ -35,9 +35,9 @@ pub(super) enum Fact {
         has_file: bool,
     },
     /// A configuration error.
-    ConfigProblem(Problem),
+    ConfigProblem(ConfigProblem),
     /// A configuration warning.
-    ConfigWarning(Problem),
+    ConfigWarning(ConfigProblem),
     /// A configured adapter that will not run.
     IdleAdapter(IdleAdapter),
     /// The built-in model will answer; `key_unused` when a usual key is set that nothing refers to.
@@ -197,7 +197,7 @@ impl Fact {
         }
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn severity(&self) -> Severity {
         match self {
             Self::AgentMd { .. }
             | Self::Config { .. }
@@ -212,14 +212,14 @@ impl Fact {
             | Self::Learning { .. }
             | Self::Clock { .. }
             | Self::TokenMade
-            | Self::TokenStrong => Verdict::Ok,
+            | Self::TokenStrong => Severity::Ok,
             Self::Chat { probe, .. } => match probe.level {
-                ProbeLevel::Ok => Verdict::Ok,
-                ProbeLevel::Warning => Verdict::Warning,
-                ProbeLevel::Error => Verdict::Error,
+                ProbeLevel::Ok => Severity::Ok,
+                ProbeLevel::Warning => Severity::Warning,
+                ProbeLevel::Error => Severity::Error,
             },
             Self::Offline { key_unused } => warn_if(*key_unused),
-            Self::IdleAdapter(idle) => warn_if(idle.why != Idle::Disabled),
+            Self::IdleAdapter(idle) => warn_if(idle.why != IdleReason::Disabled),
             Self::ConfigWarning(_)
             | Self::ModelEnds { .. }
             | Self::ModelNotListed { .. }
@@ -228,15 +228,15 @@ impl Fact {
             | Self::PortTaken { chosen: false, .. }
             | Self::OpenListen(_)
             | Self::Sockets { .. }
-            | Self::LockUnclear(_) => Verdict::Warning,
+            | Self::LockUnclear(_) => Severity::Warning,
             Self::Sandbox(report) => match report.level {
-                SandboxLevel::Full => Verdict::Ok,
-                SandboxLevel::Unavailable if report.required => Verdict::Error,
-                SandboxLevel::Partial | SandboxLevel::Unavailable | SandboxLevel::Off => Verdict::Warning,
+                SandboxLevel::Full => Severity::Ok,
+                SandboxLevel::Unavailable if report.required => Severity::Error,
+                SandboxLevel::Partial | SandboxLevel::Unavailable | SandboxLevel::Off => Severity::Warning,
             },
-            Self::DiskFree { mebibytes } if *mebibytes < SCARCE => Verdict::Error,
+            Self::DiskFree { mebibytes } if *mebibytes < SCARCE => Severity::Error,
             Self::DiskFree { mebibytes } => warn_if(*mebibytes < LITTLE),
-            Self::TokenWeak { exposed: false, .. } => Verdict::Warning,
+            Self::TokenWeak { exposed: false, .. } => Severity::Warning,
             Self::TokenWeak { exposed: true, .. }
             | Self::NoAgentMd(_)
             | Self::ConfigProblem(_)
@@ -246,11 +246,11 @@ impl Fact {
             | Self::NotWritable { .. }
             | Self::PortTaken { chosen: true, .. }
             | Self::PortRefused { .. }
-            | Self::ClockWrong { .. } => Verdict::Error,
+            | Self::ClockWrong { .. } => Severity::Error,
         }
     }
 }
 
-fn warn_if(condition: bool) -> Verdict {
-    if condition { Verdict::Warning } else { Verdict::Ok }
+fn warn_if(condition: bool) -> Severity {
+    if condition { Severity::Warning } else { Severity::Ok }
 }

@@ -1,14 +1,14 @@
 //! `shipagent doctor`: checks everything the agent needs and advises.
 //!
-//! `probes`, `model` and `chats` find facts, `fact` rates them, `words` phrases them, `run` orders and prints them.
+//! `probes`, `model` and `platforms` find facts, `fact` rates them, `fact_text` phrases them, `run` orders and prints them.
 
-mod chats;
 mod fact;
+mod fact_text;
 mod model;
+mod platforms;
 mod probes;
 mod run;
-mod words;
 
-pub use chats::HttpFactory;
 pub use model::{ListModels, ModelFactory};
+pub use platforms::HttpFactory;
 pub use run::{DoctorInput, doctor};

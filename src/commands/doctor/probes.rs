@@ -125,7 +125,7 @@ mod tests {
     use std::fs::{self, File};
     use std::io::Write as _;
 
-    use super::super::fact::Verdict;
+    use super::super::fact::Severity;
     use super::*;
     use crate::sandbox::{Isolation, Level};
 
@@ -204,15 +204,15 @@ mod tests {
     fn a_missing_sandbox_is_worse_where_it_is_required() {
         let status = |level| Status { level, isolation: Isolation::Rules, landlock: 4, reasons: Vec::new() };
         for (mode, level, expected) in [
-            (Mode::Auto, Level::Full, Verdict::Ok),
-            (Mode::Auto, Level::Partial, Verdict::Warning),
-            (Mode::Auto, Level::Unavailable, Verdict::Warning),
-            (Mode::Require, Level::Unavailable, Verdict::Error),
-            (Mode::Off, Level::Full, Verdict::Warning),
+            (Mode::Auto, Level::Full, Severity::Ok),
+            (Mode::Auto, Level::Partial, Severity::Warning),
+            (Mode::Auto, Level::Unavailable, Severity::Warning),
+            (Mode::Require, Level::Unavailable, Severity::Error),
+            (Mode::Off, Level::Full, Severity::Warning),
         ] {
             let facts = sandbox(mode, Vec::new(), &|| status(level));
             let [fact] = facts.as_slice() else { panic!("{facts:?}") };
-            assert_eq!(fact.verdict(), expected, "{mode:?} {level:?}");
+            assert_eq!(fact.severity(), expected, "{mode:?} {level:?}");
         }
     }
 

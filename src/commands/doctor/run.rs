@@ -7,11 +7,11 @@ use std::sync::Arc;
 use futures_util::future::join;
 use serde_json::json;
 
-use super::chats::{HttpFactory, probe_platforms};
-use super::fact::{Fact, Verdict};
+use super::fact::{Fact, Severity};
+use super::fact_text::say;
 use super::model::{ListModels, ModelFactory, ask_all};
+use super::platforms::{HttpFactory, probe_platforms};
 use super::probes;
-use super::words::say;
 use crate::cli::{Exit, Output};
 use crate::commands::terminal::pad;
 use crate::config::{Env, Provider, Settings, read_agent_md};
@@ -49,7 +49,7 @@ pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Writ
     let (facts, language) = examine(surgery).await;
     if output.json {
         let checks: Vec<_> = facts.iter().map(|fact| as_json(fact, language)).collect();
-        let ok = facts.iter().all(|fact| fact.verdict() != Verdict::Error);
+        let ok = facts.iter().all(|fact| fact.severity() != Severity::Error);
         writeln!(out, "{:#}", json!({ "ok": ok, "checks": checks }))?;
     } else {
         for fact in &facts {
@@ -57,8 +57,8 @@ pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Writ
         }
         writeln!(out, "\n{}", summary(&facts, language))?;
     }
-    let worst = facts.iter().map(Fact::verdict).max().unwrap_or(Verdict::Ok);
-    Ok(if worst == Verdict::Error { Exit::Failed } else { Exit::Ok })
+    let worst = facts.iter().map(Fact::severity).max().unwrap_or(Severity::Ok);
+    Ok(if worst == Severity::Error { Exit::Failed } else { Exit::Ok })
 }
 
 async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
@@ -123,10 +123,10 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
 
 fn write_line(fact: &Fact, language: Language, out: &mut dyn Write) -> io::Result<()> {
     let (message, advice) = say(fact, language);
-    let mark = match fact.verdict() {
-        Verdict::Ok => '✓',
-        Verdict::Warning => '!',
-        Verdict::Error => '✗',
+    let mark = match fact.severity() {
+        Severity::Ok => '✓',
+        Severity::Warning => '!',
+        Severity::Error => '✗',
     };
     let check = words::check(fact.check(), language).unwrap_or(fact.check());
     writeln!(out, "{mark} {} {message}", pad(check, CHECK_COLUMNS))?;
@@ -138,12 +138,12 @@ fn write_line(fact: &Fact, language: Language, out: &mut dyn Write) -> io::Resul
 
 fn as_json(fact: &Fact, language: Language) -> serde_json::Value {
     let (message, fix) = say(fact, language);
-    json!({ "check": fact.check(), "status": fact.verdict(), "message": message, "fix": fix })
+    json!({ "check": fact.check(), "status": fact.severity(), "message": message, "fix": fix })
 }
 
 fn summary(facts: &[Fact], language: Language) -> String {
-    let count = |verdict| facts.iter().filter(|fact| fact.verdict() == verdict).count();
-    let (errors, warnings) = (count(Verdict::Error), count(Verdict::Warning));
+    let count = |severity| facts.iter().filter(|fact| fact.severity() == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     match (errors, warnings) {
         (0, 0) => words::all_is_well(language).to_owned(),
         _ => words::summary(errors, warnings, language),

@@ -47,13 +47,13 @@ pub enum ModelAnswer {
 }
 
 /// Asks questions at a terminal.
-pub(super) struct Questions<'a> {
+pub(super) struct TerminalPrompt<'a> {
     pub input: &'a mut dyn BufRead,
     pub out: &'a mut dyn Write,
     pub language: Language,
 }
 
-impl Questions<'_> {
+impl TerminalPrompt<'_> {
     /// Asks until the answer can be used. An empty one means the default.
     fn ask<T>(
         &mut self,
@@ -83,7 +83,7 @@ impl Questions<'_> {
 }
 
 /// The answers without questions: from the command line, and defaults.
-pub(super) fn assume(
+pub(super) fn default_answers(
     project: &Path,
     args: &InitArgs,
     adapters: &AdapterTable,
@@ -112,10 +112,10 @@ pub(super) fn ask(
     project: &Path,
     args: &InitArgs,
     adapters: &AdapterTable,
-    questions: &mut Questions<'_>,
+    questions: &mut TerminalPrompt<'_>,
 ) -> Result<Answers, InitError> {
     let language = questions.language;
-    let mut answers = assume(project, args, adapters, language)?;
+    let mut answers = default_answers(project, args, adapters, language)?;
     if args.name.is_none() {
         let read = |answer: &str| usable_name(answer, language);
         answers.name = questions.ask(words::ask_name(language), &answers.name, read)?;
@@ -133,7 +133,7 @@ pub(super) fn ask(
     Ok(answers)
 }
 
-fn ask_model(args: &InitArgs, questions: &mut Questions<'_>) -> Result<ModelAnswer, InitError> {
+fn ask_model(args: &InitArgs, questions: &mut TerminalPrompt<'_>) -> Result<ModelAnswer, InitError> {
     let language = questions.language;
     let server = match &args.base_url {
         Some(url) => Server::Own(usable_address(url, language).map_err(bad("--base-url"))?),
@@ -212,7 +212,7 @@ fn proposed_section(def: AdapterDef) -> NewSection {
 }
 
 /// Asks for the values of a section.
-fn ask_section(section: &mut NewSection, questions: &mut Questions<'_>) -> Result<(), InitError> {
+fn ask_section(section: &mut NewSection, questions: &mut TerminalPrompt<'_>) -> Result<(), InitError> {
     for ((_, value), key) in section.keys.iter_mut().zip(section.def.init) {
         if let InitValue::Ask { en, zh, default } = key.value {
             // An adapter outside this crate has its own texts.

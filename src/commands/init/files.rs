@@ -104,14 +104,14 @@ pub(super) fn text(raw: &str) -> String {
 
 /// How to treat a file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(super) enum IfExists {
     Keep,
     Replace,
 }
 
 /// The result of writing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum WriteResult {
     Written,
     /// It was replaced.
     Replaced,
@@ -120,7 +120,7 @@ pub(super) enum Placed {
 }
 
 /// Writes a file atomically.
-pub(super) fn place(path: &Path, text: &str, existing: Existing) -> io::Result<Placed> {
+pub(super) fn place(path: &Path, text: &str, existing: IfExists) -> io::Result<WriteResult> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mode = fs::metadata(path).ok().map_or(0o666, |old| old.permissions().mode() & 0o777);
     let mut file = tempfile::Builder::new()
@@ -131,13 +131,13 @@ pub(super) fn place(path: &Path, text: &str, existing: Existing) -> io::Result<P
     file.as_file().sync_all()?;
     let there = path.symlink_metadata().is_ok();
     match existing {
-        Existing::Replace => {
+        IfExists::Replace => {
             file.persist(path).map_err(|failed| failed.error)?;
-            Ok(if there { Placed::Replaced } else { Placed::Written })
+            Ok(if there { WriteResult::Replaced } else { WriteResult::Written })
         }
-        Existing::Keep => match file.persist_noclobber(path) {
-            Ok(_) => Ok(Placed::Written),
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Kept),
+        IfExists::Keep => match file.persist_noclobber(path) {
+            Ok(_) => Ok(WriteResult::Written),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(WriteResult::Kept),
             Err(failed) => Err(failed.error),
         },
     }

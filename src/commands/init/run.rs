@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use super::answers::{Answers, Questions, ask, assume};
-use super::files::{Existing, Placed, agent_md, env_example, gitignore, place, ship_json, variables};
+use super::answers::{Answers, TerminalPrompt, ask, default_answers};
+use super::files::{IfExists, WriteResult, agent_md, env_example, gitignore, place, ship_json, variables};
 use crate::cli::{Exit, InitArgs};
 use crate::domain::Language;
 use crate::phrases::start as words;
@@ -72,16 +72,16 @@ pub fn init(
     let silent = args.yes || args.force;
     let (answers, rules) = match terminal {
         _ if silent => {
-            let rule = if args.force { Existing::Replace } else { Existing::Keep };
+            let rule = if args.force { IfExists::Replace } else { IfExists::Keep };
             (
-                assume(project, args, adapters, language)?,
-                Rules { agent_md: rule, ship_json: rule, env_example: rule },
+                default_answers(project, args, adapters, language)?,
+                OverwriteRules { agent_md: rule, ship_json: rule, env_example: rule },
             )
         }
         Some(input) => {
-            let mut questions = Questions { input, out, language };
+            let mut questions = TerminalPrompt { input, out, language };
             let answers = ask(project, args, adapters, &mut questions)?;
-            let rules = Rules {
+            let rules = OverwriteRules {
                 agent_md: rule(project, "Agent.md", &mut questions)?,
                 ship_json: rule(project, "ship.json", &mut questions)?,
                 env_example: rule(project, ".env.example", &mut questions)?,
@@ -96,25 +96,25 @@ pub fn init(
 }
 
 /// How to treat each file that exists.
-struct Rules {
-    agent_md: Existing,
-    ship_json: Existing,
-    env_example: Existing,
+struct OverwriteRules {
+    agent_md: IfExists,
+    ship_json: IfExists,
+    env_example: IfExists,
 }
 
-fn rule(project: &Path, name: &str, questions: &mut Questions<'_>) -> Result<Existing, InitError> {
+fn rule(project: &Path, name: &str, questions: &mut TerminalPrompt<'_>) -> Result<IfExists, InitError> {
     if project.join(name).symlink_metadata().is_err() {
-        return Ok(Existing::Keep);
+        return Ok(IfExists::Keep);
     }
     let question = words::ask_overwrite(name, questions.language);
-    Ok(if questions.confirm(&question)? { Existing::Replace } else { Existing::Keep })
+    Ok(if questions.confirm(&question)? { IfExists::Replace } else { IfExists::Keep })
 }
 
 fn write_all(
     project: &Path,
     answers: &Answers,
-    rules: &Rules,
-) -> Result<Vec<(&'static str, Placed)>, InitError> {
+    rules: &OverwriteRules,
+) -> Result<Vec<(&'static str, WriteResult)>, InitError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| InitError::Write { path, source }
@@ -135,7 +135,7 @@ fn write_all(
         };
         if let Some(text) = gitignore(&existing) {
             // Lines are only added.
-            files.push((".gitignore", text, Existing::Replace));
+            files.push((".gitignore", text, IfExists::Replace));
         }
     }
     let mut placed = Vec::new();
@@ -153,15 +153,15 @@ fn in_git_repository(project: &Path) -> bool {
 
 fn report(
     answers: &Answers,
-    placed: &[(&'static str, Placed)],
+    placed: &[(&'static str, WriteResult)],
     language: Language,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (name, placed) in placed {
         let line = match placed {
-            Placed::Written => words::wrote(name, language),
-            Placed::Replaced => words::changed(name, language),
-            Placed::Kept => words::kept(name, language),
+            WriteResult::Written => words::wrote(name, language),
+            WriteResult::Replaced => words::changed(name, language),
+            WriteResult::Kept => words::kept(name, language),
         };
         writeln!(out, "{line}")?;
     }

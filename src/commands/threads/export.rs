@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::outcome::{Records, ending};
+use super::outcome::{ThreadFacts, ending};
 use super::show::{named, observation_line, speaker};
 use crate::cli::{Exit, ExportFormat};
 use crate::commands::cli_context::CliContext;
@@ -24,7 +24,7 @@ const COLUMNS: usize = 200;
 /// Exports a whole thread. An existing file is left unchanged, and a file that cannot be written completely is not
 /// created.
 pub(super) fn export(
-    look: &CliContext,
+    context: &CliContext,
     thread: &ThreadId,
     format: ExportFormat,
     file: Option<&Path>,
@@ -33,26 +33,26 @@ pub(super) fn export(
 ) -> anyhow::Result<Exit> {
     let Some(path) = file else {
         let mut out = BufWriter::new(out);
-        write_thread(look, thread, format, &mut out)?;
+        write_thread(context, thread, format, &mut out)?;
         out.flush()?;
         return Ok(Exit::Ok);
     };
     // Checked first, so that a long export is not refused at its end.
     if path.symlink_metadata().is_ok() {
-        writeln!(err, "{}", words::export_exists(path.display(), look.language))?;
+        writeln!(err, "{}", words::export_exists(path.display(), context.language))?;
         return Ok(Exit::Failed);
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temp = NamedTempFile::new_in(dir)?;
     let mut writer = BufWriter::new(&mut temp);
-    write_thread(look, thread, format, &mut writer)?;
+    write_thread(context, thread, format, &mut writer)?;
     writer.flush()?;
     drop(writer);
     temp.as_file().sync_all()?;
     match temp.persist_noclobber(path) {
         Ok(_) => Ok(Exit::Ok),
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
-            writeln!(err, "{}", words::export_exists(path.display(), look.language))?;
+            writeln!(err, "{}", words::export_exists(path.display(), context.language))?;
             Ok(Exit::Failed)
         }
         Err(refused) => Err(refused.error.into()),
@@ -60,7 +60,7 @@ pub(super) fn export(
 }
 
 fn write_thread(
-    look: &CliContext,
+    context: &CliContext,
     thread: &ThreadId,
     format: ExportFormat,
     out: &mut dyn Write,
@@ -69,20 +69,20 @@ fn write_thread(
         writeln!(out, "# {thread}")?;
     }
     let mut records = match format {
-        ExportFormat::Jsonl => Records::default(),
-        ExportFormat::Markdown => Records::read(look),
+        ExportFormat::Jsonl => ThreadFacts::default(),
+        ExportFormat::Markdown => ThreadFacts::read(context),
     };
     let mut write = |message: &UiMessage| match format {
         ExportFormat::Jsonl => writeln!(out, "{}", serde_json::to_string(message)?),
         ExportFormat::Markdown => {
             records.learn(std::slice::from_ref(message));
-            write!(out, "\n{}", markdown(look, &records, message))
+            write!(out, "\n{}", markdown(context, &records, message))
         }
     };
     // The export ends with the message that is the newest now.
-    let Some(last) = look.wait(look.store.threads.page(thread, None, 1))?.pop() else { return Ok(()) };
-    for end in page_ends(look, thread, &last.id)? {
-        for message in look.wait(look.store.threads.page(thread, Some(&end), PAGE))? {
+    let Some(last) = context.wait(context.store.threads.page(thread, None, 1))?.pop() else { return Ok(()) };
+    for end in page_ends(context, thread, &last.id)? {
+        for message in context.wait(context.store.threads.page(thread, Some(&end), PAGE))? {
             write(&message)?;
         }
     }
@@ -92,11 +92,15 @@ fn write_thread(
 
 /// Before which messages the pages end, the oldest page first. Pages can only be had from the newest backwards,
 /// so they are walked once for their ends and once for their content.
-fn page_ends(look: &CliContext, thread: &ThreadId, last: &MessageId) -> Result<Vec<MessageId>, StoreError> {
+fn page_ends(
+    context: &CliContext,
+    thread: &ThreadId,
+    last: &MessageId,
+) -> Result<Vec<MessageId>, StoreError> {
     let mut ends = Vec::new();
     let mut end = last.clone();
     loop {
-        let page = look.wait(look.store.threads.page(thread, Some(&end), PAGE))?;
+        let page = context.wait(context.store.threads.page(thread, Some(&end), PAGE))?;
         let Some(first) = page.first() else { break };
         ends.push(std::mem::replace(&mut end, first.id.clone()));
     }
@@ -104,22 +108,22 @@ fn page_ends(look: &CliContext, thread: &ThreadId, last: &MessageId) -> Result<V
     Ok(ends)
 }
 
-fn markdown(look: &CliContext, records: &Records, message: &UiMessage) -> String {
-    let at = moment(message.metadata.timestamp, &look.zone);
+fn markdown(context: &CliContext, records: &ThreadFacts, message: &UiMessage) -> String {
+    let at = moment(message.metadata.timestamp, &context.zone);
     if let Some((said, record)) = records.exchange(message) {
-        let role = words::speaker(Role::User, look.language);
+        let role = words::speaker(Role::User, context.language);
         let speaker = named(records.name(&record.author), role);
         let said = said.map(|said| format!("## {speaker} · {at}\n\n{said}\n\n")).unwrap_or_default();
-        return format!("{said}## {} · {at}\n\n{}\n", words::daemon(look.language), record.reply);
+        return format!("{said}## {} · {at}\n\n{}\n", words::daemon(context.language), record.reply);
     }
-    let ending = ending(message.metadata.status, look.language);
+    let ending = ending(message.metadata.status, context.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
-    let mut text = format!("## {} · {at}{ending}\n", speaker(look, message));
-    let mut before = Block::Words;
+    let mut text = format!("## {} · {at}{ending}\n", speaker(context, message));
+    let mut before = ExportBlock::Words;
     for part in &message.parts {
-        let Some((block, words)) = block(look, records, part) else { continue };
+        let Some((block, words)) = block(context, records, part) else { continue };
         // The lines of a list stand together, everything else apart.
-        if block == Block::Words || before == Block::Words {
+        if block == ExportBlock::Words || before == ExportBlock::Words {
             text.push('\n');
         }
         text.push_str(&words);
@@ -130,34 +134,34 @@ fn markdown(look: &CliContext, records: &Records, message: &UiMessage) -> String
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Block {
+enum ExportBlock {
     Words,
     Item,
 }
 
-fn block(look: &CliContext, records: &Records, part: &Part) -> Option<(Block, String)> {
+fn block(context: &CliContext, records: &ThreadFacts, part: &Part) -> Option<(ExportBlock, String)> {
     Some(match part {
         Part::Text(text) if !text.text.trim().is_empty() => {
-            (Block::Words, text.text.trim_matches('\n').to_owned())
+            (ExportBlock::Words, text.text.trim_matches('\n').to_owned())
         }
         Part::Tool(tool) => {
             let input = tool.state.input().cloned().unwrap_or_default();
             let call = code(&call_line(tool.tool.name(), &input));
-            let below = match records.lines(look, tool).as_slice() {
+            let below = match records.lines(context, tool).as_slice() {
                 [only] if only.starts_with("! ") => format!(": {}", only.trim_start_matches("! ")),
                 lines => lines.iter().map(|line| format!("\n  - {}", code(line))).collect(),
             };
-            (Block::Item, format!("- {call}{below}"))
+            (ExportBlock::Item, format!("- {call}{below}"))
         }
         Part::File(file) => {
             let name = file.filename.as_ref().unwrap_or(&file.url);
-            (Block::Item, format!("- {} {}", file.media_type, code(&one_line(name, COLUMNS))))
+            (ExportBlock::Item, format!("- {} {}", file.media_type, code(&one_line(name, COLUMNS))))
         }
-        Part::Error(record) => (Block::Words, format!("> {}", record.text.replace('\n', "\n> "))),
+        Part::Error(record) => (ExportBlock::Words, format!("> {}", record.text.replace('\n', "\n> "))),
         Part::Checkpoint(record) => {
             let notes = record.observations.iter().map(|one| format!("\n  - {}", observation_line(one)));
-            let heading = words::checkpoint(record.messages, look.language);
-            (Block::Item, format!("- {heading}{}", notes.collect::<String>()))
+            let heading = words::checkpoint(record.messages, context.language);
+            (ExportBlock::Item, format!("- {heading}{}", notes.collect::<String>()))
         }
         Part::Command(_) | Part::Text(_) | Part::Reasoning(_) | Part::StepStart | Part::Other(_) => {
             return None;

@@ -16,16 +16,16 @@ use crate::ports::{ThreadQuery, ThreadSummary};
 const TITLE_COLUMNS: usize = 60;
 
 /// Lists every thread, the newest first.
-pub(super) fn list(look: &CliContext, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let mut threads = look.wait(look.store.threads.list(ThreadQuery::newest(usize::MAX)))?.threads;
-    mark_waiting(&mut threads, &look.wait(look.store.approvals.list())?);
+pub(super) fn list(context: &CliContext, output: Output, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let mut threads = context.wait(context.store.threads.list(ThreadQuery::newest(usize::MAX)))?.threads;
+    mark_waiting(&mut threads, &context.wait(context.store.approvals.list())?);
     if output.json {
-        let threads: Vec<Value> = threads.iter().map(wire).collect();
+        let threads: Vec<Value> = threads.iter().map(to_json).collect();
         writeln!(out, "{:#}", json!({ "threads": threads }))?;
     } else if threads.is_empty() {
-        writeln!(out, "{}", words::no_threads(look.language))?;
+        writeln!(out, "{}", words::no_threads(context.language))?;
     } else {
-        write!(out, "{}", rows(look, &threads))?;
+        write!(out, "{}", rows(context, &threads))?;
     }
     Ok(Exit::Ok)
 }
@@ -41,7 +41,7 @@ fn mark_waiting(threads: &mut [ThreadSummary], approvals: &[Approval]) {
 }
 
 /// A thread in the JSON of the HTTP interface.
-fn wire(thread: &ThreadSummary) -> Value {
+fn to_json(thread: &ThreadSummary) -> Value {
     json!({
         "threadId": thread.thread_id,
         "state": thread.state,
@@ -52,17 +52,17 @@ fn wire(thread: &ThreadSummary) -> Value {
     })
 }
 
-fn rows(look: &CliContext, threads: &[ThreadSummary]) -> String {
+fn rows(context: &CliContext, threads: &[ThreadSummary]) -> String {
     let rows = threads.iter().map(|thread| {
         [
             thread.thread_id.to_string(),
-            words::thread_state(thread.state, look.language).to_owned(),
+            words::thread_state(thread.state, context.language).to_owned(),
             thread.message_count.to_string(),
-            moment(thread.updated_at, &look.zone),
+            moment(thread.updated_at, &context.zone),
             one_line(&thread.title, TITLE_COLUMNS),
         ]
     });
-    table(look.surface, words::thread_columns(look.language), &rows.collect::<Vec<_>>())
+    table(context.surface, words::thread_columns(context.language), &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn columns_stand_below_each_other_also_with_chinese() {
-        let look =
+        let context =
             CliContext::with("/nonexistent".into(), Language::Zh, TimeZone::UTC, Surface::Stream).unwrap();
         let thread = |id: &str, state, title: &str, message_count| ThreadSummary {
             thread_id: id.parse().unwrap(),
@@ -89,7 +89,7 @@ mod tests {
             thread("web:chat:1", ThreadState::Running, "你好", 12),
             thread("cli:chat:terminal", ThreadState::Idle, "hello \u{1b}[2J there", 2),
         ];
-        insta::assert_snapshot!(rows(&look, &threads), @r"
+        insta::assert_snapshot!(rows(&context, &threads), @r"
         会话               状态    消息数  更新时间          标题
         web:chat:1         进行中  12      2023-11-14 22:13  你好
         cli:chat:terminal  空闲    2       2023-11-14 22:13  hello [2J there

@@ -16,7 +16,7 @@ const COLUMNS: usize = 160;
 
 /// The outcome of a request for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+enum ApprovalOutcome {
     Waits,
     /// By whom, from where and when, where that is known.
     Approved(Option<String>),
@@ -26,7 +26,7 @@ enum Outcome {
     Withdrawn(String),
 }
 
-impl Outcome {
+impl ApprovalOutcome {
     /// What was decided, in one line.
     fn line(&self, number: &str, language: Language) -> String {
         let with_dot =
@@ -55,17 +55,17 @@ pub(super) const fn ending(status: Option<RunStatus>, language: Language) -> Opt
 
 /// Data beside the messages: approvals by id, and display names.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct ThreadFacts {
     approvals: HashMap<String, Approval>,
     names: HashMap<AuthorId, String>,
     /// Ids of the messages of people.
     said: Vec<String>,
 }
 
-impl Records {
+impl ThreadFacts {
     /// Reads the approvals; without them, outcomes come from the messages alone.
-    pub(super) fn read(look: &CliContext) -> Self {
-        let approvals = look.wait(look.store.approvals.list()).unwrap_or_default();
+    pub(super) fn read(context: &CliContext) -> Self {
+        let approvals = context.wait(context.store.approvals.list()).unwrap_or_default();
         let approvals = approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
         Self { approvals, ..Self::default() }
     }
@@ -100,8 +100,8 @@ impl Records {
     }
 
     /// The lines below a call: that it was asked about, what was decided, and what came of it.
-    pub(super) fn lines(&self, look: &CliContext, tool: &ToolPart) -> Vec<String> {
-        let language = look.language;
+    pub(super) fn lines(&self, context: &CliContext, tool: &ToolPart) -> Vec<String> {
+        let language = context.language;
         let Some((id, answer)) = approval_of(&tool.state) else {
             return error(&tool.state).into_iter().collect();
         };
@@ -115,10 +115,10 @@ impl Records {
             ));
         }
         let outcome = match (approval.map(|approval| &approval.state), answer) {
-            (Some(state), _) => self.outcome(look, state),
-            (None, None) => Outcome::Waits,
-            (None, Some(ApprovalAnswer { approved: true, .. })) => Outcome::Approved(None),
-            (None, Some(answer)) => Outcome::Denied(None, answer.reason.clone()),
+            (Some(state), _) => self.outcome(context, state),
+            (None, None) => ApprovalOutcome::Waits,
+            (None, Some(ApprovalAnswer { approved: true, .. })) => ApprovalOutcome::Approved(None),
+            (None, Some(answer)) => ApprovalOutcome::Denied(None, answer.reason.clone()),
         };
         lines.push(outcome.line(&number, language));
         match &tool.state {
@@ -130,24 +130,24 @@ impl Records {
         lines.iter().map(|line| one_line(line, COLUMNS)).collect()
     }
 
-    fn outcome(&self, look: &CliContext, state: &ApprovalState) -> Outcome {
+    fn outcome(&self, context: &CliContext, state: &ApprovalState) -> ApprovalOutcome {
         match state {
-            ApprovalState::Pending => Outcome::Waits,
+            ApprovalState::Pending => ApprovalOutcome::Waits,
             ApprovalState::Approved { decided, .. } | ApprovalState::Spent { decided, .. } => {
-                Outcome::Approved(Some(self.by(look, decided)))
+                ApprovalOutcome::Approved(Some(self.by(context, decided)))
             }
             ApprovalState::Denied { decided } => {
-                Outcome::Denied(Some(self.by(look, decided)), decided.reason.clone())
+                ApprovalOutcome::Denied(Some(self.by(context, decided)), decided.reason.clone())
             }
-            ApprovalState::Expired { .. } => Outcome::Expired,
-            ApprovalState::Cancelled { reason, .. } => Outcome::Withdrawn(reason.clone()),
+            ApprovalState::Expired { .. } => ApprovalOutcome::Expired,
+            ApprovalState::Cancelled { reason, .. } => ApprovalOutcome::Withdrawn(reason.clone()),
         }
     }
 
     /// Who decided, from where, and when.
-    fn by(&self, look: &CliContext, decided: &Decided) -> String {
+    fn by(&self, context: &CliContext, decided: &Decided) -> String {
         let name = self.name(&decided.by).map_or_else(|| decided.by.to_string(), str::to_owned);
-        format!("{name} · {} · {}", decided.via, moment(decided.at, &look.zone))
+        format!("{name} · {} · {}", decided.via, moment(decided.at, &context.zone))
     }
 }
 

@@ -21,30 +21,30 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     match command {
-        ThreadsCommand::List(output) => list::list(&look, output, out),
-        ThreadsCommand::Show { thread, limit, output } => match find(&look, &thread, err)? {
-            Some(thread) => show::show(&look, &thread, limit, output, out),
+        ThreadsCommand::List(output) => list::list(&context, output, out),
+        ThreadsCommand::Show { thread, limit, output } => match find(&context, &thread, err)? {
+            Some(thread) => show::show(&context, &thread, limit, output, out),
             None => Ok(Exit::Failed),
         },
-        ThreadsCommand::Export { thread, format, output } => match find(&look, &thread, err)? {
-            Some(thread) => export::export(&look, &thread, format, output.as_deref(), out, err),
+        ThreadsCommand::Export { thread, format, output } => match find(&context, &thread, err)? {
+            Some(thread) => export::export(&context, &thread, format, output.as_deref(), out, err),
             None => Ok(Exit::Failed),
         },
     }
 }
 
 /// The thread of this name, if there is one.
-fn find(look: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Option<ThreadId>> {
+fn find(context: &CliContext, name: &str, err: &mut dyn Write) -> anyhow::Result<Option<ThreadId>> {
     let mut thread = name.parse().ok();
     if let Some(named) = &thread
-        && !look.wait(look.store.threads.exists(named))?
+        && !context.wait(context.store.threads.exists(named))?
     {
         thread = None;
     }
     if thread.is_none() {
-        writeln!(err, "{}", words::unknown_thread(name, look.language))?;
+        writeln!(err, "{}", words::unknown_thread(name, context.language))?;
     }
     Ok(thread)
 }

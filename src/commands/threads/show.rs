@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::outcome::{Records, ending};
+use super::outcome::{ThreadFacts, ending};
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
-use crate::commands::terminal::{call_line, harmless, moment, one_line};
+use crate::commands::terminal::{call_line, moment, one_line, sanitized};
 use crate::domain::ThreadId;
 use crate::phrases::commands as words;
 use crate::uimessage::{Observation, Part, Role, UiMessage};
@@ -17,70 +17,70 @@ const COLUMNS: usize = 100;
 
 /// Shows the newest messages, the oldest of them first.
 pub(super) fn show(
-    look: &CliContext,
+    context: &CliContext,
     thread: &ThreadId,
     limit: usize,
     output: Output,
     out: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let messages = look.wait(look.store.threads.page(thread, None, limit))?;
+    let messages = context.wait(context.store.threads.page(thread, None, limit))?;
     if output.json {
         writeln!(out, "{:#}", json!({ "messages": messages }))?;
         return Ok(Exit::Ok);
     }
-    let mut records = Records::read(look);
+    let mut records = ThreadFacts::read(context);
     records.learn(&messages);
     for (index, message) in messages.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        write_message(look, &records, message, out)?;
+        write_message(context, &records, message, out)?;
     }
     Ok(Exit::Ok)
 }
 
 fn write_message(
-    look: &CliContext,
-    records: &Records,
+    context: &CliContext,
+    records: &ThreadFacts,
     message: &UiMessage,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let at = moment(message.metadata.timestamp, &look.zone);
+    let at = moment(message.metadata.timestamp, &context.zone);
     if let Some((said, record)) = records.exchange(message) {
         if let Some(said) = said {
-            let role = words::speaker(Role::User, look.language);
+            let role = words::speaker(Role::User, context.language);
             let speaker = named(records.name(&record.author), role);
-            write_words(look, (&speaker, &at), said, out)?;
+            write_words(context, (&speaker, &at), said, out)?;
             writeln!(out)?;
         }
-        return write_words(look, (words::daemon(look.language), &at), &record.reply, out);
+        return write_words(context, (words::daemon(context.language), &at), &record.reply, out);
     }
-    let ending = ending(message.metadata.status, look.language);
+    let ending = ending(message.metadata.status, context.language);
     let ending = ending.map(|ending| format!(" ({ending})")).unwrap_or_default();
-    write_head(look, &speaker(look, message), &format!("{at}{ending}"), out)?;
-    for line in lines(look, records, message) {
+    write_head(context, &speaker(context, message), &format!("{at}{ending}"), out)?;
+    for line in lines(context, records, message) {
         writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
 fn write_words(
-    look: &CliContext,
+    context: &CliContext,
     (speaker, at): (&str, &str),
     text: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write_head(look, speaker, at, out)?;
-    writeln!(out, "{}", harmless(text))
+    write_head(context, speaker, at, out)?;
+    writeln!(out, "{}", sanitized(text))
 }
 
-fn write_head(look: &CliContext, speaker: &str, facts: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}  {}", look.surface.strong(speaker), look.surface.dim(facts))
+fn write_head(context: &CliContext, speaker: &str, facts: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}  {}", context.surface.strong(speaker), context.surface.dim(facts))
 }
 
 /// The author's display name, else the role.
-pub(super) fn speaker(look: &CliContext, message: &UiMessage) -> String {
-    named(message.metadata.author_name.as_deref(), words::speaker(message.role, look.language))
+pub(super) fn speaker(context: &CliContext, message: &UiMessage) -> String {
+    named(message.metadata.author_name.as_deref(), words::speaker(message.role, context.language))
 }
 
 /// A speaker by name and role.
@@ -92,18 +92,18 @@ pub(super) fn named(name: Option<&str>, role: &str) -> String {
 }
 
 /// The lines of a message, part by part.
-fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<String> {
-    let surface = look.surface;
+fn lines(context: &CliContext, records: &ThreadFacts, message: &UiMessage) -> Vec<String> {
+    let surface = context.surface;
     let mut lines = Vec::new();
     for part in &message.parts {
         match part {
             Part::Text(text) if !text.text.trim().is_empty() => {
-                lines.push(harmless(text.text.trim_matches('\n')));
+                lines.push(sanitized(text.text.trim_matches('\n')));
             }
             Part::Tool(tool) => {
                 let input = tool.state.input().cloned().unwrap_or_default();
                 lines.push(surface.dim(&format!("· {}", call_line(tool.tool.name(), &input))));
-                let below = records.lines(look, tool).into_iter();
+                let below = records.lines(context, tool).into_iter();
                 lines.extend(below.map(|line| surface.dim(&format!("  {line}"))));
             }
             Part::File(file) => {
@@ -113,11 +113,11 @@ fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<Strin
             }
             Part::Error(record) => {
                 for text in std::iter::once(&record.text).chain(&record.detail) {
-                    lines.push(surface.alarm(&harmless(text)));
+                    lines.push(surface.alarm(&sanitized(text)));
                 }
             }
             Part::Checkpoint(record) => {
-                lines.push(surface.dim(&words::checkpoint(record.messages, look.language)));
+                lines.push(surface.dim(&words::checkpoint(record.messages, context.language)));
                 let notes = record.observations.iter().map(observation_line);
                 lines.extend(notes.map(|line| surface.dim(&format!("  · {line}"))));
             }
@@ -129,5 +129,5 @@ fn lines(look: &CliContext, records: &Records, message: &UiMessage) -> Vec<Strin
 
 /// One item of a checkpoint, on one line.
 pub(super) fn observation_line(one: &Observation) -> String {
-    format!("{} {}: {}", one.at.day(), harmless(&one.who), harmless(&one.text))
+    format!("{} {}: {}", one.at.day(), sanitized(&one.who), sanitized(&one.text))
 }

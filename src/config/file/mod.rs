@@ -3,16 +3,14 @@
 //! The JSON Schema for editors and the checker both derive from these types. They know nothing of paths,
 //! environment or what the program makes of them; that is `settings`.
 
-mod adapters;
 mod llm;
 mod memory;
 mod permissions;
 mod root;
 
-pub use adapters::{AdaptersFile, WebFile};
 pub use llm::{DEFAULT_BASE_URL, FallbackFile, LlmFile, ProviderChoice};
 pub use memory::MemoryFile;
 pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
 
 pub use crate::policy::{Compound, Mode};
-pub use root::{ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile};
+pub use root::{AdaptersFile, ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile, WebFile};

@@ -109,7 +109,7 @@ fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The places of all values inside a value, as JSON pointers.
+/// The positions of all values inside a value, as JSON pointers.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(object) => {
@@ -148,9 +148,9 @@ proptest! {
     #[test]
     fn what_the_checker_lets_pass_the_types_accept(at in any::<prop::sample::Index>(), value in anything()) {
         let mut file = fullest(&schema(&builtin()));
-        let mut places = Vec::new();
-        pointers(&file, "", &mut places);
-        *file.pointer_mut(at.get(&places).as_str()).unwrap() = value;
+        let mut positions = Vec::new();
+        pointers(&file, "", &mut positions);
+        *file.pointer_mut(at.get(&positions).as_str()).unwrap() = value;
         let checked = check(&file.to_string(), &Env::default(), &builtin());
         if checked.problems.is_empty() {
             prop_assert!(typed(checked.value, &builtin()).is_ok(), "{file}");

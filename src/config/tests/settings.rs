@@ -198,8 +198,8 @@ fn what_is_left_out_has_these_values() {
         adapters: [],
         idle_adapters: [],
         enrich: [],
-        permissions: Permissions {
-            exec_shell: ExecShell {
+        permissions: PermissionSettings {
+            exec_shell: ExecShellSettings {
                 mode: Ask,
                 allow: [],
                 deny: [],
@@ -210,20 +210,20 @@ fn what_is_left_out_has_these_values() {
             },
             tools: {},
         },
-        approvals: Approvals {
+        approvals: ApprovalSettings {
             approvers: [
                 Requester,
                 Owners,
             ],
             expire: 86400s,
-            while_waiting: Queue,
+            while_waiting: QueueSettings,
             read_replies: Rules,
         },
-        queue: Queue {
+        queue: QueueSettings {
             merge: 600ms,
             while_running: Merge,
         },
-        limits: Limits {
+        limits: LimitSettings {
             max_concurrent_runs: 256,
             max_processes: 8,
             mailbox: 256,

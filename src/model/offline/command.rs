@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A tool call with its arguments.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Command {
+pub(crate) struct OfflineCommand {
     pub tool: &'static str,
     pub arguments: Value,
 }
@@ -21,22 +21,22 @@ const ASKS_FOR_TIME: &[&str] =
     &["time", "what time is it", "what's the time", "现在几点", "现在几点了", "几点了", "时间"];
 
 /// The commands in a message, in order; other lines are ignored.
-pub(crate) fn commands(message: &str) -> Vec<Command> {
+pub(crate) fn commands(message: &str) -> Vec<OfflineCommand> {
     message.lines().filter_map(command).collect()
 }
 
-fn command(line: &str) -> Option<Command> {
+fn command(line: &str) -> Option<OfflineCommand> {
     let line = line.trim();
     let bare = line.trim_end_matches(['?', '？', '!', '！', '.', '。', ':', '：', ' ']).to_lowercase();
     if ASKS_FOR_TIME.contains(&bare.as_str()) {
-        return Some(Command { tool: "current_time", arguments: json!({}) });
+        return Some(OfflineCommand { tool: "current_time", arguments: json!({}) });
     }
     let (verb, rest) = line.split_once([':', '：'])?;
     let (verb, rest) = (verb.trim().to_lowercase(), rest.trim());
     let (_, tool, argument) = VERBS.iter().find(|(verbs, ..)| verbs.contains(&verb.as_str()))?;
     // Only the directory has a default.
     let rest = if rest.is_empty() && *tool == "list_files" { "." } else { rest };
-    (!rest.is_empty()).then(|| Command { tool, arguments: json!({ *argument: rest }) })
+    (!rest.is_empty()).then(|| OfflineCommand { tool, arguments: json!({ *argument: rest }) })
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
             ("What time is it?", "current_time", json!({})),
             ("现在几点？", "current_time", json!({})),
         ] {
-            assert_eq!(commands(line), vec![Command { tool, arguments }], "{line}");
+            assert_eq!(commands(line), vec![OfflineCommand { tool, arguments }], "{line}");
         }
     }
 

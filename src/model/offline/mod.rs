@@ -5,4 +5,4 @@ mod answers;
 mod command;
 mod model;
 
-pub use model::{OfflineModel, Pace};
+pub use model::{OfflineModel, TypingSpeed};

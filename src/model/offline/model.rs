@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::answers;
-use super::command::{Command, commands};
+use super::command::{OfflineCommand, commands};
 use crate::domain::Language;
 use crate::ports::{BoxFuture, CallDelta, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
 use crate::uimessage::{Content, ModelMessage};
@@ -19,14 +19,14 @@ const CJK_PIECE: usize = 4;
 
 /// The streaming speed of the offline model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum TypingSpeed {
     /// All at once, for tests and benchmarks.
     Instant,
     /// With this much time between two pieces.
     PerPiece(Duration),
 }
 
-impl Default for Pace {
+impl Default for TypingSpeed {
     /// Slow enough to be visible, too fast to wait for.
     fn default() -> Self {
         Self::PerPiece(Duration::from_millis(15))
@@ -36,12 +36,12 @@ impl Default for Pace {
 #[derive(Debug)]
 pub struct OfflineModel {
     ids: Arc<dyn Ids>,
-    pace: Pace,
+    pace: TypingSpeed,
 }
 
 impl OfflineModel {
     /// With this speed; `ids` are for its tool calls.
-    pub fn new(ids: Arc<dyn Ids>, pace: Pace) -> Self {
+    pub fn new(ids: Arc<dyn Ids>, pace: TypingSpeed) -> Self {
         Self { ids, pace }
     }
 
@@ -49,7 +49,7 @@ impl OfflineModel {
         for piece in pieces(&answer.text) {
             // A closed receiver does not end the answer.
             drop(live.send(ModelDelta::Text(piece)).await);
-            if let Pace::PerPiece(pause) = self.pace {
+            if let TypingSpeed::PerPiece(pause) = self.pace {
                 sleep(pause).await;
             }
         }
@@ -86,7 +86,7 @@ impl Model for OfflineModel {
 /// The text and the calls of an answer.
 struct Answer {
     text: String,
-    calls: Vec<Command>,
+    calls: Vec<OfflineCommand>,
 }
 
 fn answer(prompt: &Prompt) -> Answer {
@@ -102,13 +102,13 @@ fn answer(prompt: &Prompt) -> Answer {
     if wanted.is_empty() {
         return Answer { text: answers::chat(&message, language), calls: Vec::new() };
     }
-    let (calls, missing): (Vec<Command>, Vec<Command>) =
+    let (calls, missing): (Vec<OfflineCommand>, Vec<OfflineCommand>) =
         wanted.into_iter().partition(|command| prompt.tools.iter().any(|tool| tool.name == command.tool));
     let text = answers::before_calls(&names(&calls), &names(&missing), language);
     Answer { text, calls }
 }
 
-fn names(commands: &[Command]) -> Vec<&'static str> {
+fn names(commands: &[OfflineCommand]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = commands.iter().map(|command| command.tool).collect();
     names.dedup();
     names
@@ -200,7 +200,7 @@ mod tests {
 
     async fn ask(messages: Vec<ModelMessage>, tools: &[&'static str]) -> (Completion, Vec<ModelDelta>) {
         let (live, mut deltas) = mpsc::channel(100);
-        let model = OfflineModel::new(Arc::new(RandomIds), Pace::Instant);
+        let model = OfflineModel::new(Arc::new(RandomIds), TypingSpeed::Instant);
         let tools = tools.iter().map(|name| tool(name)).collect();
         let completion = model.complete(Prompt { messages, tools, ..Prompt::default() }, live).await.unwrap();
         let mut shown = Vec::new();

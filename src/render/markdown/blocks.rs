@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use super::easing::Eased;
-use super::{loose, walk};
+use super::cjk_emphasis::SpacedText;
+use super::{spoilers, walk};
 use crate::domain::LengthUnit;
 
 /// The kind of a block, as far as platforms treat it differently.
@@ -69,7 +69,7 @@ pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
 
 /// Spans of a text that should not be cut, and what a part of the text needs to stand alone.
 #[derive(Debug, Default)]
-pub(in crate::render) struct Grain {
+pub(in crate::render) struct UncuttableSpans {
     /// Links, emphasis, table rows and the like, sorted and disjoint.
     atoms: Vec<Range<usize>>,
     tables: Vec<Header>,
@@ -87,23 +87,24 @@ struct Header {
 /// Most nested marks.
 const DEEPEST: usize = 8;
 
-impl Grain {
+impl UncuttableSpans {
     /// Scans a text that will be cut to parts of at most `limit` units. Longer spans have to
     /// be cut anyway.
     pub(in crate::render) fn of(text: &str, limit: usize, unit: LengthUnit) -> Self {
-        let eased = Eased::of(text);
+        let eased = SpacedText::of(text);
         let parser = Parser::new_ext(&eased.text, walk::options());
         let events: Vec<_> = parser.into_offset_iter().collect();
-        let mut reader = Reader { text, limit, unit, depth: 0, atoms: Vec::new(), grain: Self::default() };
+        let mut reader =
+            SpanReader { text, limit, unit, depth: 0, atoms: Vec::new(), grain: Self::default() };
         for (event, range) in &events {
             reader.take(event, &(eased.original(range.start)..eased.original(range.end)));
         }
-        for pair in loose::turns(&eased.text, &events).windows(2) {
+        for pair in spoilers::turns(&eased.text, &events).windows(2) {
             if let [opening, closing] = pair
                 && opening.opens
                 && !closing.opens
             {
-                reader.atom(eased.original(opening.at)..eased.original(closing.at + loose::SIGN));
+                reader.atom(eased.original(opening.at)..eased.original(closing.at + spoilers::SIGN));
             }
         }
         reader.finish()
@@ -130,20 +131,20 @@ impl Grain {
 
 /// A single pass over a text.
 #[derive(Debug)]
-struct Reader<'a> {
+struct SpanReader<'a> {
     text: &'a str,
     limit: usize,
     unit: LengthUnit,
     /// The number of open marks.
     depth: usize,
     atoms: Vec<Range<usize>>,
-    grain: Grain,
+    grain: UncuttableSpans,
 }
 
-impl Reader<'_> {
+impl SpanReader<'_> {
     fn take(&mut self, event: &Event<'_>, range: &Range<usize>) {
         match event {
-            Event::Start(tag) if loose::is_inline(tag) => {
+            Event::Start(tag) if spoilers::is_inline(tag) => {
                 self.depth += 1;
                 if self.depth <= DEEPEST {
                     self.atom(range.clone());
@@ -193,7 +194,7 @@ impl Reader<'_> {
     }
 
     /// Only the outermost of nested marks count.
-    fn finish(mut self) -> Grain {
+    fn finish(mut self) -> UncuttableSpans {
         self.atoms.sort_by_key(|atom| (atom.start, std::cmp::Reverse(atom.end)));
         for atom in std::mem::take(&mut self.atoms) {
             if self.grain.atoms.last().is_none_or(|last| last.end <= atom.start) {
@@ -202,7 +203,7 @@ impl Reader<'_> {
         }
         let mut tables = std::mem::take(&mut self.grain.tables);
         tables.retain(|table| self.fits(&table.lines, self.limit / 2));
-        Grain { tables, ..self.grain }
+        UncuttableSpans { tables, ..self.grain }
     }
 }
 

@@ -2,18 +2,18 @@
 //! blocks of the source. Adapters turn these into tags or cards.
 
 mod blocks;
-mod easing;
+mod cjk_emphasis;
 mod flow;
-mod loose;
 mod pictures;
 mod plain;
 mod rich;
+mod spoilers;
 mod table;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-pub(in crate::render) use blocks::Grain;
+pub(in crate::render) use blocks::UncuttableSpans;
 pub use blocks::{Block, BlockKind, blocks};
 pub use pictures::{ZERO_WIDTH_SPACE, without_pictures};
 pub use plain::plain;

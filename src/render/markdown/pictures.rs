@@ -27,7 +27,7 @@ pub fn without_pictures(markdown: &str) -> String {
 }
 
 /// A picture whose description is being parsed.
-struct Open {
+struct OpenPicture {
     range: Range<usize>,
     address: String,
     description: String,
@@ -36,7 +36,7 @@ struct Open {
 /// The replacements, in the order of the source.
 fn edits(markdown: &str) -> Vec<(Range<usize>, String)> {
     let mut edits = Vec::new();
-    let mut picture: Option<Open> = None;
+    let mut picture: Option<OpenPicture> = None;
     let mut nested = 0_usize;
     // The links of pictures that stand inside a link come behind it: links do not nest.
     let mut link: Option<(usize, String)> = None;
@@ -51,11 +51,11 @@ fn edits(markdown: &str) -> Vec<(Range<usize>, String)> {
             Event::Start(Tag::Image { .. }) if picture.is_some() => nested += 1,
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let address = address(&dest_url);
-                picture = Some(Open { range, address, description: String::new() });
+                picture = Some(OpenPicture { range, address, description: String::new() });
             }
             Event::End(TagEnd::Image) if nested > 0 => nested -= 1,
             Event::End(TagEnd::Image) => {
-                let Some(Open { range, address, description }) = picture.take() else { continue };
+                let Some(OpenPicture { range, address, description }) = picture.take() else { continue };
                 let words = description.split_whitespace().collect::<Vec<_>>().join(" ");
                 match &mut link {
                     Some((_, links)) => {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::easing::UNSEEN;
+use super::cjk_emphasis::UNSEEN;
 
 /// The meaning of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]

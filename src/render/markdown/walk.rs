@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::easing::{Eased, UNSEEN};
+use super::cjk_emphasis::{SpacedText, UNSEEN};
 use super::flow::Flow;
-use super::loose::{self, Turn};
 use super::rich::{Mark, Rich};
+use super::spoilers::{self, SpoilerMark};
 use super::table::{Layout, Table};
 
 /// What a platform can show.
@@ -23,12 +23,12 @@ pub struct Style {
 
 /// Reads a Markdown text.
 pub fn rich(markdown: &str, style: &Style) -> Rich {
-    let source = Eased::of(markdown);
+    let source = SpacedText::of(markdown);
     let parser = Parser::new_ext(&source.text, options());
     let definitions = Definitions::of(&parser);
     let events: Vec<_> = parser.into_offset_iter().collect();
-    let turns = loose::turns(&source.text, &events);
-    let mut walk = Walk::new(&source.text, style, turns, definitions);
+    let turns = spoilers::turns(&source.text, &events);
+    let mut walk = MarkdownConverter::new(&source.text, style, turns, definitions);
     for (event, range) in events {
         walk.take(event, range);
     }
@@ -85,10 +85,10 @@ struct OpenTable {
 }
 
 #[derive(Debug)]
-struct Walk<'a> {
+struct MarkdownConverter<'a> {
     source: &'a str,
     style: &'a Style,
-    turns: std::iter::Peekable<std::vec::IntoIter<Turn>>,
+    turns: std::iter::Peekable<std::vec::IntoIter<SpoilerMark>>,
     definitions: Definitions,
     flow: Flow,
     /// Open marks with their start. A mark inside an equal one is ignored.
@@ -104,8 +104,8 @@ struct Walk<'a> {
     table: Option<OpenTable>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(source: &'a str, style: &'a Style, turns: Vec<Turn>, definitions: Definitions) -> Self {
+impl<'a> MarkdownConverter<'a> {
+    fn new(source: &'a str, style: &'a Style, turns: Vec<SpoilerMark>, definitions: Definitions) -> Self {
         Self {
             source,
             style,
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         while let Some(turn) = self.turns.next_if(|turn| turn.at < range.end) {
             let until = at + turn.at.saturating_sub(from);
             self.flow.write(text.get(at..until).unwrap_or_default());
-            (from, at) = (turn.at + loose::SIGN, until + loose::SIGN);
+            (from, at) = (turn.at + spoilers::SIGN, until + spoilers::SIGN);
             if turn.opens { self.open(Mark::Spoiler) } else { self.close(&Mark::Spoiler) }
         }
         self.flow.write(text.get(at..).unwrap_or_default());

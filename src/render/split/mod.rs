@@ -1,7 +1,6 @@
 //! Long CommonMark text to chunks that fit a platform. Nothing is lost but white space at the cuts; code that is
 //! cut is closed in one chunk and opened again in the next, and a table that is cut has its header in both.
 
-mod letters;
 mod scan;
 mod splitter;
 #[cfg(test)]

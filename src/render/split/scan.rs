@@ -1,12 +1,12 @@
 //! Finds the best place to cut a text.
 
 use super::super::fence::Fence;
-use super::letters::{clings, ends_sentence, is_wide, joins, length};
 use super::splitter::Splitter;
+use crate::domain::LengthUnit;
 
 /// Kinds of places to cut at, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum CutKind {
     Paragraph,
     Line,
     Sentence,
@@ -29,7 +29,7 @@ pub(super) struct Cut {
 }
 
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum ScanResult {
     /// All of it fits.
     Everything,
     Cut(Cut),
@@ -38,7 +38,7 @@ pub(super) enum Found {
 
 /// The kind of the current line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Line {
+enum LineKind {
     Text,
     Opens(Fence),
     Closes,
@@ -54,7 +54,7 @@ pub(super) struct Scan<'a, 's> {
     used: usize,
     solid: usize,
     fence: Option<Fence>,
-    line: Line,
+    line: LineKind,
     /// Whether the line so far, and the line before it, are blank.
     blank: bool,
     blank_before: bool,
@@ -77,7 +77,7 @@ impl<'a, 's> Scan<'a, 's> {
             used: 0,
             solid: 0,
             fence: splitter.fence.clone(),
-            line: Line::Text,
+            line: LineKind::Text,
             blank: true,
             blank_before: false,
             opened_before: false,
@@ -88,14 +88,14 @@ impl<'a, 's> Scan<'a, 's> {
         }
     }
 
-    pub(super) fn run(mut self) -> Found {
+    pub(super) fn run(mut self) -> ScanResult {
         let text = self.splitter.rest;
         let mut line_start = self.splitter.at_line_start;
         for (at, letter) in text.char_indices() {
             let ahead = text.get(at..).unwrap_or_default();
             if line_start {
                 self.begin_line(at, ahead);
-            } else if self.line == Line::Text && at > 0 {
+            } else if self.line == LineKind::Text && at > 0 {
                 self.look_inside_line(at, letter, ahead);
             }
             self.used += length(letter, self.splitter.unit);
@@ -112,7 +112,7 @@ impl<'a, 's> Scan<'a, 's> {
             }
             self.previous = letter;
         }
-        Found::Everything
+        ScanResult::Everything
     }
 
     fn begin_line(&mut self, at: usize, ahead: &str) {
@@ -121,25 +121,27 @@ impl<'a, 's> Scan<'a, 's> {
             self.fence = None;
         }
         self.line = match &self.fence {
-            Some(fence) if fence.is_closed_by(line) => Line::Closes,
-            None if self.splitter.mind_fences => Fence::opened_by(line).map_or(Line::Text, Line::Opens),
-            _ => Line::Text,
+            Some(fence) if fence.is_closed_by(line) => LineKind::Closes,
+            None if self.splitter.mind_fences => {
+                Fence::opened_by(line).map_or(LineKind::Text, LineKind::Opens)
+            }
+            _ => LineKind::Text,
         };
         // A code block needs at least one line in this chunk and in the next.
-        let empty_box = self.fence.is_some() && (self.opened_before || self.line == Line::Closes);
+        let empty_box = self.fence.is_some() && (self.opened_before || self.line == LineKind::Closes);
         if !empty_box {
             let between = self.fence.is_none() && self.blank_before;
-            self.consider(if between { Class::Paragraph } else { Class::Line }, at, true);
+            self.consider(if between { CutKind::Paragraph } else { CutKind::Line }, at, true);
         }
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::replace(&mut self.line, Line::Text);
-        self.opened_before = matches!(line, Line::Opens(_));
+        let line = std::mem::replace(&mut self.line, LineKind::Text);
+        self.opened_before = matches!(line, LineKind::Opens(_));
         match line {
-            Line::Opens(fence) => self.fence = Some(fence),
-            Line::Closes => self.fence = None,
-            Line::Text => {}
+            LineKind::Opens(fence) => self.fence = Some(fence),
+            LineKind::Closes => self.fence = None,
+            LineKind::Text => {}
         }
         self.blank_before = std::mem::replace(&mut self.blank, true);
     }
@@ -150,20 +152,20 @@ impl<'a, 's> Scan<'a, 's> {
             return;
         }
         let class = if self.previous.is_whitespace() {
-            if self.sentence_ended { Class::Sentence } else { Class::Word }
+            if self.sentence_ended { CutKind::Sentence } else { CutKind::Word }
         } else if self.sentence_ended && is_wide(self.previous) && !clings(letter) {
-            Class::Sentence
+            CutKind::Sentence
         } else if matches!(self.previous, '，' | '、' | '：') && !clings(letter) {
-            Class::Word
+            CutKind::Word
         } else if joins(self.previous, letter) {
             return;
         } else {
-            Class::Letter
+            CutKind::Letter
         };
         self.consider(class, at, false);
     }
 
-    fn consider(&mut self, class: Class, at: usize, at_line_start: bool) {
+    fn consider(&mut self, class: CutKind, at: usize, at_line_start: bool) {
         let unit = self.splitter.unit;
         let closing = self.fence.as_ref().map_or(0, |fence| unit.measure(&fence.closing()) + 1);
         if self.solid == 0 || self.solid + closing > self.room {
@@ -176,11 +178,11 @@ impl<'a, 's> Scan<'a, 's> {
         }
     }
 
-    fn choose(self) -> Found {
+    fn choose(self) -> ScanResult {
         let fair = self.room / 3;
         match choice(self.best, fair).or_else(|| choice(self.inside, fair)) {
-            Some(cut) => Found::Cut(cut),
-            None => Found::Nothing,
+            Some(cut) => ScanResult::Cut(cut),
+            None => ScanResult::Nothing,
         }
     }
 }
@@ -193,4 +195,40 @@ fn choice(places: Places, fair: usize) -> Option<Cut> {
     let good = soft.into_iter().flatten().find(is_fair).cloned();
     let long = letter.as_ref().filter(is_fair).cloned();
     good.or(paragraph).or(line).or(long).or(sentence).or(word).or(letter)
+}
+
+/// The size of a character in the limit's unit.
+pub(super) fn length(letter: char, unit: LengthUnit) -> usize {
+    unit.measure(letter.encode_utf8(&mut [0; 4]))
+}
+
+/// Whether it can end a sentence.
+pub(super) fn ends_sentence(letter: char) -> bool {
+    matches!(letter, '.' | '!' | '?' | '。' | '！' | '？' | '；' | '…')
+}
+
+/// Whether it belongs to the preceding sentence end: a closing quote or bracket, or another mark.
+pub(super) fn clings(letter: char) -> bool {
+    ends_sentence(letter)
+        || matches!(
+            letter,
+            '”' | '’' | '」' | '』' | '）' | '》' | '】' | '，' | '、' | ')' | ']' | '"' | '\''
+        )
+}
+
+/// Whether it belongs to a script without spaces between sentences.
+pub(super) fn is_wide(letter: char) -> bool {
+    !letter.is_ascii()
+}
+
+/// Whether two characters form one grapheme, as far as can be told without tables.
+pub(super) fn joins(previous: char, letter: char) -> bool {
+    const JOINER: char = '\u{200d}';
+    let mark = matches!(u32::from(letter),
+        0x300..=0x36F | 0x483..=0x489 | 0x591..=0x5BD | 0x610..=0x61A | 0x64B..=0x65F | 0x93A..=0x94F
+        | 0xE31..=0xE3A | 0xE47..=0xE4E | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x200D | 0x20D0..=0x20FF
+        | 0x3099..=0x309A | 0xFE00..=0xFE0F | 0xFE20..=0xFE2F | 0x1F3FB..=0x1F3FF | 0xE0020..=0xE007F
+        | 0xE0100..=0xE01EF);
+    let flag = |c: char| matches!(u32::from(c), 0x1F1E6..=0x1F1FF);
+    mark || previous == JOINER || (flag(previous) && flag(letter)) || previous == '\\'
 }

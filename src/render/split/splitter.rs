@@ -1,9 +1,8 @@
 //! Splits a text into chunks that stand alone.
 
 use super::super::fence::Fence;
-use super::super::markdown::Grain;
-use super::letters::length;
-use super::scan::{Cut, Found, Scan};
+use super::super::markdown::UncuttableSpans;
+use super::scan::{Cut, Scan, ScanResult, length};
 use crate::domain::LengthUnit;
 
 /// Splits a text into chunks of at most `limit` units: between paragraphs if it can, else between lines,
@@ -16,7 +15,7 @@ pub fn split(text: &str, limit: usize, unit: LengthUnit) -> Vec<String> {
 
 /// A part of the text, and what was added so that it stands alone.
 #[derive(Debug)]
-pub(super) struct Piece<'a> {
+pub(super) struct ChunkPart<'a> {
     opening: Option<String>,
     pub(super) body: &'a str,
     closing: Option<String>,
@@ -24,7 +23,7 @@ pub(super) struct Piece<'a> {
     inner: bool,
 }
 
-impl Piece<'_> {
+impl ChunkPart<'_> {
     pub(super) fn text(&self) -> String {
         let mut text = String::with_capacity(self.body.len() + 16);
         if let Some(opening) = &self.opening {
@@ -40,10 +39,10 @@ impl Piece<'_> {
     }
 }
 
-pub(super) fn pieces(text: &str, limit: usize, unit: LengthUnit) -> Vec<Piece<'_>> {
+pub(super) fn pieces(text: &str, limit: usize, unit: LengthUnit) -> Vec<ChunkPart<'_>> {
     let rest = without_blank_lines(text);
     let fits = text.len() <= limit || unit.measure(text) <= limit;
-    let grain = if fits { Grain::default() } else { Grain::of(text, limit, unit) };
+    let grain = if fits { UncuttableSpans::default() } else { UncuttableSpans::of(text, limit, unit) };
     let mut splitter = Splitter {
         text,
         grain: &grain,
@@ -61,7 +60,7 @@ pub(super) fn pieces(text: &str, limit: usize, unit: LengthUnit) -> Vec<Piece<'_
 #[derive(Debug)]
 pub(super) struct Splitter<'a, 'g> {
     text: &'a str,
-    pub(super) grain: &'g Grain,
+    pub(super) grain: &'g UncuttableSpans,
     /// The end of the text.
     pub(super) rest: &'a str,
     /// The code block that `rest` begins in.
@@ -74,31 +73,31 @@ pub(super) struct Splitter<'a, 'g> {
 }
 
 impl<'a> Splitter<'a, '_> {
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<ChunkPart<'a>> {
         if self.rest.trim().is_empty() {
             return None;
         }
         let opening = self.fence.as_ref().map(Fence::opening).or_else(|| self.header());
         let added = opening.as_ref().map_or(0, |line| self.unit.measure(line) + 1);
         let inner = self.is_inner();
-        match self.limit.checked_sub(added).map_or(Found::Nothing, |room| Scan::of(self, room).run()) {
-            Found::Everything => {
+        match self.limit.checked_sub(added).map_or(ScanResult::Nothing, |room| Scan::of(self, room).run()) {
+            ScanResult::Everything => {
                 let body = std::mem::take(&mut self.rest).trim_end();
-                Some(Piece { opening, body, closing: None, inner })
+                Some(ChunkPart { opening, body, closing: None, inner })
             }
-            Found::Cut(cut) => {
+            ScanResult::Cut(cut) => {
                 let closing = cut.fence.as_ref().map(Fence::closing);
-                Some(Piece { opening, body: self.cut(cut), closing, inner })
+                Some(ChunkPart { opening, body: self.cut(cut), closing, inner })
             }
-            Found::Nothing if self.mind_fences => {
+            ScanResult::Nothing if self.mind_fences => {
                 (self.mind_fences, self.fence) = (false, None);
                 self.next()
             }
-            Found::Nothing => {
+            ScanResult::Nothing => {
                 self.rest = self.rest.trim_start();
                 let at = self.as_much_as_fits();
                 let body = self.cut(Cut { at, solid: 0, fence: None, at_line_start: false });
-                Some(Piece { opening: None, body, closing: None, inner: false })
+                Some(ChunkPart { opening: None, body, closing: None, inner: false })
             }
         }
     }

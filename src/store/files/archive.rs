@@ -12,7 +12,7 @@ use crate::ports::StoreError;
 
 /// A journal that is no longer written.
 #[derive(Debug)]
-pub(super) struct Retired {
+pub(super) struct ClosedJournal {
     pub(super) journal: PathBuf,
     /// The journal that replaced it.
     pub(super) successor: PathBuf,
@@ -22,15 +22,15 @@ pub(super) struct Retired {
 
 /// The thread that removes journals.
 #[derive(Debug)]
-pub(super) struct Retirement {
+pub(super) struct JournalRemover {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) layout: Layout,
 }
 
-impl Retirement {
+impl JournalRemover {
     /// Runs until the writer is gone. A journal that cannot be removed is tried again with the next one; until then it
     /// does no harm.
-    pub(super) fn run(self, retired: &Receiver<Retired>) {
+    pub(super) fn run(self, retired: &Receiver<ClosedJournal>) {
         let mut waiting = VecDeque::new();
         while let Ok(next) = retired.recv() {
             waiting.push_back(next);
@@ -46,7 +46,7 @@ impl Retirement {
     }
 
     /// Syncs the files with content from it and its successor, and removes it.
-    pub(super) fn give_up(&self, old: &Retired) -> Result<(), StoreError> {
+    pub(super) fn give_up(&self, old: &ClosedJournal) -> Result<(), StoreError> {
         self.sync(self.layout.journals(), std::slice::from_ref(&old.successor))?;
         for (stream, dir) in
             [(Stream::Thread, self.layout.threads()), (Stream::Outbox, self.layout.outboxes())]

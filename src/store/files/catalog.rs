@@ -13,7 +13,7 @@ use super::atomic;
 use super::index_record::{ByHash, Hashes};
 use super::layout::{Layout, private_file};
 use super::lines::{LineReader, fnv, length};
-use super::summary::Entry;
+use super::summary::SummaryRecord;
 use crate::domain::{Platform, ThreadId, Timestamp};
 use crate::ports::{Among, ListPosition, ThreadQuery};
 
@@ -30,7 +30,7 @@ type Order = (Reverse<Timestamp>, u64);
 
 /// The part of a thread's entry that is in memory.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct CatalogSlot {
     /// The time of the last message; the file's own time until a summary is made.
     updated_at: Timestamp,
     /// The length of the thread file that the summary was made from.
@@ -47,7 +47,7 @@ struct Slot {
 
 /// A part of the list.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct CatalogPage {
     pub(super) threads: Vec<(Timestamp, u64)>,
     /// Whether there are further threads after them.
     pub(super) more: bool,
@@ -56,10 +56,10 @@ pub(super) struct Chosen {
 /// Every thread; loaded on first use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    slots: Option<ByHash<Slot>>,
+    slots: Option<ByHash<CatalogSlot>>,
     platforms: Vec<Platform>,
     /// Summaries that are not in the file, because it may not or could not be written.
-    unwritten: BTreeMap<u64, Entry>,
+    unwritten: BTreeMap<u64, SummaryRecord>,
     /// Threads whose summary is missing or out of date.
     stale: BTreeMap<u64, ThreadId>,
     /// The number of lines of the file, and the end of its last complete line.
@@ -89,10 +89,10 @@ impl Catalog {
         visit_thread_files(layout, |thread, metadata| {
             let hash = hash_of(&thread);
             let platform = self.platform(&thread);
-            let slot = slots.entry(hash).or_insert_with(|| Slot {
+            let slot = slots.entry(hash).or_insert_with(|| CatalogSlot {
                 updated_at: modified(&metadata),
                 platform,
-                ..Slot::default()
+                ..CatalogSlot::default()
             });
             slot.present = true;
             if slot.line == 0 || slot.length != metadata.len() {
@@ -105,26 +105,26 @@ impl Catalog {
         Ok(())
     }
 
-    fn read_lines(&mut self, file: File, slots: &mut ByHash<Slot>) -> io::Result<()> {
+    fn read_lines(&mut self, file: File, slots: &mut ByHash<CatalogSlot>) -> io::Result<()> {
         let mut lines = LineReader::from(file, 0)?;
         while let Some((offset, line)) = lines.next_line()? {
             self.lines = self.lines.saturating_add(1);
             self.end = offset.saturating_add(length(line));
-            if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
-                let slot = Slot { offset, line: line_length(line), ..self.slot_of(&entry) };
+            if let Ok(entry) = serde_json::from_slice::<SummaryRecord>(line) {
+                let slot = CatalogSlot { offset, line: line_length(line), ..self.slot_of(&entry) };
                 slots.insert(hash_of(&entry.summary.thread_id), slot);
             }
         }
         Ok(())
     }
 
-    fn slot_of(&mut self, entry: &Entry) -> Slot {
-        Slot {
+    fn slot_of(&mut self, entry: &SummaryRecord) -> CatalogSlot {
+        CatalogSlot {
             updated_at: entry.summary.updated_at,
             length: entry.length,
             platform: self.platform(&entry.summary.thread_id),
             empty: entry.summary.message_count == 0,
-            ..Slot::default()
+            ..CatalogSlot::default()
         }
     }
 
@@ -153,12 +153,12 @@ impl Catalog {
     }
 
     /// Those of these threads without a valid summary.
-    pub(super) fn stale_among(&self, chosen: &Chosen) -> Vec<ThreadId> {
+    pub(super) fn stale_among(&self, chosen: &CatalogPage) -> Vec<ThreadId> {
         chosen.threads.iter().filter_map(|(_, hash)| self.stale.get(hash).cloned()).collect()
     }
 
     /// The summary of a thread, from memory or from the file.
-    pub(super) fn entry(&self, layout: &Layout, hash: u64) -> io::Result<Option<Entry>> {
+    pub(super) fn entry(&self, layout: &Layout, hash: u64) -> io::Result<Option<SummaryRecord>> {
         if let Some(entry) = self.unwritten.get(&hash) {
             return Ok(Some(entry.clone()));
         }
@@ -168,7 +168,7 @@ impl Catalog {
         }
         let mut line = vec![0; usize::try_from(slot.line).unwrap_or(0)];
         File::open(layout.catalog())?.read_exact_at(&mut line, slot.offset)?;
-        let entry: Entry = serde_json::from_slice(&line)?;
+        let entry: SummaryRecord = serde_json::from_slice(&line)?;
         Ok((hash_of(&entry.summary.thread_id) == hash).then_some(entry))
     }
 
@@ -179,7 +179,7 @@ impl Catalog {
         layout: &Layout,
         write: bool,
         looked_at: &[ThreadId],
-        mut fresh: Vec<Entry>,
+        mut fresh: Vec<SummaryRecord>,
     ) {
         for thread in looked_at {
             self.stale.remove(&hash_of(thread));
@@ -202,17 +202,17 @@ impl Catalog {
     }
 
     /// Keeps summaries in memory only.
-    fn remember(&mut self, fresh: Vec<Entry>) {
+    fn remember(&mut self, fresh: Vec<SummaryRecord>) {
         for entry in fresh {
             let hash = hash_of(&entry.summary.thread_id);
-            let slot = Slot { present: true, ..self.slot_of(&entry) };
+            let slot = CatalogSlot { present: true, ..self.slot_of(&entry) };
             self.slots.get_or_insert_default().insert(hash, slot);
             self.unwritten.insert(hash, entry);
         }
     }
 
     /// Appends summaries; rewrites the file where most lines are outdated.
-    fn append(&mut self, layout: &Layout, fresh: &[Entry]) -> io::Result<bool> {
+    fn append(&mut self, layout: &Layout, fresh: &[SummaryRecord]) -> io::Result<bool> {
         let mut file = private_file().append(true).create(true).open(layout.catalog())?;
         let mut offset = file.metadata()?.len();
         let mut bytes = Vec::new();
@@ -224,7 +224,7 @@ impl Catalog {
         let mut slots = Vec::with_capacity(fresh.len());
         for entry in fresh {
             let line = to_line(entry)?;
-            let slot = Slot { offset, line: line_length(&line), present: true, ..self.slot_of(entry) };
+            let slot = CatalogSlot { offset, line: line_length(&line), present: true, ..self.slot_of(entry) };
             slots.push((hash_of(&entry.summary.thread_id), slot));
             offset = offset.saturating_add(length(&line));
             bytes.extend_from_slice(&line);
@@ -267,8 +267,8 @@ impl Catalog {
     }
 
     /// Selects a page of the list.
-    pub(super) fn choose(&self, query: &ThreadQuery) -> Chosen {
-        let none = Chosen { threads: Vec::new(), more: false };
+    pub(super) fn choose(&self, query: &ThreadQuery) -> CatalogPage {
+        let none = CatalogPage { threads: Vec::new(), more: false };
         let Some(slots) = &self.slots else { return none };
         let platform = query.platform.as_ref();
         let wanted = platform.map(|platform| self.platforms.iter().position(|known| known == platform));
@@ -288,7 +288,7 @@ impl Catalog {
             Among::Only(threads) => (Some(hashes(threads)), Hashes::default()),
             Among::Except(threads) => (None, hashes(threads)),
         };
-        let listed = |hash: &u64, slot: &Slot| {
+        let listed = |hash: &u64, slot: &CatalogSlot| {
             !slot.empty
                 && wanted.is_none_or(|wanted| wanted == Some(usize::from(slot.platform)))
                 && only.as_ref().is_none_or(|only| only.contains(hash))
@@ -303,11 +303,11 @@ impl Catalog {
             order.truncate(query.limit);
         }
         order.sort_unstable();
-        Chosen { threads: order.into_iter().map(|(Reverse(at), hash)| (at, hash)).collect(), more }
+        CatalogPage { threads: order.into_iter().map(|(Reverse(at), hash)| (at, hash)).collect(), more }
     }
 }
 
-fn to_line(entry: &Entry) -> io::Result<Vec<u8>> {
+fn to_line(entry: &SummaryRecord) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     Ok(line)

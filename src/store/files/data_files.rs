@@ -14,7 +14,7 @@ use crate::ports::StoreError;
 const MAX_OPEN: usize = 128;
 
 #[derive(Debug)]
-struct OpenFile {
+struct CachedFile {
     file: File,
     /// The length after our last write; another length means that another program has written.
     length: u64,
@@ -27,7 +27,7 @@ struct OpenFile {
 pub(super) struct DataFiles {
     disk: Arc<dyn Disk>,
     layout: Layout,
-    open: BTreeMap<FileKey, OpenFile>,
+    open: BTreeMap<FileKey, CachedFile>,
     turn: u64,
 }
 
@@ -63,7 +63,7 @@ impl DataFiles {
     /// Appends to the file.
     pub(super) fn append(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
         let disk = Arc::clone(&self.disk);
-        let write = |opened: &mut OpenFile| {
+        let write = |opened: &mut CachedFile| {
             disk.append(&opened.file, bytes)?;
             opened.length = opened.length.saturating_add(length(bytes));
             Ok(())
@@ -96,7 +96,7 @@ impl DataFiles {
         self.open.remove(key);
     }
 
-    fn opened(&mut self, key: &FileKey) -> io::Result<&mut OpenFile> {
+    fn opened(&mut self, key: &FileKey) -> io::Result<&mut CachedFile> {
         self.turn = self.turn.saturating_add(1);
         if !self.open.contains_key(key) {
             if self.open.len() >= MAX_OPEN {
@@ -105,7 +105,7 @@ impl DataFiles {
                 oldest.map(|key| self.open.remove(&key));
             }
             let file = self.disk.open(&self.layout.data(key))?;
-            self.open.insert(key.clone(), OpenFile { file, length: 0, used: self.turn });
+            self.open.insert(key.clone(), CachedFile { file, length: 0, used: self.turn });
         }
         let opened = self.open.get_mut(key).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         opened.used = self.turn;
@@ -113,7 +113,7 @@ impl DataFiles {
     }
 }
 
-fn settle_end(disk: &dyn Disk, opened: &mut OpenFile, length: u64) -> io::Result<u64> {
+fn settle_end(disk: &dyn Disk, opened: &mut CachedFile, length: u64) -> io::Result<u64> {
     if length != opened.length {
         let end = last_end(&opened.file, length)?;
         if end != length {

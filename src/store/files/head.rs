@@ -10,7 +10,7 @@ use crate::uimessage::{Metadata, Role, RunStatus, UiMessage};
 
 /// How thoroughly lines are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum ParseDepth {
     /// The head only. Several times faster, and correct for every line we write.
     Glance,
     /// The whole message: for a file with unexpected content.
@@ -30,7 +30,7 @@ pub(super) struct Head {
 
 /// A message without its parts: parts of any shape are readable.
 #[derive(Deserialize)]
-struct Shape<'a> {
+struct MessageShape<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     role: Role,
@@ -66,22 +66,22 @@ struct MetadataShape<'a> {
 
 /// Parses lines of one file. The same few ids are in every line; each is validated once.
 #[derive(Debug)]
-pub(super) struct Looker {
-    care: Care,
+pub(super) struct HeadParser {
+    care: ParseDepth,
     thread: String,
     author: String,
 }
 
-impl Looker {
-    pub(super) fn new(care: Care, thread: &ThreadId) -> Self {
+impl HeadParser {
+    pub(super) fn new(care: ParseDepth, thread: &ThreadId) -> Self {
         Self { care, thread: thread.as_str().to_owned(), author: String::new() }
     }
 
     /// The head of the line; `None` where it is no message.
     pub(super) fn look(&mut self, line: &[u8]) -> Option<Head> {
         match self.care {
-            Care::Glance => self.glance(line),
-            Care::Whole => {
+            ParseDepth::Glance => self.glance(line),
+            ParseDepth::Whole => {
                 let UiMessage { id, role, metadata, .. } = serde_json::from_slice(line).ok()?;
                 let Metadata { correlation_id: run, timestamp: at, checkpoint, .. } = metadata;
                 Some(Head { id, role, run, at, checkpoint })
@@ -90,7 +90,7 @@ impl Looker {
     }
 
     fn glance(&mut self, line: &[u8]) -> Option<Head> {
-        let Shape { id, role, metadata, .. } = serde_json::from_slice(line).ok()?;
+        let MessageShape { id, role, metadata, .. } = serde_json::from_slice(line).ok()?;
         if metadata.thread_id != self.thread {
             self.thread =
                 metadata.thread_id.parse::<ThreadId>().ok().map(|_| metadata.thread_id.into_owned())?;
@@ -143,10 +143,10 @@ mod tests {
         let thread = "web:chat:1".parse().unwrap();
         for (from, to) in bent {
             let line = good.replacen(from, to, 1);
-            let glance = Looker::new(Care::Glance, &thread).look(line.as_bytes());
-            assert_eq!(glance, Looker::new(Care::Whole, &thread).look(line.as_bytes()), "{line}");
+            let glance = HeadParser::new(ParseDepth::Glance, &thread).look(line.as_bytes());
+            assert_eq!(glance, HeadParser::new(ParseDepth::Whole, &thread).look(line.as_bytes()), "{line}");
         }
-        assert!(Looker::new(Care::Glance, &thread).look(good.as_bytes()).is_some());
-        assert!(Looker::new(Care::Glance, &thread).look(b"{\"id\": \xff").is_none());
+        assert!(HeadParser::new(ParseDepth::Glance, &thread).look(good.as_bytes()).is_some());
+        assert!(HeadParser::new(ParseDepth::Glance, &thread).look(b"{\"id\": \xff").is_none());
     }
 }

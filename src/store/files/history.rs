@@ -3,8 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use super::index::{Fault, View};
-use super::index_record::{ByHash, Hashes, Kind, LineRecord, id_hash, run_hash};
+use super::index::{IndexFault, View};
+use super::index_record::{ByHash, Hashes, LineRecord, RecordKind, id_hash, run_hash};
 use crate::domain::MessageId;
 use crate::uimessage::{UiMessage, checkpoint_chain, holds_all_unfinished, unfinished_runs};
 
@@ -37,7 +37,7 @@ pub(super) struct Newest {
 /// The checkpoints and the messages behind them; where there are none, the newest messages, back to the beginning of
 /// whatever is unfinished. A checkpoint whose last message is not to be found is passed over. `is_open` tells whether
 /// the thread has work left, as far as anybody wrote that down.
-pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<Newest, Fault> {
+pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<Newest, IndexFault> {
     view.resolve()?;
     let mut checkpoints = checkpoints(view)?;
     while let Some(through) = checkpoints.last().and_then(|last| Some(&last.checkpoint()?.through)) {
@@ -51,13 +51,13 @@ pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<
 }
 
 /// The checkpoints that hold, oldest first. They are marked in the index, so that only they are read.
-fn checkpoints(view: &View) -> Result<Vec<UiMessage>, Fault> {
+fn checkpoints(view: &View) -> Result<Vec<UiMessage>, IndexFault> {
     let mut found: Vec<UiMessage> = Vec::new();
     let mut fault = None;
     let mut left = SEARCHED_LINES;
     view.visit_back(view.count(), |_, record| {
         left = left.saturating_sub(1);
-        if record.checkpoint && record.kind == Kind::First {
+        if record.checkpoint && record.kind == RecordKind::First {
             match view.message(&record) {
                 Ok(message) => found.push(message),
                 Err(error) => fault = Some(error),
@@ -77,17 +77,17 @@ fn checkpoints(view: &View) -> Result<Vec<UiMessage>, Fault> {
 }
 
 /// The messages behind this one, oldest first; nothing where it is not found within reach.
-fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, Fault> {
+fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, IndexFault> {
     let hash = id_hash(through);
     let mut contents: ByHash<LineRecord> = ByHash::default();
     let mut taken: Vec<LineRecord> = Vec::new();
     let (mut size, mut found) = (0u64, Ok(false));
     view.visit_back(view.count(), |_, record| {
-        if record.kind == Kind::Void {
+        if record.kind == RecordKind::Void {
             return GO_ON;
         }
         let content = *contents.entry(record.id).or_insert(record);
-        if record.kind != Kind::First {
+        if record.kind != RecordKind::First {
             return GO_ON;
         }
         if record.id == hash {
@@ -107,7 +107,7 @@ fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, Fa
 fn without_checkpoint(
     view: &mut View,
     is_open: impl FnOnce() -> bool,
-) -> Result<(Vec<UiMessage>, bool), Fault> {
+) -> Result<(Vec<UiMessage>, bool), IndexFault> {
     let usual = tail(view, TAIL_MESSAGES, TAIL_BYTES)?;
     let (messages, more) = &usual;
     if !more || holds_all_unfinished(messages) || (unfinished_runs(messages).is_empty() && !is_open()) {
@@ -130,18 +130,18 @@ fn without_checkpoint(
 
 /// At most `limit` of the newest messages, oldest first, with at most `bytes` together, and at least one; and whether
 /// there are older ones.
-pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiMessage>, bool), Fault> {
+pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiMessage>, bool), IndexFault> {
     view.resolve()?;
     let mut contents: ByHash<LineRecord> = ByHash::default();
     let mut taken: Vec<LineRecord> = Vec::new();
     let (mut size, mut more) = (0u64, false);
     view.visit_back(view.count(), |_, record| {
-        if record.kind == Kind::Void {
+        if record.kind == RecordKind::Void {
             return GO_ON;
         }
         // In reverse order, the first line seen is the last one written.
         let content = *contents.entry(record.id).or_insert(record);
-        if record.kind == Kind::First {
+        if record.kind == RecordKind::First {
             size = size.saturating_add(u64::from(content.length));
             if taken.len() >= limit.max(1) || (size > bytes && !taken.is_empty()) {
                 more = true;
@@ -161,7 +161,7 @@ pub(super) fn page(
     view: &mut View,
     before: Option<&MessageId>,
     limit: usize,
-) -> Result<Vec<UiMessage>, Fault> {
+) -> Result<Vec<UiMessage>, IndexFault> {
     view.resolve()?;
     let end = match before {
         None => view.count(),
@@ -174,7 +174,7 @@ pub(super) fn page(
     let mut wanted = Vec::new();
     if limit > 0 {
         view.visit_back(end, |at, record| {
-            if record.kind == Kind::First {
+            if record.kind == RecordKind::First {
                 wanted.push(record.id);
                 first = at;
             }
@@ -185,11 +185,11 @@ pub(super) fn page(
     read_all(view, first, &wanted)
 }
 
-pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, Fault> {
+pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, IndexFault> {
     let hash = id_hash(id);
     let mut found = Ok(false);
     view.visit(0, view.count(), |_, record| {
-        if record.id != hash || record.kind == Kind::Void {
+        if record.id != hash || record.kind == RecordKind::Void {
             return GO_ON;
         }
         match view.head(&record) {
@@ -202,7 +202,7 @@ pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, Fault> {
     found
 }
 
-pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, Fault> {
+pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, IndexFault> {
     view.resolve()?;
     let Some((at, first)) = find_first(view, id)? else { return Ok(Vec::new()) };
     let Some(message) = read_all(view, at, &[first.id])?.pop() else { return Ok(Vec::new()) };
@@ -210,14 +210,14 @@ pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, 
     let hash = run_hash(&run);
     let mut candidates = Hashes::default();
     view.visit(0, view.count(), |_, record| {
-        if record.run == hash && record.kind != Kind::Void {
+        if record.run == hash && record.kind != RecordKind::Void {
             candidates.insert(record.id);
         }
         GO_ON
     })?;
     let (mut begin, mut wanted) = (view.count(), Vec::new());
     view.visit(0, view.count(), |at, record| {
-        if record.kind == Kind::First && candidates.contains(&record.id) {
+        if record.kind == RecordKind::First && candidates.contains(&record.id) {
             begin = begin.min(at);
             wanted.push(record.id);
         }
@@ -229,14 +229,14 @@ pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, 
 }
 
 /// How many messages begin at or after this offset.
-pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, Fault> {
+pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, IndexFault> {
     view.resolve()?;
     let mut count = 0u64;
     view.visit_back(view.count(), |_, record| {
         if record.offset < offset {
             return STOP;
         }
-        if record.kind == Kind::First {
+        if record.kind == RecordKind::First {
             count = count.saturating_add(1);
         }
         GO_ON
@@ -245,11 +245,11 @@ pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, Fault>
 }
 
 /// The first line of this message. Hashes may collide; the line itself decides.
-fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, Fault> {
+fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, IndexFault> {
     let hash = id_hash(id);
     let mut found = Ok(None);
     view.visit(0, view.count(), |at, record| {
-        if record.id != hash || record.kind != Kind::First {
+        if record.id != hash || record.kind != RecordKind::First {
             return GO_ON;
         }
         match view.head(&record) {
@@ -263,10 +263,10 @@ fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, 
 }
 
 /// The messages of these hashes, in this order, from their last lines at or after `from`.
-fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, Fault> {
+fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, IndexFault> {
     let mut contents: ByHash<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
     view.visit(from, view.count(), |_, record| {
-        if record.kind != Kind::Void
+        if record.kind != RecordKind::Void
             && let Some(content) = contents.get_mut(&record.id)
         {
             *content = Some(record);

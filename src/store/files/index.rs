@@ -11,8 +11,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::disk::refused;
-use super::head::{Care, Head, Looker};
-use super::index_record::{ByHash, Kind, LineRecord, RECORD_BYTES, id_hash, run_hash};
+use super::head::{Head, HeadParser, ParseDepth};
+use super::index_record::{ByHash, LineRecord, RECORD_BYTES, RecordKind, id_hash, run_hash};
 use super::layout::{Layout, private_file};
 use super::lines::{LineReader, fnv, length, to_u64};
 use crate::domain::ThreadId;
@@ -38,7 +38,7 @@ pub(super) enum Keep {
 
 /// Why a query through the index failed.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum IndexFault {
     /// The index does not match the file.
     Damaged,
     /// The file cannot be read.
@@ -65,8 +65,8 @@ impl View {
         layout: &Layout,
         thread: &ThreadId,
         keep: Keep,
-        care: Care,
-    ) -> Result<Option<Self>, Fault> {
+        care: ParseDepth,
+    ) -> Result<Option<Self>, IndexFault> {
         let path = layout.thread(thread);
         let at = layout.index(thread);
         // The index first: should lines be removed in between, this index is removed with them.
@@ -78,7 +78,7 @@ impl View {
         let data = match File::open(&path) {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(Fault::Store(refused(path, source))),
+            Err(source) => return Err(IndexFault::Store(refused(path, source))),
         };
         let thread = thread.clone();
         let mut view = Self { path, data, thread, kept: None, fresh: Vec::new(), resolved: false };
@@ -93,7 +93,7 @@ impl View {
     }
 
     /// Loads the valid part of the index and reads the lines after it.
-    fn catch_up(&mut self, index: Option<File>, care: Care) -> io::Result<()> {
+    fn catch_up(&mut self, index: Option<File>, care: ParseDepth) -> io::Result<()> {
         let mut from = 0;
         if let Some(index) = index
             && let Some((count, end)) = self.check(&index)?
@@ -101,11 +101,11 @@ impl View {
             self.kept = Some((index, count));
             from = end;
         }
-        let mut looker = Looker::new(care, &self.thread);
+        let mut looker = HeadParser::new(care, &self.thread);
         let mut lines = LineReader::from(self.data.try_clone()?, from)?;
         while let Some((offset, line)) = lines.next_line()? {
             let record = describe(&mut looker, offset, line);
-            if record.kind == Kind::Void && line != b"\n" {
+            if record.kind == RecordKind::Void && line != b"\n" {
                 tracing::warn!(path = %self.path.display(), offset, "unreadable line skipped");
             }
             self.fresh.push(record);
@@ -131,7 +131,7 @@ impl View {
             return Ok(None);
         }
         let line = self.bytes(&last)?;
-        let mut looker = Looker::new(Care::Whole, &self.thread);
+        let mut looker = HeadParser::new(ParseDepth::Whole, &self.thread);
         let fits = line.ends_with(b"\n") && describe(&mut looker, last.offset, &line).id == last.id;
         Ok(fits.then(|| (count, last.end())))
     }
@@ -168,27 +168,27 @@ impl View {
     }
 
     /// Determines which fresh lines are the first of their message.
-    pub(super) fn resolve(&mut self) -> Result<(), Fault> {
+    pub(super) fn resolve(&mut self) -> Result<(), IndexFault> {
         if self.resolved {
             return Ok(());
         }
-        let readable = self.fresh.iter().filter(|record| record.kind != Kind::Void);
+        let readable = self.fresh.iter().filter(|record| record.kind != RecordKind::Void);
         let mut speakers: ByHash<Option<Role>> = readable.map(|record| (record.id, None)).collect();
         let known = if speakers.is_empty() { 0 } else { self.kept_count() };
         self.visit(0, known, |_, record| {
-            if record.kind == Kind::First
+            if record.kind == RecordKind::First
                 && let Some(speaker) = speakers.get_mut(&record.id)
             {
                 *speaker = Some(record.role);
             }
             ControlFlow::Continue(())
         })?;
-        for record in self.fresh.iter_mut().filter(|record| record.kind != Kind::Void) {
+        for record in self.fresh.iter_mut().filter(|record| record.kind != RecordKind::Void) {
             let speaker = speakers.entry(record.id).or_default();
             record.kind = match speaker {
-                None => Kind::First,
-                Some(role) if *role == record.role => Kind::Later,
-                Some(_) => Kind::Void,
+                None => RecordKind::First,
+                Some(role) if *role == record.role => RecordKind::Later,
+                Some(_) => RecordKind::Void,
             };
             speaker.get_or_insert(record.role);
         }
@@ -206,7 +206,7 @@ impl View {
     }
 
     /// The end offset of the last line.
-    pub(super) fn covered(&self) -> Result<u64, Fault> {
+    pub(super) fn covered(&self) -> Result<u64, IndexFault> {
         let mut end = 0;
         self.visit_back(self.count(), |_, record| {
             end = record.end();
@@ -221,14 +221,14 @@ impl View {
         from: u64,
         to: u64,
         mut visit: impl FnMut(u64, LineRecord) -> ControlFlow<()>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), IndexFault> {
         let kept = self.kept_count();
         let mut buffer = Vec::new();
         let mut at = from;
         while at < to.min(kept) {
             self.read_kept(&mut buffer, at, to.min(kept).min(at.saturating_add(CHUNK)))?;
             for bytes in buffer.chunks_exact(RECORD_BYTES) {
-                let record = LineRecord::from_bytes(bytes).ok_or(Fault::Damaged)?;
+                let record = LineRecord::from_bytes(bytes).ok_or(IndexFault::Damaged)?;
                 if visit(at, record).is_break() {
                     return Ok(());
                 }
@@ -249,7 +249,7 @@ impl View {
         &self,
         to: u64,
         mut visit: impl FnMut(u64, LineRecord) -> ControlFlow<()>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), IndexFault> {
         let kept = self.kept_count();
         let mut at = to;
         for record in self.fresh_between(kept, to).iter().rev() {
@@ -262,7 +262,7 @@ impl View {
         while at > 0 {
             self.read_kept(&mut buffer, at.saturating_sub(CHUNK), at)?;
             for bytes in buffer.chunks_exact(RECORD_BYTES).rev() {
-                let record = LineRecord::from_bytes(bytes).ok_or(Fault::Damaged)?;
+                let record = LineRecord::from_bytes(bytes).ok_or(IndexFault::Damaged)?;
                 at = at.saturating_sub(1);
                 if visit(at, record).is_break() {
                     return Ok(());
@@ -279,23 +279,23 @@ impl View {
     }
 
     /// The stored records of the lines `from..to`, as bytes.
-    fn read_kept(&self, buffer: &mut Vec<u8>, from: u64, to: u64) -> Result<(), Fault> {
-        let Some((index, _)) = &self.kept else { return Err(Fault::Damaged) };
+    fn read_kept(&self, buffer: &mut Vec<u8>, from: u64, to: u64) -> Result<(), IndexFault> {
+        let Some((index, _)) = &self.kept else { return Err(IndexFault::Damaged) };
         let count = usize::try_from(to.saturating_sub(from)).unwrap_or(0);
         buffer.resize(count.saturating_mul(RECORD_BYTES), 0);
-        index.read_exact_at(buffer, place(from)).map_err(|_| Fault::Damaged)
+        index.read_exact_at(buffer, place(from)).map_err(|_| IndexFault::Damaged)
     }
 
-    pub(super) fn message(&self, record: &LineRecord) -> Result<UiMessage, Fault> {
+    pub(super) fn message(&self, record: &LineRecord) -> Result<UiMessage, IndexFault> {
         let line = self.bytes(record).map_err(|source| self.fault(source))?;
-        let message: UiMessage = serde_json::from_slice(&line).map_err(|_| Fault::Damaged)?;
-        if id_hash(&message.id) == record.id { Ok(message) } else { Err(Fault::Damaged) }
+        let message: UiMessage = serde_json::from_slice(&line).map_err(|_| IndexFault::Damaged)?;
+        if id_hash(&message.id) == record.id { Ok(message) } else { Err(IndexFault::Damaged) }
     }
 
     /// A line without its parts.
-    pub(super) fn head(&self, record: &LineRecord) -> Result<Head, Fault> {
+    pub(super) fn head(&self, record: &LineRecord) -> Result<Head, IndexFault> {
         let line = self.bytes(record).map_err(|source| self.fault(source))?;
-        Looker::new(Care::Whole, &self.thread).look(&line).ok_or(Fault::Damaged)
+        HeadParser::new(ParseDepth::Whole, &self.thread).look(&line).ok_or(IndexFault::Damaged)
     }
 
     fn bytes(&self, record: &LineRecord) -> io::Result<Vec<u8>> {
@@ -305,10 +305,10 @@ impl View {
     }
 
     /// A line that is not at its offset means a damaged index, not an IO error.
-    fn fault(&self, source: io::Error) -> Fault {
+    fn fault(&self, source: io::Error) -> IndexFault {
         match source.kind() {
-            io::ErrorKind::UnexpectedEof => Fault::Damaged,
-            _ => Fault::Store(refused(&self.path, source)),
+            io::ErrorKind::UnexpectedEof => IndexFault::Damaged,
+            _ => IndexFault::Store(refused(&self.path, source)),
         }
     }
 }
@@ -319,13 +319,13 @@ fn place(record: u64) -> u64 {
 }
 
 /// The record of a line; whether it is the first of its message is set later.
-fn describe(looker: &mut Looker, offset: u64, line: &[u8]) -> LineRecord {
+fn describe(looker: &mut HeadParser, offset: u64, line: &[u8]) -> LineRecord {
     let length = u32::try_from(length(line)).unwrap_or(u32::MAX);
     match looker.look(line) {
         Some(head) => {
             let (id, run) = (id_hash(&head.id), run_hash(&head.run));
             let checkpoint = head.checkpoint && head.role == Role::Assistant;
-            LineRecord { id, offset, length, run, role: head.role, kind: Kind::Later, checkpoint }
+            LineRecord { id, offset, length, run, role: head.role, kind: RecordKind::Later, checkpoint }
         }
         None => LineRecord {
             id: fnv(line),
@@ -333,7 +333,7 @@ fn describe(looker: &mut Looker, offset: u64, line: &[u8]) -> LineRecord {
             length,
             run: 0,
             role: Role::System,
-            kind: Kind::Void,
+            kind: RecordKind::Void,
             checkpoint: false,
         },
     }

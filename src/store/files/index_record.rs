@@ -18,7 +18,7 @@ const CHECKPOINT_ROLE: u64 = 3;
 
 /// What a line is to its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// Its first line: determines its position.
     First,
     /// A later one: the last determines its content.
@@ -39,7 +39,7 @@ pub(super) struct LineRecord {
     /// The hash of the run's id: enough to exclude most others.
     pub(super) run: u16,
     pub(super) role: Role,
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     /// Whether it is a checkpoint.
     pub(super) checkpoint: bool,
 }
@@ -52,9 +52,9 @@ impl LineRecord {
 
     pub(super) fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let kind: u64 = match self.kind {
-            Kind::First => 0,
-            Kind::Later => 1,
-            Kind::Void => 2,
+            RecordKind::First => 0,
+            RecordKind::Later => 1,
+            RecordKind::Void => 2,
         };
         let role: u64 = match self.role {
             Role::System => 0,
@@ -86,9 +86,9 @@ impl LineRecord {
             return None;
         }
         let kind = match (place >> OFFSET_BITS) & 3 {
-            0 => Kind::First,
-            1 => Kind::Later,
-            2 => Kind::Void,
+            0 => RecordKind::First,
+            1 => RecordKind::Later,
+            2 => RecordKind::Void,
             _ => return None,
         };
         let speaker = (place >> (OFFSET_BITS + 2)) & 3;
@@ -112,15 +112,15 @@ impl LineRecord {
 }
 
 /// A map by id hash.
-pub(super) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+pub(super) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 /// A set of id hashes.
-pub(super) type Hashes = HashSet<u64, BuildHasherDefault<AsItIs>>;
+pub(super) type Hashes = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 /// A hasher for keys that are hashes already: used for every line of a long thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AsItIs(u64);
+pub(super) struct IdentityHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -168,7 +168,7 @@ mod tests {
             run: u16,
             role in prop::sample::select(vec![Role::System, Role::User, Role::Assistant]),
             checkpoint: bool,
-            kind in prop::sample::select(vec![Kind::First, Kind::Later, Kind::Void]),
+            kind in prop::sample::select(vec![RecordKind::First, RecordKind::Later, RecordKind::Void]),
             bit in 0usize..RECORD_BYTES * 8,
         ) {
             let checkpoint = checkpoint && role == Role::Assistant;

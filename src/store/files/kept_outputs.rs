@@ -15,7 +15,7 @@ const KEPT_FILES: usize = 200;
 const KEPT_BYTES: u64 = 256 * 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Kept {
+struct StoredOutput {
     path: PathBuf,
     written: SystemTime,
     bytes: u64,
@@ -30,20 +30,20 @@ pub(super) fn prune(folder: &Path) {
     }
 }
 
-fn kept(folder: &Path) -> Vec<Kept> {
+fn kept(folder: &Path) -> Vec<StoredOutput> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| {
             let name = entry.file_name();
             name.to_str().filter(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))?;
             let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some(Kept { path: entry.path(), written: about.modified().ok()?, bytes: about.len() })
+            Some(StoredOutput { path: entry.path(), written: about.modified().ok()?, bytes: about.len() })
         })
         .collect()
 }
 
 /// The files to delete. The newest always stays: its path is about to be returned.
-fn surplus(mut files: Vec<Kept>) -> Vec<PathBuf> {
+fn surplus(mut files: Vec<StoredOutput>) -> Vec<PathBuf> {
     files.sort_by(|one, other| (other.written, &other.path).cmp(&(one.written, &one.path)));
     let Some(now) = files.first().map(|newest| newest.written) else { return Vec::new() };
     let (mut count, mut bytes) = (0_usize, 0_u64);
@@ -63,12 +63,12 @@ fn surplus(mut files: Vec<Kept>) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn file(number: u64, days: u64, bytes: u64) -> Kept {
+    fn file(number: u64, days: u64, bytes: u64) -> StoredOutput {
         let written = SystemTime::UNIX_EPOCH + Duration::from_secs((100 - days) * 86_400 + number);
-        Kept { path: format!("{number:04}").into(), written, bytes }
+        StoredOutput { path: format!("{number:04}").into(), written, bytes }
     }
 
-    fn gone(files: Vec<Kept>) -> Vec<String> {
+    fn gone(files: Vec<StoredOutput>) -> Vec<String> {
         surplus(files).into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
@@ -79,7 +79,8 @@ mod tests {
         assert_eq!(gone(vec![file(1, 15, 1), file(2, 13, 1), file(3, 0, 1)]), ["0001"]);
         assert_eq!(gone(vec![file(1, 3, large), file(2, 2, large), file(3, 1, large)]), ["0001"]);
         assert!(gone(vec![file(1, 90, 2 * KEPT_BYTES)]).is_empty(), "somebody is told of it");
-        let many: Vec<Kept> = (0..u64::try_from(KEPT_FILES).unwrap() + 3).map(|n| file(n, 1, 1)).collect();
+        let many: Vec<StoredOutput> =
+            (0..u64::try_from(KEPT_FILES).unwrap() + 3).map(|n| file(n, 1, 1)).collect();
         assert_eq!(gone(many), ["0002", "0001", "0000"]);
     }
 

@@ -20,14 +20,14 @@ const AT_ONCE: usize = 256;
 
 /// The result of reading a few files.
 #[derive(Debug)]
-pub(super) struct FirstLook {
+pub(super) struct QuickScan {
     pub(super) open: BTreeSet<ThreadId>,
     /// Whether there are further files.
     pub(super) more: bool,
 }
 
 /// Reads as many files as a start has time for.
-pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
+pub(super) fn quick_scan(layout: &Layout) -> io::Result<QuickScan> {
     let (mut open, mut count) = (BTreeSet::new(), 0_usize);
     visit_thread_files(layout, |thread, metadata| {
         count = count.saturating_add(1);
@@ -39,7 +39,7 @@ pub(super) fn first_look(layout: &Layout) -> io::Result<FirstLook> {
     if count > 0 {
         tracing::warn!(unfinished = open.len(), "journal missing, thread files scanned");
     }
-    Ok(FirstLook { open, more: count > AT_ONCE })
+    Ok(QuickScan { open, more: count > AT_ONCE })
 }
 
 /// Reads every file while `goes_on` returns true. `None` where it was stopped.

@@ -8,17 +8,17 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::catalog::{Catalog, Chosen, hash_of};
+use super::catalog::{Catalog, CatalogPage, hash_of};
 use super::disk::refused;
-use super::head::Care;
+use super::head::ParseDepth;
 use super::history;
-use super::index::{Fault, Keep, View};
+use super::index::{IndexFault, Keep, View};
 use super::journal::{Contents, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::fnv;
 use super::outbox::Outbox;
-use super::summary::{Entry, summarize};
-use super::writer::Survey;
+use super::summary::{SummaryRecord, summarize};
+use super::writer::ChangeReport;
 use crate::domain::{MessageId, ThreadId, ThreadState};
 use crate::ports::{
     BoxFuture, Commit, ListPosition, StoreError, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
@@ -111,7 +111,7 @@ impl Reader {
 
     fn list_read_only(&self, query: &ThreadQuery) -> Result<ThreadPage, StoreError> {
         let open = self.unfinished()?;
-        self.list_with(query, || Some(Survey { changed: None, open }))
+        self.list_with(query, || Some(ChangeReport { changed: None, open }))
     }
 
     /// As `list`, with the writer's knowledge. The writer is queried while the catalog is locked: a later caller then
@@ -119,7 +119,7 @@ impl Reader {
     pub(super) fn list_with(
         &self,
         query: &ThreadQuery,
-        survey: impl FnOnce() -> Option<Survey>,
+        survey: impl FnOnce() -> Option<ChangeReport>,
     ) -> Result<ThreadPage, StoreError> {
         let mut catalog = held(&self.catalog);
         let (changed, open) = match survey() {
@@ -145,7 +145,7 @@ impl Reader {
     }
 
     /// The summaries of the selected threads with content.
-    fn page_of(&self, catalog: &mut Catalog, chosen: &Chosen, open: &BTreeSet<ThreadId>) -> ThreadPage {
+    fn page_of(&self, catalog: &mut Catalog, chosen: &CatalogPage, open: &BTreeSet<ThreadId>) -> ThreadPage {
         let mut page = ThreadPage::default();
         for (at, hash) in &chosen.threads {
             let entry = match catalog.entry(&self.layout, *hash) {
@@ -156,7 +156,7 @@ impl Reader {
                     return page;
                 }
             };
-            let Some(Entry { mut summary, .. }) = entry else { continue };
+            let Some(SummaryRecord { mut summary, .. }) = entry else { continue };
             let is_open = open.contains(&summary.thread_id);
             summary.state = if is_open { ThreadState::Running } else { ThreadState::Idle };
             page.next = chosen.more.then(|| ListPosition::Time(*at, Some(summary.thread_id.clone())));
@@ -179,7 +179,11 @@ impl Reader {
         catalog.put(&self.layout, self.keep == Keep::UpToDate, threads, fresh);
     }
 
-    fn summaries(&self, threads: &[ThreadId], older: impl Fn(&ThreadId) -> Option<Entry>) -> Vec<Entry> {
+    fn summaries(
+        &self,
+        threads: &[ThreadId],
+        older: impl Fn(&ThreadId) -> Option<SummaryRecord>,
+    ) -> Vec<SummaryRecord> {
         let mut fresh = Vec::with_capacity(threads.len());
         for thread in threads {
             let older = older(thread);
@@ -198,7 +202,7 @@ impl Reader {
 
     /// Makes some of the remaining summaries. The list can be read meanwhile.
     pub(super) fn shorten_backlog(&self) {
-        let (threads, older): (Vec<ThreadId>, Vec<Option<Entry>>) = {
+        let (threads, older): (Vec<ThreadId>, Vec<Option<SummaryRecord>>) = {
             let catalog = held(&self.catalog);
             let threads = catalog.some_stale(BACKGROUND_BATCH);
             let older =
@@ -231,9 +235,9 @@ impl Reader {
     fn ask<T>(
         &self,
         thread: &ThreadId,
-        question: impl Fn(&mut View) -> Result<T, Fault>,
+        question: impl Fn(&mut View) -> Result<T, IndexFault>,
     ) -> Result<Option<T>, StoreError> {
-        let once = |keep, care| -> Result<Option<T>, Fault> {
+        let once = |keep, care| -> Result<Option<T>, IndexFault> {
             let view = {
                 let _turn = self.stripe(thread).map(held);
                 View::open(&self.layout, thread, keep, care)?
@@ -241,16 +245,16 @@ impl Reader {
             view.map(|mut view| question(&mut view)).transpose()
         };
         let path = self.layout.index(thread);
-        let answer = match once(self.keep, Care::Glance) {
-            Err(Fault::Damaged) => {
+        let answer = match once(self.keep, ParseDepth::Glance) {
+            Err(IndexFault::Damaged) => {
                 tracing::warn!(index = %path.display(), "rebuilding a damaged index");
-                once(self.make_way(&path), Care::Whole)
+                once(self.make_way(&path), ParseDepth::Whole)
             }
             answer => answer,
         };
         answer.map_err(|fault| match fault {
-            Fault::Store(error) => error,
-            Fault::Damaged => refused(self.layout.thread(thread), io::ErrorKind::InvalidData.into()),
+            IndexFault::Store(error) => error,
+            IndexFault::Damaged => refused(self.layout.thread(thread), io::ErrorKind::InvalidData.into()),
         })
     }
 

@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::archive::Retired;
+use super::archive::ClosedJournal;
 use super::atomic;
 use super::data_files::forget_index;
 use super::disk::{Disk, refused};
 use super::journal::{Contents, Journal, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
-use super::lost_journal::first_look;
+use super::lost_journal::quick_scan;
 use super::record::{Append, Record};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
@@ -29,7 +29,7 @@ pub(super) struct Recovered {
     /// The files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
     /// Older journals, oldest first.
-    pub(super) retired: Vec<Retired>,
+    pub(super) retired: Vec<ClosedJournal>,
     /// Whether a file was shorter than the journals expect. Replaying them again would write lines twice: they must be
     /// removed before anything else happens.
     pub(super) gap: bool,
@@ -53,7 +53,7 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
     let mut open = open_threads(contents.iter().map(|(_, contents)| contents));
     let mut scan = layout.scan_marker().exists();
     if contents.is_empty() {
-        let found = first_look(layout).map_err(|source| refused(layout.threads(), source))?;
+        let found = quick_scan(layout).map_err(|source| refused(layout.threads(), source))?;
         open.extend(found.open);
         if found.more && !scan {
             // Before the first journal: a start that finds one relies on it.
@@ -91,7 +91,7 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
     };
     journal.sync_names_up_to_project(layout);
     let successor = journal.path().to_owned();
-    let archive = |(seq, contents): &(u64, Contents)| Retired {
+    let archive = |(seq, contents): &(u64, Contents)| ClosedJournal {
         journal: layout.journal(*seq),
         successor: successor.clone(),
         touched: self::touched(contents),
@@ -120,16 +120,16 @@ fn appends<'a>(record: &'a Record<'static>) -> Vec<(FileKey, &'a Append<'static>
 /// What the journals expect a file to contain, from some offset on.
 #[derive(Debug, Default, PartialEq)]
 struct Image {
-    pieces: Vec<Piece>,
+    pieces: Vec<ImagePiece>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Piece {
+struct ImagePiece {
     at: u64,
     bytes: Vec<u8>,
 }
 
-impl Piece {
+impl ImagePiece {
     fn end(&self) -> u64 {
         self.at.saturating_add(length(&self.bytes))
     }
@@ -147,7 +147,7 @@ impl Image {
                 return;
             }
         }
-        self.pieces.push(Piece { at, bytes: bytes.to_vec() });
+        self.pieces.push(ImagePiece { at, bytes: bytes.to_vec() });
     }
 
     /// Writes the expected content; returns whether the file was too short.
@@ -195,7 +195,7 @@ impl Image {
 }
 
 /// Whether a line of the file begins at the piece's offset.
-fn fits(file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
+fn fits(file: &File, piece: &ImagePiece, present: u64) -> io::Result<bool> {
     let Some(before) = piece.at.checked_sub(1) else { return Ok(true) };
     if present < piece.at {
         return Ok(false);
@@ -206,7 +206,7 @@ fn fits(file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
 }
 
 /// Writes the missing part of a piece; returns whether other bytes were replaced.
-fn place(disk: &dyn Disk, file: &File, piece: &Piece, present: u64) -> io::Result<bool> {
+fn place(disk: &dyn Disk, file: &File, piece: &ImagePiece, present: u64) -> io::Result<bool> {
     let same = common(file, piece, present)?;
     let missing = piece.bytes.get(same..).unwrap_or_default();
     if missing.is_empty() {
@@ -222,7 +222,7 @@ fn place(disk: &dyn Disk, file: &File, piece: &Piece, present: u64) -> io::Resul
 }
 
 /// How many bytes of the piece the file has already.
-fn common(file: &File, piece: &Piece, present: u64) -> io::Result<usize> {
+fn common(file: &File, piece: &ImagePiece, present: u64) -> io::Result<usize> {
     let there = usize::try_from(present.saturating_sub(piece.at)).unwrap_or(usize::MAX);
     let mut found = vec![0; piece.bytes.len().min(there)];
     file.read_exact_at(&mut found, piece.at)?;

@@ -18,7 +18,7 @@ use super::layout::{private_dir, private_file};
 use crate::ports::{Audit, StoreError, StoreErrorKind};
 use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
-use crate::store::document::{Document, Touched};
+use crate::store::document::{Document, Modified};
 use crate::store::grants::{DocumentGrants, GrantRecords};
 
 const FILE_MODE: u32 = 0o600;
@@ -44,13 +44,13 @@ impl FileAccess {
 
 /// Identifies a version of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileVersion {
     modified: (i64, i64),
     length: u64,
     inode: u64,
 }
 
-impl From<&Metadata> for Stamp {
+impl From<&Metadata> for FileVersion {
     fn from(facts: &Metadata) -> Self {
         Self { modified: (facts.mtime(), facts.mtime_nsec()), length: facts.len(), inode: facts.ino() }
     }
@@ -66,7 +66,7 @@ pub struct SharedFile<T> {
 struct Inner<T> {
     path: PathBuf,
     lock: PathBuf,
-    known: Mutex<Option<(Stamp, Arc<T>)>>,
+    known: Mutex<Option<(FileVersion, Arc<T>)>>,
 }
 
 impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
@@ -93,7 +93,7 @@ where
 
     async fn change<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut T) -> (R, Modified) + Send + 'static,
     ) -> Result<R, StoreError> {
         let inner = self.inner.clone();
         let changed = tokio::task::spawn_blocking(move || inner.change(work));
@@ -109,7 +109,7 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Arc::default()),
             Err(source) => return Err(refused(&self.path, source)),
         };
-        let stamp = Stamp::from(&facts);
+        let stamp = FileVersion::from(&facts);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, content)) = known.as_ref()
             && *of == stamp
@@ -122,11 +122,11 @@ impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
         Ok(content)
     }
 
-    fn change<R>(&self, work: impl FnOnce(&mut T) -> (R, Touched)) -> Result<R, StoreError> {
+    fn change<R>(&self, work: impl FnOnce(&mut T) -> (R, Modified)) -> Result<R, StoreError> {
         let _turn = self.take_turn().map_err(|source| refused(&self.lock, source))?;
         let mut content = load(&self.path)?;
         let (result, touched) = work(&mut content);
-        if touched == Touched::Yes {
+        if touched == Modified::Yes {
             let bytes =
                 serde_json::to_vec_pretty(&content).map_err(|error| refused(&self.path, error.into()))?;
             replace_file(&self.path, &bytes, FILE_MODE).map_err(|source| refused(&self.path, source))?;
@@ -188,7 +188,8 @@ mod tests {
                 scope.spawn(move || {
                     let file = file(dir);
                     for number in 0..25 {
-                        file.change(|numbers| (numbers.all.push(hand * 100 + number), Touched::Yes)).unwrap();
+                        file.change(|numbers| (numbers.all.push(hand * 100 + number), Modified::Yes))
+                            .unwrap();
                     }
                 });
             }
@@ -200,7 +201,7 @@ mod tests {
     fn a_file_that_did_not_change_is_not_parsed_again() {
         let dir = tempfile::tempdir().unwrap();
         let (file, other) = (file(dir.path()), file(dir.path()));
-        let add = |number| other.change(|numbers| (numbers.all.push(number), Touched::Yes)).unwrap();
+        let add = |number| other.change(|numbers| (numbers.all.push(number), Modified::Yes)).unwrap();
         add(1);
         let first = file.read().unwrap();
         assert!(Arc::ptr_eq(&first, &file.read().unwrap()));
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn a_change_that_changes_nothing_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(file(dir.path()).change(|_| (7, Touched::No)).unwrap(), 7);
+        assert_eq!(file(dir.path()).change(|_| (7, Modified::No)).unwrap(), 7);
         assert!(!dir.path().join("numbers.json").exists());
     }
 
@@ -223,7 +224,7 @@ mod tests {
             replace_file(&path, garbled, FILE_MODE).unwrap();
             let file = file(dir.path());
             assert_eq!(file.read().unwrap_err().kind(), StoreErrorKind::Invalid, "{garbled:?}");
-            assert_eq!(file.change(|_| ((), Touched::Yes)).unwrap_err().kind(), StoreErrorKind::Invalid);
+            assert_eq!(file.change(|_| ((), Modified::Yes)).unwrap_err().kind(), StoreErrorKind::Invalid);
             assert_eq!(std::fs::read(&path).unwrap(), garbled);
         }
     }

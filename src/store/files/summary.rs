@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::history;
-use super::index::{Fault, View};
-use super::index_record::Kind;
+use super::index::{IndexFault, View};
+use super::index_record::RecordKind;
 use crate::domain::{ThreadId, ThreadState, Timestamp};
 use crate::ports::ThreadSummary;
 use crate::uimessage::Role;
@@ -20,14 +20,18 @@ const MOMENT_LINES: usize = 4;
 
 /// A summary, and the length of the thread file it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct SummaryRecord {
     pub(super) length: u64,
     #[serde(flatten)]
     pub(super) summary: ThreadSummary,
 }
 
 /// Makes an entry; reuses the facts of an older entry of the same file.
-pub(super) fn summarize(view: &mut View, thread: &ThreadId, older: Option<&Entry>) -> Result<Entry, Fault> {
+pub(super) fn summarize(
+    view: &mut View,
+    thread: &ThreadId,
+    older: Option<&SummaryRecord>,
+) -> Result<SummaryRecord, IndexFault> {
     let length = view.covered()?;
     let older = older.filter(|older| older.length <= length);
     let from = older.map_or(0, |older| older.length);
@@ -41,13 +45,13 @@ pub(super) fn summarize(view: &mut View, thread: &ThreadId, older: Option<&Entry
         updated_at: newest_moment(view)?.max(older.map(|older| older.summary.updated_at)).unwrap_or_default(),
         pending_approvals: 0,
     };
-    Ok(Entry { length, summary })
+    Ok(SummaryRecord { length, summary })
 }
 
-fn find_title(view: &View) -> Result<String, Fault> {
+fn find_title(view: &View) -> Result<String, IndexFault> {
     let mut said = Vec::new();
     view.visit(0, view.count().min(TITLE_LINES), |_, record| {
-        if record.kind == Kind::First && record.role == Role::User {
+        if record.kind == RecordKind::First && record.role == Role::User {
             said.push(record);
         }
         ControlFlow::Continue(())
@@ -72,10 +76,10 @@ pub(in crate::store) fn title_of(text: &str) -> String {
     title
 }
 
-fn newest_moment(view: &View) -> Result<Option<Timestamp>, Fault> {
+fn newest_moment(view: &View) -> Result<Option<Timestamp>, IndexFault> {
     let mut last = Vec::new();
     view.visit_back(view.count(), |_, record| {
-        if record.kind != Kind::Void {
+        if record.kind != RecordKind::Void {
             last.push(record);
         }
         if last.len() < MOMENT_LINES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

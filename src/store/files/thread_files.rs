@@ -16,8 +16,8 @@ use super::lock::{Lock, OpenError};
 use super::reader::Reader;
 use super::recover::recover;
 use super::stats::Stats;
-use super::writer::{Bounds, Draft};
-use super::writer_thread::{self, Command, Scan};
+use super::writer::{Bounds, SerializedCommit};
+use super::writer_thread::{self, BackgroundScan, WriterCommand};
 use crate::domain::{MessageId, ThreadId};
 use crate::ports::{
     BoxFuture, Commit, StoreError, StoreTotals, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
@@ -33,12 +33,12 @@ pub struct ThreadFiles {
     layout: Layout,
     reader: Arc<Reader>,
     reads: Arc<Semaphore>,
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<WriterCommand>>,
     scribe: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
     unfinished: Vec<ThreadId>,
     /// The scan for further ones, and its results.
-    scan: Option<Scan>,
+    scan: Option<BackgroundScan>,
     found: Mutex<Option<oneshot::Receiver<Vec<ThreadId>>>>,
     summaries: Arc<Mutex<SummaryWork>>,
 }
@@ -95,7 +95,8 @@ impl ThreadFiles {
         let (commands, scribe) =
             writer_thread::start(disk, layout.clone(), Arc::clone(&stats), recovered, lock, bounds)?;
         let (pass_on, found) = oneshot::channel();
-        let scan = if needs_scan { Some(Scan::start(&layout, commands.clone(), pass_on)?) } else { None };
+        let scan =
+            if needs_scan { Some(BackgroundScan::start(&layout, commands.clone(), pass_on)?) } else { None };
         Ok(Self {
             reader: Arc::new(Reader::for_daemon(layout.clone())),
             layout,
@@ -118,7 +119,7 @@ impl ThreadFiles {
         Arc::clone(&self.stats)
     }
 
-    fn tell(&self, command: Command) -> Result<(), StoreError> {
+    fn tell(&self, command: WriterCommand) -> Result<(), StoreError> {
         let commands = self.commands.as_ref().ok_or_else(StoreError::closed)?;
         commands.send(command).map_err(|_| StoreError::closed())
     }
@@ -159,7 +160,8 @@ impl ThreadStore for ThreadFiles {
         self.read(move |reader| {
             reader.load_with(&thread, || {
                 let (answer, is_open) = oneshot::channel();
-                let asked = commands.as_ref().map(|to| to.send(Command::IsOpen(thread.clone(), answer)));
+                let asked =
+                    commands.as_ref().map(|to| to.send(WriterCommand::IsOpen(thread.clone(), answer)));
                 // Without an answer the read is longer than needed, but correct.
                 !matches!(asked, Some(Ok(()))) || is_open.blocking_recv().unwrap_or(true)
             })
@@ -190,7 +192,8 @@ impl ThreadStore for ThreadFiles {
     /// not revoke the commit.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
         let (ack, done) = oneshot::channel();
-        let handed = draft(&self.layout, commit).and_then(|draft| self.tell(Command::Commit(draft, ack)));
+        let handed =
+            draft(&self.layout, commit).and_then(|draft| self.tell(WriterCommand::Commit(draft, ack)));
         Box::pin(async move {
             handed?;
             done.await.map_err(|_| StoreError::closed())?
@@ -202,7 +205,7 @@ impl ThreadStore for ThreadFiles {
         self.read(move |reader| {
             let page = reader.list_with(&query, || {
                 let (answer, survey) = oneshot::channel();
-                commands?.send(Command::Survey(answer)).ok()?;
+                commands?.send(WriterCommand::Survey(answer)).ok()?;
                 survey.blocking_recv().ok()
             });
             if reader.has_backlog() {
@@ -234,7 +237,7 @@ impl ThreadStore for ThreadFiles {
     fn answers(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
             let (answer, heard) = oneshot::channel();
-            self.tell(Command::Hello(answer)).is_ok() && heard.await.is_ok()
+            self.tell(WriterCommand::Hello(answer)).is_ok() && heard.await.is_ok()
         })
     }
 
@@ -247,7 +250,7 @@ impl ThreadStore for ThreadFiles {
                 tracing::error!("thread list update panicked");
             }
             let (ack, done) = oneshot::channel();
-            if self.tell(Command::Close(ack)).is_ok() && done.await.is_err() {
+            if self.tell(WriterCommand::Close(ack)).is_ok() && done.await.is_err() {
                 tracing::error!("store writer ended early");
             }
         })
@@ -268,12 +271,12 @@ fn locked(work: &Mutex<SummaryWork>) -> std::sync::MutexGuard<'_, SummaryWork> {
 }
 
 /// Serializes the lines of a commit on the caller's thread, to relieve the writer thread.
-fn draft(layout: &Layout, commit: Commit) -> Result<Draft, StoreError> {
+fn draft(layout: &Layout, commit: Commit) -> Result<SerializedCommit, StoreError> {
     let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
         lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))
     };
     let messages = raw(commit.messages.iter().map(to_raw_value).collect())?;
     let outbox = raw(commit.outbox.iter().map(to_raw_value).collect())?;
     let Commit { thread, durability, work, .. } = commit;
-    Ok(Draft { thread, messages, outbox, durability, work })
+    Ok(SerializedCommit { thread, messages, outbox, durability, work })
 }

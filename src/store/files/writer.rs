@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::value::RawValue;
 
-use super::archive::Retired;
+use super::archive::ClosedJournal;
 use super::data_files::DataFiles;
 use super::disk::{Disk, refused};
 use super::journal::Journal;
@@ -40,7 +40,7 @@ impl Default for Bounds {
 
 /// A commit with serialized lines.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct SerializedCommit {
     pub(super) thread: ThreadId,
     pub(super) messages: Vec<Box<RawValue>>,
     pub(super) outbox: Vec<Box<RawValue>>,
@@ -50,7 +50,7 @@ pub(super) struct Draft {
 
 /// Changes since the last query.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct ChangeReport {
     /// Threads whose files changed; `None` where too many did, or before the first query.
     pub(super) changed: Option<BTreeSet<ThreadId>>,
     pub(super) open: BTreeSet<ThreadId>,
@@ -58,7 +58,7 @@ pub(super) struct Survey {
 
 /// The writes of a batch.
 #[derive(Debug, Default)]
-struct Plan {
+struct BatchPlan {
     journal: Vec<u8>,
     tails: BTreeMap<FileKey, Tail>,
     sync: bool,
@@ -98,7 +98,7 @@ pub(super) struct Writer {
     /// Files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
     /// Receives old journals for removal.
-    pub(super) retired: Sender<Retired>,
+    pub(super) retired: Sender<ClosedJournal>,
     /// Whether the journal may no longer be appended to.
     suspect: bool,
     bounds: Bounds,
@@ -114,7 +114,7 @@ impl Writer {
         layout: Layout,
         stats: Arc<Stats>,
         journal: Journal,
-        retired: Sender<Retired>,
+        retired: Sender<ClosedJournal>,
         bounds: Bounds,
     ) -> Self {
         let files = DataFiles::new(Arc::clone(&disk), layout.clone());
@@ -144,7 +144,7 @@ impl Writer {
     }
 
     /// Writes commits together. On an error none of them is there.
-    pub(super) fn write(&mut self, drafts: &[&Draft]) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, drafts: &[&SerializedCommit]) -> Result<(), StoreError> {
         self.pay_debts()?;
         if self.suspect {
             self.rotate()?;
@@ -164,7 +164,7 @@ impl Writer {
     }
 
     /// Writes one commit. On a full disk, replacing the journal may free space.
-    pub(super) fn write_alone(&mut self, draft: &Draft) -> Result<(), StoreError> {
+    pub(super) fn write_alone(&mut self, draft: &SerializedCommit) -> Result<(), StoreError> {
         match self.write(&[draft]) {
             Err(error)
                 if error.kind() == StoreErrorKind::Full
@@ -179,8 +179,8 @@ impl Writer {
     }
 
     /// The writes of a batch.
-    fn plan(&mut self, drafts: &[&Draft]) -> Result<Plan, StoreError> {
-        let mut plan = Plan::default();
+    fn plan(&mut self, drafts: &[&SerializedCommit]) -> Result<BatchPlan, StoreError> {
+        let mut plan = BatchPlan::default();
         for draft in drafts {
             let messages = self.extend(&mut plan, draft, Stream::Thread)?;
             let outbox = self.extend(&mut plan, draft, Stream::Outbox)?;
@@ -195,8 +195,8 @@ impl Writer {
 
     fn extend<'a>(
         &mut self,
-        plan: &mut Plan,
-        draft: &'a Draft,
+        plan: &mut BatchPlan,
+        draft: &'a SerializedCommit,
         stream: Stream,
     ) -> Result<Option<Append<'a>>, StoreError> {
         let lines = match stream {
@@ -218,7 +218,7 @@ impl Writer {
     }
 
     /// Writes in this order, because no data file may contain what the journal could still lose.
-    fn execute(&mut self, plan: &Plan) -> Result<(), StoreError> {
+    fn execute(&mut self, plan: &BatchPlan) -> Result<(), StoreError> {
         self.journal.append(self.disk.as_ref(), &plan.journal)?;
         if plan.sync {
             self.sync_journal()?;
@@ -236,7 +236,7 @@ impl Writer {
         synced
     }
 
-    fn remember(&mut self, drafts: &[&Draft], plan: Plan) {
+    fn remember(&mut self, drafts: &[&SerializedCommit], plan: BatchPlan) {
         self.stats.count_batch(drafts.len());
         for draft in drafts {
             match draft.work {
@@ -263,7 +263,7 @@ impl Writer {
 
     /// Undoes data first, then the journal: if the process ends in between, the next start finds the commits complete
     /// in the journal, and not half of them in the files.
-    fn take_back(&mut self, plan: &Plan, journal_length: u64) {
+    fn take_back(&mut self, plan: &BatchPlan, journal_length: u64) {
         self.debts = plan.tails.iter().map(|(key, tail)| Rollback::Data(key.clone(), tail.from)).collect();
         self.debts.push(Rollback::Journal(journal_length));
         if let Err(error) = self.pay_debts() {
@@ -287,7 +287,7 @@ impl Writer {
         let seq = self.journal.seq().saturating_add(1);
         let next = Journal::create(self.disk.as_ref(), &self.layout, seq, &self.open)?;
         let old = std::mem::replace(&mut self.journal, next);
-        let retired = Retired {
+        let retired = ClosedJournal {
             journal: old.path().to_owned(),
             successor: self.journal.path().to_owned(),
             touched: std::mem::take(&mut self.touched),
@@ -334,7 +334,7 @@ impl Writer {
         match rewritten {
             Ok(()) => self.touched.insert(key.clone()),
             Err(error) => {
-                self.take_back(&Plan::default(), before);
+                self.take_back(&BatchPlan::default(), before);
                 return Err(error);
             }
         };
@@ -358,8 +358,8 @@ impl Writer {
     }
 
     /// The changes since the last query.
-    pub(super) fn survey(&mut self) -> Survey {
-        Survey { changed: self.changed.replace(BTreeSet::new()), open: self.open.clone() }
+    pub(super) fn survey(&mut self) -> ChangeReport {
+        ChangeReport { changed: self.changed.replace(BTreeSet::new()), open: self.open.clone() }
     }
 
     /// Leaves a journal with only the unfinished work.

@@ -9,14 +9,14 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::archive::Retirement;
+use super::archive::JournalRemover;
 use super::disk::{Disk, refused};
 use super::layout::Layout;
 use super::lock::Lock;
 use super::lost_journal;
 use super::recover::Recovered;
 use super::stats::Stats;
-use super::writer::{Bounds, Draft, Survey, Writer};
+use super::writer::{Bounds, ChangeReport, SerializedCommit, Writer};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
@@ -25,10 +25,10 @@ const MAX_BATCH: usize = 256;
 
 /// A command to the writer thread.
 #[derive(Debug)]
-pub(super) enum Command {
+pub(super) enum WriterCommand {
     /// Write a commit, and confirm it with the requested durability.
-    Commit(Draft, oneshot::Sender<Result<(), StoreError>>),
-    Survey(oneshot::Sender<Survey>),
+    Commit(SerializedCommit, oneshot::Sender<Result<(), StoreError>>),
+    Survey(oneshot::Sender<ChangeReport>),
     /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
     /// Add the unfinished threads that a scan found, and pass them on.
@@ -41,16 +41,16 @@ pub(super) enum Command {
 
 /// A background scan of every thread file. Dropping it stops the scan and waits for its end.
 #[derive(Debug)]
-pub(super) struct Scan {
+pub(super) struct BackgroundScan {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Scan {
+impl BackgroundScan {
     /// Scans for unfinished threads and sends them to the writer, which passes them on to `found`.
     pub(super) fn start(
         layout: &Layout,
-        commands: Sender<Command>,
+        commands: Sender<WriterCommand>,
         found: oneshot::Sender<Vec<ThreadId>>,
     ) -> Result<Self, StoreError> {
         let stop = Arc::new(AtomicBool::new(false));
@@ -58,7 +58,7 @@ impl Scan {
         let thread = spawn(layout, "store-scan", move || {
             match lost_journal::scan(&scanned, || !stopped.load(Ordering::Relaxed)) {
                 // A writer that has ended accepts nothing.
-                Ok(Some(open)) => commands.send(Command::Found(open, found)).unwrap_or_else(drop),
+                Ok(Some(open)) => commands.send(WriterCommand::Found(open, found)).unwrap_or_else(drop),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "thread files not scanned"),
             }
@@ -67,7 +67,7 @@ impl Scan {
     }
 }
 
-impl Drop for Scan {
+impl Drop for BackgroundScan {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
@@ -84,9 +84,9 @@ pub(super) fn start(
     recovered: Recovered,
     lock: Lock,
     bounds: Bounds,
-) -> Result<(Sender<Command>, JoinHandle<()>), StoreError> {
+) -> Result<(Sender<WriterCommand>, JoinHandle<()>), StoreError> {
     let (retired, to_retire) = mpsc::channel();
-    let retirement = Retirement { disk: Arc::clone(&disk), layout: layout.clone() };
+    let retirement = JournalRemover { disk: Arc::clone(&disk), layout: layout.clone() };
     for old in recovered.retired {
         if recovered.gap {
             retirement.give_up(&old)?;
@@ -123,7 +123,7 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn run(mut self, inbox: &Receiver<Command>) {
+    fn run(mut self, inbox: &Receiver<WriterCommand>) {
         self.writer.make_names_sure();
         let mut done = None;
         while let Ok(command) = inbox.recv() {
@@ -131,14 +131,14 @@ impl WriterThread {
             let mut next = Some(command);
             while let Some(command) = next {
                 match command {
-                    Command::Commit(draft, ack) => batch.push((draft, ack)),
-                    Command::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
-                    Command::IsOpen(thread, answer) => {
+                    WriterCommand::Commit(draft, ack) => batch.push((draft, ack)),
+                    WriterCommand::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
+                    WriterCommand::IsOpen(thread, answer) => {
                         answer.send(self.writer.may_be_open(&thread)).unwrap_or_else(drop);
                     }
-                    Command::Found(found, pass_on) => self.end_scan(found, pass_on),
-                    Command::Hello(answer) => answer.send(()).unwrap_or_else(drop),
-                    Command::Close(ack) => done = Some(ack),
+                    WriterCommand::Found(found, pass_on) => self.end_scan(found, pass_on),
+                    WriterCommand::Hello(answer) => answer.send(()).unwrap_or_else(drop),
+                    WriterCommand::Close(ack) => done = Some(ack),
                 }
                 let more = batch.len() < MAX_BATCH && done.is_none();
                 next = if more { inbox.try_recv().ok() } else { None };
@@ -154,8 +154,8 @@ impl WriterThread {
 
     /// Writes the commits together; if that fails, each by itself, so that one that cannot be written does not fail the
     /// others.
-    fn write(&mut self, batch: Vec<(Draft, oneshot::Sender<Result<(), StoreError>>)>) {
-        let drafts: Vec<&Draft> = batch.iter().map(|(draft, _)| draft).collect();
+    fn write(&mut self, batch: Vec<(SerializedCommit, oneshot::Sender<Result<(), StoreError>>)>) {
+        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
         let together = drafts.len() > 1 && self.writer.write(&drafts).is_ok();
         for (draft, ack) in batch {
             let written = if together { Ok(()) } else { self.writer.write_alone(&draft) };

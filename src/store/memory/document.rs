@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::ports::{Audit, StoreError};
 use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
-use crate::store::document::{Document, Touched};
+use crate::store::document::{Document, Modified};
 use crate::store::grants::{DocumentGrants, GrantRecords};
 
 /// A document in memory. Clones share it.
@@ -44,12 +44,12 @@ impl<T: Clone + Send + Sync + std::fmt::Debug> Document<T> for InMemoryDocument<
 
     async fn change<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut T) -> (R, Touched) + Send + 'static,
+        work: impl FnOnce(&mut T) -> (R, Modified) + Send + 'static,
     ) -> Result<R, StoreError> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = T::clone(&content);
         let (result, touched) = work(&mut changed);
-        if touched == Touched::Yes {
+        if touched == Modified::Yes {
             *content = Arc::new(changed);
         }
         Ok(result)

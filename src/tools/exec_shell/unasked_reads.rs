@@ -11,7 +11,8 @@ use crate::policy::shell::{GitUse, ReadPath};
 use crate::policy::{Reason, paths};
 use crate::sandbox::{Finding, Mode};
 use crate::tools::secret_search::{
-    FileId, Found, Limits, id_of, is_secret, other_names_in, other_names_of, other_names_of_secrets, search,
+    FileId, SearchLimits, SecretNames, id_of, is_secret, other_names_in, other_names_of,
+    other_names_of_secrets, search,
 };
 
 /// How often links may lead to directories that were not searched yet.
@@ -88,7 +89,7 @@ impl Check<'_> {
             if trees.is_empty() {
                 return Ok(());
             }
-            let found = search(self.project, &trees, Limits::COMPLETE);
+            let found = search(self.project, &trees, SearchLimits::COMPLETE);
             if !found.complete {
                 return Err(too_large(&trees));
             }
@@ -103,7 +104,7 @@ impl Check<'_> {
     }
 
     /// Secrets among the paths: hidden or, where that is not possible, an objection.
-    fn secrets(&mut self, found: &Found) -> Result<(), Reason> {
+    fn secrets(&mut self, found: &SecretNames) -> Result<(), Reason> {
         match found.secrets.iter().find(|path| !self.can_hide(path)) {
             Some(path) => Err(Reason::Secret(path.to_string_lossy().into_owned())),
             None => {
@@ -134,7 +135,7 @@ impl Check<'_> {
     /// Which files git reads is unknown: a second name of a secret is an objection anywhere, as far as a quick search
     /// finds it.
     fn tracked_files(&self) -> Result<(), Reason> {
-        let found = search(self.project, &[PathBuf::new()], Limits::QUICK);
+        let found = search(self.project, &[PathBuf::new()], SearchLimits::QUICK);
         match other_names_in(self.project, &found).first() {
             Some(path) => Err(Reason::Secret(path.to_string_lossy().into_owned())),
             None => Ok(()),
@@ -142,7 +143,7 @@ impl Check<'_> {
     }
 
     /// Directories of the project that links lead to and that were not searched yet.
-    fn led_to(&self, found: &Found, seen: &[PathBuf]) -> Result<Vec<PathBuf>, Reason> {
+    fn led_to(&self, found: &SecretNames, seen: &[PathBuf]) -> Result<Vec<PathBuf>, Reason> {
         let mut trees = Vec::new();
         let secret_links = found.secrets.iter().filter(|path| self.project.join(path).is_symlink());
         for link in found.links.iter().chain(secret_links) {
@@ -169,7 +170,7 @@ impl Check<'_> {
         }
         let mut found = self.hidden;
         if !self.runs_git {
-            let rest = search(self.project, &[PathBuf::new()], Limits::QUICK);
+            let rest = search(self.project, &[PathBuf::new()], SearchLimits::QUICK);
             found.extend(other_names_in(self.project, &rest));
             found.extend(rest.secrets);
         }

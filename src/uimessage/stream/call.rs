@@ -7,7 +7,7 @@ use crate::uimessage::{Chunk, ToolPart, ToolState, ToolType};
 
 /// What was sent to a client about one call.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ToldCall {
+pub(super) struct SentCall {
     id: String,
     started: bool,
     raw_bytes: usize,
@@ -18,7 +18,7 @@ pub(super) struct ToldCall {
     settled: bool,
 }
 
-impl ToldCall {
+impl SentCall {
     pub(super) fn new(id: &ToolCallId) -> Self {
         Self { id: id.as_str().to_owned(), ..Self::default() }
     }

@@ -1,14 +1,13 @@
 //! Tracks what was sent to a client of a message, and computes what to send next.
 
-use super::call::ToldCall;
-use super::voice::Voice;
+use super::call::SentCall;
 use crate::uimessage::{Chunk, FinishReason, Part, RunStatus, TextPart, TextState, UiMessage};
 
 /// What was sent of one part.
 #[derive(Clone, Debug)]
-enum Told {
-    Text { id: String, voice: Voice, bytes: usize, open: bool },
-    Call(ToldCall),
+enum SentPart {
+    Text { id: String, kind: TextKind, bytes: usize, open: bool },
+    Call(SentCall),
     Whole,
 }
 
@@ -16,7 +15,7 @@ enum Told {
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
     message: Option<String>,
-    parts: Vec<Told>,
+    parts: Vec<SentPart>,
     step_open: bool,
     texts: usize,
     error: Option<String>,
@@ -57,14 +56,16 @@ impl Cursor {
         let same = self.message.as_deref().is_none_or(|known| known == message.id.as_str());
         same && self.parts.len() <= message.parts.len()
             && self.parts.iter().zip(&message.parts).all(|(told, part)| match (told, part) {
-                (Told::Text { voice: Voice::Words, bytes, .. }, Part::Text(text))
-                | (Told::Text { voice: Voice::Thinking, bytes, .. }, Part::Reasoning(text)) => {
+                (SentPart::Text { kind: TextKind::Words, bytes, .. }, Part::Text(text))
+                | (SentPart::Text { kind: TextKind::Thinking, bytes, .. }, Part::Reasoning(text)) => {
                     *bytes <= text.text.len()
                 }
-                (Told::Text { .. }, _) => false,
-                (Told::Call(told), Part::Tool(tool)) => told.is(&tool.call_id),
-                (Told::Call(_), _) => false,
-                (Told::Whole, part) => !matches!(part, Part::Text(_) | Part::Reasoning(_) | Part::Tool(_)),
+                (SentPart::Text { .. }, _) => false,
+                (SentPart::Call(told), Part::Tool(tool)) => told.is(&tool.call_id),
+                (SentPart::Call(_), _) => false,
+                (SentPart::Whole, part) => {
+                    !matches!(part, Part::Text(_) | Part::Reasoning(_) | Part::Tool(_))
+                }
             })
     }
 
@@ -111,13 +112,13 @@ impl Cursor {
     fn tell(&mut self, index: usize, part: &Part, out: &mut Vec<Chunk>) {
         let fresh = index >= self.parts.len();
         match part {
-            Part::Text(text) => self.tell_text(index, text, Voice::Words, out),
-            Part::Reasoning(text) => self.tell_text(index, text, Voice::Thinking, out),
+            Part::Text(text) => self.tell_text(index, text, TextKind::Words, out),
+            Part::Reasoning(text) => self.tell_text(index, text, TextKind::Thinking, out),
             Part::Tool(tool) => {
                 if fresh {
-                    self.parts.push(Told::Call(ToldCall::new(&tool.call_id)));
+                    self.parts.push(SentPart::Call(SentCall::new(&tool.call_id)));
                 }
-                if let Some(Told::Call(told)) = self.parts.get_mut(index) {
+                if let Some(SentPart::Call(told)) = self.parts.get_mut(index) {
                     told.tell(tool, out);
                 }
             }
@@ -129,56 +130,56 @@ impl Cursor {
                 }
                 self.step_open = true;
                 out.push(Chunk::StartStep);
-                self.parts.push(Told::Whole);
+                self.parts.push(SentPart::Whole);
             }
             Part::File(file) => {
                 out.push(Chunk::File { url: file.url.clone(), media_type: file.media_type.clone() });
-                self.parts.push(Told::Whole);
+                self.parts.push(SentPart::Whole);
             }
             Part::Command(record) => {
                 out.extend(serde_json::to_value(record).map(|data| Chunk::DataCommand { data }));
-                self.parts.push(Told::Whole);
+                self.parts.push(SentPart::Whole);
             }
             Part::Error(record) => {
                 self.close_texts(out);
                 self.error = Some(record.text.clone());
                 out.extend(serde_json::to_value(record).map(|data| Chunk::DataError { data }));
-                self.parts.push(Told::Whole);
+                self.parts.push(SentPart::Whole);
             }
-            Part::Checkpoint(_) | Part::Other(_) => self.parts.push(Told::Whole),
+            Part::Checkpoint(_) | Part::Other(_) => self.parts.push(SentPart::Whole),
         }
     }
 
-    fn tell_text(&mut self, index: usize, part: &TextPart, voice: Voice, out: &mut Vec<Chunk>) {
+    fn tell_text(&mut self, index: usize, part: &TextPart, kind: TextKind, out: &mut Vec<Chunk>) {
         if index >= self.parts.len() {
             let id = self.texts.to_string();
             self.texts += 1;
-            out.push(voice.start(id.clone()));
-            self.parts.push(Told::Text { id, voice, bytes: 0, open: true });
+            out.push(kind.start(id.clone()));
+            self.parts.push(SentPart::Text { id, kind, bytes: 0, open: true });
         }
-        let Some(Told::Text { id, bytes, open, .. }) = self.parts.get_mut(index) else { return };
+        let Some(SentPart::Text { id, bytes, open, .. }) = self.parts.get_mut(index) else { return };
         if !*open {
             return;
         }
         let delta = part.text.get(*bytes..).unwrap_or_default();
         if !delta.is_empty() {
             *bytes = part.text.len();
-            out.push(voice.delta(id.clone(), delta.to_owned()));
+            out.push(kind.delta(id.clone(), delta.to_owned()));
         }
         // Text and reasoning may be interleaved, so a text ends by its own state, not when another part begins.
         if part.state != Some(TextState::Streaming) {
             *open = false;
-            out.push(voice.end(id.clone()));
+            out.push(kind.end(id.clone()));
         }
     }
 
     /// Closes all texts: none may stay open after its step, because clients then forget the ids.
     fn close_texts(&mut self, out: &mut Vec<Chunk>) {
         for told in &mut self.parts {
-            if let Told::Text { id, voice, open, .. } = told
+            if let SentPart::Text { id, kind, open, .. } = told
                 && std::mem::take(open)
             {
-                out.push(voice.end(id.clone()));
+                out.push(kind.end(id.clone()));
             }
         }
     }
@@ -187,4 +188,34 @@ impl Cursor {
 /// The stream of a complete message.
 pub fn replay(message: &UiMessage) -> Vec<Chunk> {
     Cursor::default().advance(message)
+}
+
+/// Two kinds of text with the same events under different names.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TextKind {
+    Words,
+    Thinking,
+}
+
+impl TextKind {
+    pub(super) const fn start(self, id: String) -> Chunk {
+        match self {
+            Self::Words => Chunk::TextStart { id },
+            Self::Thinking => Chunk::ReasoningStart { id },
+        }
+    }
+
+    pub(super) const fn delta(self, id: String, delta: String) -> Chunk {
+        match self {
+            Self::Words => Chunk::TextDelta { id, delta },
+            Self::Thinking => Chunk::ReasoningDelta { id, delta },
+        }
+    }
+
+    pub(super) const fn end(self, id: String) -> Chunk {
+        match self {
+            Self::Words => Chunk::TextEnd { id },
+            Self::Thinking => Chunk::ReasoningEnd { id },
+        }
+    }
 }

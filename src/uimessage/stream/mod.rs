@@ -7,6 +7,5 @@ mod call;
 mod cursor;
 #[cfg(test)]
 mod tests;
-mod voice;
 
 pub use cursor::{Cursor, replay};

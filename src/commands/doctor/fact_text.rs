@@ -1,8 +1,8 @@
 //! The text and the advice for each fact.
 
-use super::fact::{Fact, Verdict};
-use crate::commands::sandbox_words;
-use crate::config::Idle;
+use super::fact::{Fact, Severity};
+use crate::commands::sandbox_text;
+use crate::config::IdleReason;
 use crate::distil::DistilEvery;
 use crate::domain::{AutoMemory, ErrorKind, Language};
 use crate::phrases::{config, doctor as words};
@@ -27,8 +27,8 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::Config { has_file: true } => config::valid(l).into(),
         Fact::Config { has_file: false } => config::defaults_apply(l).into(),
         Fact::IdleAdapter(idle) => match &idle.why {
-            Idle::Disabled => words::adapter_off(idle.name, l),
-            Idle::NoCredentials(keys) => {
+            IdleReason::Disabled => words::adapter_off(idle.name, l),
+            IdleReason::NoCredentials(keys) => {
                 words::adapter_without_key(idle.name, &keys.join(words::between_names(l)), l)
             }
         },
@@ -56,9 +56,9 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::LockHeld { pid: Some(pid) } => words::lock_held_by(*pid, l),
         Fact::LockHeld { pid: None } => words::lock_held(l).into(),
         Fact::LockUnclear(why) => words::lock_unclear(why, l),
-        Fact::Sandbox(report) => sandbox_words::status(report, l),
-        Fact::Sockets { listed, sandbox } => sandbox_words::sockets(listed, sandbox, l).unwrap_or_default(),
-        Fact::CommandMemory { limits, control } => sandbox_words::memory(*limits, *control, l),
+        Fact::Sandbox(report) => sandbox_text::status(report, l),
+        Fact::Sockets { listed, sandbox } => sandbox_text::sockets(listed, sandbox, l).unwrap_or_default(),
+        Fact::CommandMemory { limits, control } => sandbox_text::memory(*limits, *control, l),
         Fact::Learning { auto, every } => learning(*auto, every, l),
         Fact::Clock { now, zone: Some(zone) } => words::clock(now, zone, l),
         Fact::Clock { now, zone: None } => words::clock_without_zone(now, l),
@@ -87,7 +87,9 @@ fn learning(auto: AutoMemory, every: &DistilEvery, l: Language) -> String {
 fn advice(fact: &Fact, language: Language) -> Option<String> {
     let l = language;
     Some(match fact {
-        Fact::IdleAdapter(idle) if idle.why != Idle::Disabled => words::adapter_without_key_fix(idle.name, l),
+        Fact::IdleAdapter(idle) if idle.why != IdleReason::Disabled => {
+            words::adapter_without_key_fix(idle.name, l)
+        }
         Fact::Offline { key_unused: true } => words::offline_key_unused(l).into(),
         Fact::ModelFails { kind, .. } => words::model_fails_fix(*kind, l).into(),
         Fact::ModelSilent { .. } => words::model_fails_fix(ErrorKind::Timeout, l).into(),
@@ -101,13 +103,13 @@ fn advice(fact: &Fact, language: Language) -> Option<String> {
         Fact::NotWritable { .. } => words::not_writable_fix(l).into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
         Fact::Tracked(names) => words::tracked_fix(&names.join(" "), l),
-        Fact::DiskFree { .. } if fact.verdict() != Verdict::Ok => words::disk_free_fix(l).into(),
+        Fact::DiskFree { .. } if fact.severity() != Severity::Ok => words::disk_free_fix(l).into(),
         Fact::PortTaken { chosen: true, .. } => words::port_taken_fix(l).into(),
         Fact::PortTaken { .. } => words::next_port(l).into(),
         Fact::PortRefused { .. } => words::port_refused_fix(l).into(),
         Fact::OpenListen(_) => words::open_listen_fix(l).into(),
         Fact::LockUnclear(_) => words::lock_unclear_fix(l).into(),
-        Fact::Sandbox(report) => return sandbox_words::advice(report, l),
+        Fact::Sandbox(report) => return sandbox_text::advice(report, l),
         Fact::Sockets { .. } => words::sockets_fix(l).into(),
         Fact::ClockWrong { .. } => words::clock_wrong_fix(l).into(),
         Fact::TokenWeak { .. } => words::token_weak_fix(l).into(),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::problem::Fault;
+use super::problem::ConfigFault;
 use super::suggest::nearest;
 use crate::domain::AuthorId;
 use crate::policy::shell::check_rule;
@@ -20,7 +20,7 @@ pub(super) fn platforms(adapters: &AdapterTable) -> Vec<&'static str> {
 }
 
 /// Checks a text against a format. An unknown format accepts every text.
-pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), Fault> {
+pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), ConfigFault> {
     match format {
         "http-url" => url(text).map(drop),
         "listen-address" => listen(text).map(drop),
@@ -28,14 +28,14 @@ pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), 
         "approver" => approver(text, platforms).map(drop),
         "host-name" => host(text),
         "socket-path" => socket(text),
-        "command-start" => check_rule(text).map_err(|_| Fault::BadRule(clip(text))),
+        "command-start" => check_rule(text).map_err(|_| ConfigFault::BadRule(clip(text))),
         _ => Ok(()),
     }
 }
 
 /// A URL without a trailing slash.
-pub(super) fn url(text: &str) -> Result<String, Fault> {
-    let bad = || Fault::BadUrl(clip(text));
+pub(super) fn url(text: &str) -> Result<String, ConfigFault> {
+    let bad = || ConfigFault::BadUrl(clip(text));
     let parsed = reqwest::Url::parse(text).map_err(|_| bad())?;
     let web = matches!(parsed.scheme(), "http" | "https") && parsed.host_str().is_some_and(|h| !h.is_empty());
     // A query or fragment would end up in the middle of every URL that is built from this one.
@@ -49,17 +49,17 @@ pub(crate) fn is_web_address(text: &str) -> bool {
 }
 
 /// An address and port to listen on; `localhost` means the loopback address.
-pub(super) fn listen(text: &str) -> Result<SocketAddr, Fault> {
+pub(super) fn listen(text: &str) -> Result<SocketAddr, ConfigFault> {
     let numeric = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
         None => text.to_owned(),
     };
-    numeric.parse().map_err(|_| Fault::BadListen(clip(text)))
+    numeric.parse().map_err(|_| ConfigFault::BadListen(clip(text)))
 }
 
 /// The id of a person.
-pub(super) fn author(text: &str, platforms: &[&str]) -> Result<AuthorId, Fault> {
-    let bad = |meant| Fault::BadAuthor { found: clip(text), meant };
+pub(super) fn author(text: &str, platforms: &[&str]) -> Result<AuthorId, ConfigFault> {
+    let bad = |meant| ConfigFault::BadAuthor { found: clip(text), meant };
     let id: AuthorId = text.parse().map_err(|_| bad(None))?;
     let (platform, rest) = text.split_once(':').unwrap_or((text, ""));
     if platforms.contains(&platform) {
@@ -80,19 +80,20 @@ pub enum Approver {
 }
 
 /// Parses an entry of `approvals.approvers`.
-pub(super) fn approver(text: &str, platforms: &[&str]) -> Result<Approver, Fault> {
+pub(super) fn approver(text: &str, platforms: &[&str]) -> Result<Approver, ConfigFault> {
     match text {
         "requester" => Ok(Approver::Requester),
         "owners" => Ok(Approver::Owners),
         "admins" => Ok(Approver::Admins),
         id if id.contains(':') => author(id, platforms).map(Approver::Person),
-        other => {
-            Err(Fault::BadApprover { found: clip(other), meant: nearest(other, ROLES).map(str::to_owned) })
-        }
+        other => Err(ConfigFault::BadApprover {
+            found: clip(other),
+            meant: nearest(other, ROLES).map(str::to_owned),
+        }),
     }
 }
 
-fn host(text: &str) -> Result<(), Fault> {
+fn host(text: &str) -> Result<(), ConfigFault> {
     let label = |label: &str| {
         !label.is_empty()
             && label.len() <= 63
@@ -102,7 +103,7 @@ fn host(text: &str) -> Result<(), Fault> {
     if address || (text.len() <= 253 && text.split('.').all(label)) {
         Ok(())
     } else {
-        Err(Fault::BadHost(clip(text)))
+        Err(ConfigFault::BadHost(clip(text)))
     }
 }
 
@@ -111,7 +112,7 @@ const SHARED_DIRECTORIES: [&str; 3] = ["/dev/shm", "/var/run", "/var/tmp"];
 
 /// The path of a socket, or of a folder below a top-level directory: absolute, without `..`, and never inside
 /// the daemon's own state.
-fn socket(text: &str) -> Result<(), Fault> {
+fn socket(text: &str) -> Result<(), ConfigFault> {
     let name = |name: &str| {
         let folded = name.trim().to_lowercase();
         !folded.is_empty() && folded != "." && folded != ".." && folded != ".ship"
@@ -122,7 +123,7 @@ fn socket(text: &str) -> Result<(), Fault> {
     if names.len() >= 2 && names.into_iter().all(name) && !shared && !text.contains(char::is_control) {
         Ok(())
     } else {
-        Err(Fault::BadSocket(clip(text)))
+        Err(ConfigFault::BadSocket(clip(text)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The message of each fault, from the phrase table.
 
 use super::dotenv::LineFault;
-use super::problem::{Fault, JsonType, Range, SyntaxFault, Words};
+use super::problem::{ConfigFault, JsonType, ProblemText, Range, SyntaxFault};
 use crate::domain::Language;
 use crate::phrases::config as words;
 
@@ -9,65 +9,69 @@ use crate::phrases::config as words;
 type Text = fn(Language) -> &'static str;
 
 /// The message and the advice.
-pub(super) fn say(fault: &Fault, language: Language) -> Words {
+pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
     let l = language;
     let (message, fix) = match fault {
-        Fault::Syntax(fault) => both(syntax(*fault), l),
-        Fault::DotEnv(fault) => both(dotenv(*fault), l),
-        Fault::TooLarge => both((words::too_large, words::too_large_fix), l),
-        Fault::NotUtf8 => both((words::not_utf8, words::not_utf8_fix), l),
-        Fault::EmptyText => both((words::empty_text, words::empty_text_fix), l),
-        Fault::OpenVariable => both((words::open_variable, words::open_variable_fix), l),
-        Fault::KeyNeeded => both((words::key_needed, words::key_needed_fix), l),
-        Fault::Unreadable(why) => (words::unreadable(why, l), words::unreadable_fix(l).into()),
-        Fault::DuplicateKey { first_line } => {
+        ConfigFault::Syntax(fault) => both(syntax(*fault), l),
+        ConfigFault::DotEnv(fault) => both(dotenv(*fault), l),
+        ConfigFault::TooLarge => both((words::too_large, words::too_large_fix), l),
+        ConfigFault::NotUtf8 => both((words::not_utf8, words::not_utf8_fix), l),
+        ConfigFault::EmptyText => both((words::empty_text, words::empty_text_fix), l),
+        ConfigFault::OpenVariable => both((words::open_variable, words::open_variable_fix), l),
+        ConfigFault::KeyNeeded => both((words::key_needed, words::key_needed_fix), l),
+        ConfigFault::Unreadable(why) => (words::unreadable(why, l), words::unreadable_fix(l).into()),
+        ConfigFault::DuplicateKey { first_line } => {
             (words::duplicate_key(*first_line, l), words::duplicate_key_fix(l).into())
         }
-        Fault::UnknownKey { meant, known } => {
+        ConfigFault::UnknownKey { meant, known } => {
             let known = || words::known_keys(&known.join(words::between_names(l)), l);
             (words::unknown_key(l).into(), meant_or(meant.as_deref(), known, l))
         }
-        Fault::TypoInTool { meant } => (words::no_such_tool(l).into(), words::did_you_mean(meant, l)),
-        Fault::UnknownTool { known } => {
+        ConfigFault::TypoInTool { meant } => (words::no_such_tool(l).into(), words::did_you_mean(meant, l)),
+        ConfigFault::UnknownTool { known } => {
             (words::unknown_tool(l).into(), words::known_tools(&known.join(words::between_names(l)), l))
         }
-        Fault::WrongType { expected, found, in_quotes } => {
+        ConfigFault::WrongType { expected, found, in_quotes } => {
             let message = words::wrong_type(wanted(*expected)(l), type_name(*found)(l), l);
             (message, type_fix(*expected, *found, *in_quotes)(l).into())
         }
-        Fault::BadChoice { found, choices, meant } => {
+        ConfigFault::BadChoice { found, choices, meant } => {
             let choose = || words::bad_choice_fix(l).into();
             (words::bad_choice(found, &quoted(choices, l), l), meant_or(meant.as_deref(), choose, l))
         }
-        Fault::OutOfRange { found, range } => (words::out_of_range(found, l), range_fix(range, l)),
-        Fault::LongText { max } => (words::long_text(*max, l), words::long_text_fix(l).into()),
-        Fault::UnsetVariable(name) => (words::unset_variable(name, l), words::unset_variable_fix(name, l)),
-        Fault::BadVariable(inside) => (words::bad_variable(inside, l), words::bad_variable_fix(l).into()),
-        Fault::BadUrl(found) => (words::bad_url(found, l), words::bad_url_fix(l).into()),
-        Fault::BadListen(found) => (words::bad_listen(found, l), words::bad_listen_fix(l).into()),
-        Fault::BadAuthor { found, meant: Some(meant) } => {
+        ConfigFault::OutOfRange { found, range } => (words::out_of_range(found, l), range_fix(range, l)),
+        ConfigFault::LongText { max } => (words::long_text(*max, l), words::long_text_fix(l).into()),
+        ConfigFault::UnsetVariable(name) => {
+            (words::unset_variable(name, l), words::unset_variable_fix(name, l))
+        }
+        ConfigFault::BadVariable(inside) => {
+            (words::bad_variable(inside, l), words::bad_variable_fix(l).into())
+        }
+        ConfigFault::BadUrl(found) => (words::bad_url(found, l), words::bad_url_fix(l).into()),
+        ConfigFault::BadListen(found) => (words::bad_listen(found, l), words::bad_listen_fix(l).into()),
+        ConfigFault::BadAuthor { found, meant: Some(meant) } => {
             (words::no_such_platform(found, l), words::did_you_mean(meant, l))
         }
-        Fault::BadAuthor { found, meant: None } => {
+        ConfigFault::BadAuthor { found, meant: None } => {
             (words::bad_author(found, l), words::bad_author_fix(l).into())
         }
-        Fault::BadApprover { found, meant } => {
-            let forms = || words::bad_approver_fix(l).into();
-            (words::bad_approver(found, l), meant_or(meant.as_deref(), forms, l))
+        ConfigFault::BadApprover { found, meant } => {
+            let formats = || words::bad_approver_fix(l).into();
+            (words::bad_approver(found, l), meant_or(meant.as_deref(), formats, l))
         }
-        Fault::BadPeer(found) => (words::bad_peer(found, l), words::bad_peer_fix(l).into()),
-        Fault::TwoPeers { found, other } => {
+        ConfigFault::BadPeer(found) => (words::bad_peer(found, l), words::bad_peer_fix(l).into()),
+        ConfigFault::TwoPeers { found, other } => {
             (words::two_peers(found, other, l), words::two_peers_fix(l).into())
         }
-        Fault::BadHost(found) => (words::bad_host(found, l), words::bad_host_fix(l).into()),
-        Fault::BadRule(found) => (words::bad_rule(found, l), words::bad_rule_fix(l).into()),
-        Fault::BadSocket(found) => (words::bad_socket(found, l), words::bad_socket_fix(l).into()),
-        Fault::LiteralSecret { variable } => {
+        ConfigFault::BadHost(found) => (words::bad_host(found, l), words::bad_host_fix(l).into()),
+        ConfigFault::BadRule(found) => (words::bad_rule(found, l), words::bad_rule_fix(l).into()),
+        ConfigFault::BadSocket(found) => (words::bad_socket(found, l), words::bad_socket_fix(l).into()),
+        ConfigFault::LiteralSecret { variable } => {
             (words::literal_secret(l).into(), words::literal_secret_fix(variable, l))
         }
-        Fault::Disagreement(why) => (words::disagreement(why, l), words::disagreement_fix(l).into()),
+        ConfigFault::Disagreement(why) => (words::disagreement(why, l), words::disagreement_fix(l).into()),
     };
-    Words { message, fix }
+    ProblemText { message, fix }
 }
 
 fn both((message, fix): (Text, Text), language: Language) -> (String, String) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 const SHOWN_WORDS: usize = 400;
 
 /// A parsed error body.
-pub(super) struct Said {
+pub(super) struct ErrorBody {
     /// The message for people.
     pub(super) words: String,
     /// The whole text in lower case, to search for phrases.
@@ -15,7 +15,7 @@ pub(super) struct Said {
     pub(super) code: Option<u16>,
 }
 
-impl Said {
+impl ErrorBody {
     /// Parses a body, which may be JSON, a web page or empty.
     pub(super) fn new(body: &str) -> Self {
         let Ok(Value::Object(object)) = serde_json::from_str::<Value>(body) else {

@@ -9,19 +9,20 @@ pub(super) const UNSEEN: char = '\u{fdd0}';
 
 /// A text with placeholders beside its delimiters.
 #[derive(Debug)]
-pub(super) struct Eased<'a> {
+pub(super) struct SpacedText<'a> {
     pub(super) text: Cow<'a, str>,
     /// The offsets of the placeholders.
     added: Vec<usize>,
 }
 
-impl<'a> Eased<'a> {
+impl<'a> SpacedText<'a> {
     pub(super) fn of(source: &'a str) -> Self {
         let mut eased = Self { text: Cow::Borrowed(source), added: Vec::new() };
         if source.is_ascii() || !["**", "~~"].iter().any(|sign| source.contains(sign)) {
             return eased;
         }
-        let mut scan = Scan { out: String::with_capacity(source.len() + 64), ..Scan::default() };
+        let mut scan =
+            DelimiterScan { out: String::with_capacity(source.len() + 64), ..DelimiterScan::default() };
         for line in source.split_inclusive('\n') {
             scan.line(line);
         }
@@ -39,7 +40,7 @@ impl<'a> Eased<'a> {
 
 /// A pass over a text that tracks open delimiters.
 #[derive(Debug, Default)]
-struct Scan {
+struct DelimiterScan {
     out: String,
     added: Vec<usize>,
     strong: bool,
@@ -48,7 +49,7 @@ struct Scan {
     code: usize,
 }
 
-impl Scan {
+impl DelimiterScan {
     fn line(&mut self, line: &str) {
         if line.trim().is_empty() {
             // Delimiters do not match across paragraphs.

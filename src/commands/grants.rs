@@ -1,22 +1,65 @@
-//! `grants list`.
+//! `shipagent grants`: lists and revokes grants, with or without a running daemon.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::{Exit, Output};
-use crate::commands::cli_context::CliContext;
+use crate::cli::{Exit, GrantsCommand, Output};
+use crate::commands::cli_context::{CliContext, VIA, operator};
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
-use crate::domain::{GrantSummary, Language, Reach, Timestamp};
+use crate::config::Env;
+use crate::domain::{GrantNumber, GrantSummary, Language, Reach, Timestamp};
 use crate::phrases::commands as words;
+use crate::ports::{Clock, Revoker, SystemClock};
+
+/// Runs a subcommand. Results go to `out`, errors to `err`.
+///
+/// # Errors
+/// When something fails that has no exit code of its own.
+pub fn run(
+    project: &Path,
+    env: &Env,
+    command: GrantsCommand,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
+    match command {
+        GrantsCommand::List(output) => match context.change(context.store.grants.list(SystemClock.now())) {
+            Ok(grants) => list(&context, &grants.unwrap_or_default(), output, out),
+            Err(error) => {
+                writeln!(err, "{}", context.trouble(&error))?;
+                Ok(Exit::Failed)
+            }
+        },
+        GrantsCommand::Revoke { grant } => {
+            let Ok(number) = grant.parse::<GrantNumber>() else {
+                writeln!(err, "{}", words::unknown_grant(&grant, context.language))?;
+                return Ok(Exit::Usage);
+            };
+            let by = Revoker { author: operator()?, via: VIA.to_owned() };
+            let refusal = match context.change(context.store.grants.revoke(number, by, SystemClock.now())) {
+                Ok(Some(Some(gone))) => {
+                    writeln!(out, "{}", words::grant_revoked(gone.number, context.language))?;
+                    return Ok(Exit::Ok);
+                }
+                Ok(Some(None) | None) => words::unknown_grant(&grant, context.language),
+                Err(error) => context.trouble(&error),
+            };
+            writeln!(err, "{refusal}")?;
+            Ok(Exit::Failed)
+        }
+    }
+}
 
 /// Most columns of the commands.
 const COMMAND_COLUMNS: usize = 60;
 
 /// Lists the grants, the oldest first.
-pub(super) fn list(
-    look: &CliContext,
+fn list(
+    context: &CliContext,
     grants: &[GrantSummary],
     output: Output,
     out: &mut dyn Write,
@@ -24,33 +67,33 @@ pub(super) fn list(
     if output.json {
         writeln!(out, "{:#}", json!({ "grants": grants }))?;
     } else if grants.is_empty() {
-        writeln!(out, "{}", words::no_grants(look.language))?;
+        writeln!(out, "{}", words::no_grants(context.language))?;
     } else {
-        write!(out, "{}", rows(look, grants))?;
+        write!(out, "{}", rows(context, grants))?;
     }
     Ok(Exit::Ok)
 }
 
-fn rows(look: &CliContext, grants: &[GrantSummary]) -> String {
+fn rows(context: &CliContext, grants: &[GrantSummary]) -> String {
     let rows = grants.iter().map(|grant| {
         let calls = if grant.commands.is_empty() {
-            words::every_call(look.language).to_owned()
+            words::every_call(context.language).to_owned()
         } else {
             one_line(&grant.commands.join(" · "), COMMAND_COLUMNS)
         };
-        let until = grant.reach.until().map(|until| moment(until, &look.zone)).unwrap_or_default();
-        let granted = Timestamp::parse_rfc3339(&grant.at).map(|at| moment(at, &look.zone));
+        let until = grant.reach.until().map(|until| moment(until, &context.zone)).unwrap_or_default();
+        let granted = Timestamp::parse_rfc3339(&grant.at).map(|at| moment(at, &context.zone));
         [
             grant.number.to_string(),
             grant.tool.clone(),
             calls,
-            reach(&grant.reach, look.language),
+            reach(&grant.reach, context.language),
             until,
             grant.by.as_ref().map(ToString::to_string).unwrap_or_default(),
             granted.unwrap_or_default(),
         ]
     });
-    table(look.surface, words::grant_columns(look.language), &rows.collect::<Vec<_>>())
+    table(context.surface, words::grant_columns(context.language), &rows.collect::<Vec<_>>())
 }
 
 /// Where a grant holds.
@@ -87,15 +130,15 @@ mod tests {
             grant(2, &["git add …", "git commit …"], Reach::Until { thread, until }),
             grant(10, &[], Reach::Project),
         ];
-        let look = |language| {
+        let context = |language| {
             CliContext::with("/nonexistent".into(), language, TimeZone::UTC, Surface::Stream).unwrap()
         };
-        insta::assert_snapshot!(rows(&look(Language::En), &grants), @r"
+        insta::assert_snapshot!(rows(&context(Language::En), &grants), @r"
         NO.  TOOL        CALLS                     WHERE       UNTIL             BY            GRANTED
         G2   exec_shell  git add … · git commit …  web:chat:1  2023-11-14 22:23  web:user:ada  2023-11-14 22:13
         G10  exec_shell  every call                project                       web:user:ada  2023-11-14 22:13
         ");
-        insta::assert_snapshot!(rows(&look(Language::Zh), &grants), @r"
+        insta::assert_snapshot!(rows(&context(Language::Zh), &grants), @r"
         编号  工具        调用                      范围        有效至            授权人        授权时间
         G2    exec_shell  git add … · git commit …  web:chat:1  2023-11-14 22:23  web:user:ada  2023-11-14 22:13
         G10   exec_shell  所有调用                  整个项目                      web:user:ada  2023-11-14 22:13

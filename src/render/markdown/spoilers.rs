@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 
 /// A spoiler delimiter in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct SpoilerMark {
     pub(super) at: usize,
     pub(super) opens: bool,
 }
@@ -15,7 +15,7 @@ pub(super) struct Turn {
 pub(super) const SIGN: usize = 2;
 
 /// The matched delimiters of a text, in order.
-pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<Turn> {
+pub(super) fn turns(source: &str, events: &[(Event<'_>, Range<usize>)]) -> Vec<SpoilerMark> {
     let mut turns = Vec::new();
     // The open delimiter.
     let mut open = None;
@@ -52,11 +52,11 @@ fn signs<'a>(source: &'a str, range: &Range<usize>) -> impl Iterator<Item = usiz
     })
 }
 
-fn pair(source: &str, at: usize, open: &mut Option<usize>, turns: &mut Vec<Turn>) {
+fn pair(source: &str, at: usize, open: &mut Option<usize>, turns: &mut Vec<SpoilerMark>) {
     let (before, after) = around(source, at);
     match *open {
         Some(start) if !before.is_whitespace() => {
-            turns.extend([Turn { at: start, opens: true }, Turn { at, opens: false }]);
+            turns.extend([SpoilerMark { at: start, opens: true }, SpoilerMark { at, opens: false }]);
             *open = None;
         }
         _ if !after.is_whitespace() => *open = Some(at),

@@ -1,0 +1,40 @@
+//! Settings that decide how a thread treats messages and replies.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a message does that arrives while a run is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileRunning {
+    /// It waits, and is answered with all others that wait.
+    #[default]
+    Merge,
+    /// It is handed to the run between two steps.
+    Steer,
+    /// The run is broken off and begins anew with it.
+    Interrupt,
+}
+
+/// What a new message does to a thread that awaits a decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileWaiting {
+    /// It waits for its turn.
+    #[default]
+    Queue,
+    /// It withdraws the request.
+    Supersede,
+}
+
+/// Who reads a reply to a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadReplies {
+    /// The rules alone.
+    #[default]
+    Rules,
+    /// Where the rules cannot read it, a model may. It sees the reply alone, and all it can bring about is a question
+    /// back.
+    Model,
+}
