@@ -3,7 +3,6 @@
 //!
 //! Nothing here runs agent logic: an adapter submits events to the threads and delivers their output.
 
-mod backoff;
 pub mod chat;
 pub mod feishu;
 mod health;
@@ -16,7 +15,7 @@ mod table;
 pub mod telegram;
 pub mod web;
 
-pub use backoff::Backoff;
+pub use crate::domain::Backoff;
 pub use health::{AdapterHealths, Health, HealthReport};
 pub use registry::AdapterSet;
 pub use supervise::supervise;

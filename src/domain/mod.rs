@@ -3,6 +3,7 @@
 mod approval;
 mod approval_file;
 mod auto_memory;
+mod backoff;
 mod both_ends;
 mod capabilities;
 mod command;
@@ -33,6 +34,7 @@ pub use approval::{
 };
 pub use approval_file::{ApprovalFile, BadApproval};
 pub use auto_memory::AutoMemory;
+pub use backoff::Backoff;
 pub use both_ends::{both_ends, both_ends_of_line};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};

@@ -3,13 +3,16 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::time::Duration;
 
-use crate::domain::ErrorKind;
+use crate::domain::{Backoff, ErrorKind};
 
 /// Most attempts of one call per model.
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
 
-const FIRST_WAIT: Duration = Duration::from_millis(400);
-const GROWTH: u32 = 3;
+const BACKOFF: Backoff = Backoff {
+    first: Duration::from_millis(600),
+    longest: Duration::from_secs(10),
+    stable_after: Duration::ZERO,
+};
 
 /// A failed attempt without shown output.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +41,8 @@ pub(crate) fn next(failed: &Failed, budget: Duration) -> RetryDecision {
     if failed.attempt >= MAX_ATTEMPTS || !failed.kind.retryable() {
         return RetryDecision::GiveUp;
     }
-    let full = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed.attempt.saturating_sub(1)));
-    // Between half of the delay and all of it.
-    let half = full / 2;
-    let jitter = half.mul_f64(fraction(failed.seed ^ u64::from(failed.attempt)));
-    let wait = (half + jitter).max(failed.retry_after.unwrap_or_default());
+    let dice = fraction(failed.seed ^ u64::from(failed.attempt));
+    let wait = BACKOFF.delay(failed.attempt, dice).max(failed.retry_after.unwrap_or_default());
     if failed.elapsed.saturating_add(wait) >= budget {
         RetryDecision::GiveUp
     } else {
@@ -116,7 +116,7 @@ mod tests {
             let RetryDecision::Wait(wait) = next(&Failed { seed, ..failed(attempt, ErrorKind::Server) }, BUDGET) else {
                 panic!("there is time")
             };
-            let full = FIRST_WAIT * GROWTH.pow(attempt - 1);
+            let full = BACKOFF.delay(attempt, 0.0);
             prop_assert!(wait >= full / 2 && wait <= full, "{:?}", wait);
         }
 

@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::domain::{CorrelationId, DeliveryId, Timestamp};
+use crate::domain::{Backoff, CorrelationId, DeliveryId, Timestamp};
 use crate::ports::{Attempt, DeliveryError, OutboxEntry, OutboxLine, Receipt};
 
 /// A delivery older than this is given up.
 const GIVE_UP_AFTER_MS: u64 = 24 * 60 * 60 * 1000;
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const BACKOFF: Backoff = Backoff {
+    first: Duration::from_secs(1),
+    longest: Duration::from_secs(300),
+    stable_after: Duration::ZERO,
+};
 
 /// The reason of an attempt that reached its deadline.
 pub(super) const CUT_OFF: &str = "the platform did not answer in time";
@@ -152,7 +155,8 @@ impl Deliveries {
         let line = match result.unwrap_or_else(cut_off) {
             Ok(receipt) => OutboxLine::Receipt { id, at: now, receipt },
             Err(DeliveryError::Retry { after, .. }) if age < GIVE_UP_AFTER_MS => {
-                return Some(Next::Wait(wait(self.attempts, after, chance)));
+                let wait = BACKOFF.delay(self.attempts, chance).max(after.unwrap_or_default());
+                return Some(Next::Wait(wait));
             }
             Err(DeliveryError::Hold { .. }) => {
                 self.busy = false;
@@ -169,13 +173,6 @@ impl Deliveries {
         self.busy = false;
         Some(Next::Settle(Box::new(line)))
     }
-}
-
-/// The back-off after a number of attempts: doubling, with jitter, never less than the platform's `retry_after`.
-fn wait(attempts: u32, asked: Option<Duration>, chance: f64) -> Duration {
-    let doubled = FIRST_WAIT.saturating_mul(1 << attempts.saturating_sub(1).min(10)).min(LONGEST_WAIT);
-    let spread = doubled.mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0));
-    spread.max(asked.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -247,7 +244,7 @@ mod tests {
         let mut deliveries = resumed(vec![entry(0)]);
         begin(&mut deliveries);
         let now = Timestamp::from_millis(5);
-        assert_eq!(deliveries.tried(Some(retry(None)), now, 0.5), Some(Next::Wait(Duration::from_secs(1))));
+        assert_eq!(deliveries.tried(Some(retry(None)), now, 0.0), Some(Next::Wait(Duration::from_secs(1))));
         assert_eq!((begin(&mut deliveries), deliveries.is_trying()), (None, false), "waiting");
         deliveries.waited();
         assert_eq!(begin(&mut deliveries), Some((entry(0), Attempt::nth(2))));
@@ -294,7 +291,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_limit() {
-        let waits: Vec<u64> = (1..=12).map(|attempts| wait(attempts, None, 0.5).as_secs()).collect();
+        let waits: Vec<u64> = (1..=12).map(|attempts| BACKOFF.delay(attempts, 0.0).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
     }
 }

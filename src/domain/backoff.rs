@@ -1,4 +1,5 @@
-//! The back-off before a restart or retry. Pure: the caller passes the random number.
+//! The back-off before a restart or retry, for everything that waits between attempts. Pure: the caller passes the
+//! random number.
 
 use std::time::Duration;
 
