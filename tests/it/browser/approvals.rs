@@ -158,6 +158,60 @@ async fn a_step_is_approved_with_a_scope_or_denied_in_the_thread_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unclear_reply_is_asked_back_with_buttons_that_decide_exactly_one_approval() {
+    let model = FakeModel::start([
+        Reply::calls([
+            ("exec_shell", json!({ "command": "touch one.txt" })),
+            ("exec_shell", json!({ "command": "touch two.txt" })),
+        ]),
+        Reply::text("As you decided."),
+    ])
+    .await;
+    let project = asking(&model);
+    let daemon = project.start().await;
+    let console = Console::open(&daemon, DESKTOP, EN).await;
+    console.say("make two files").await;
+    console.until_count("inbox", "2").await;
+    assert_eq!(console.browser.eval("document.querySelectorAll('[data-testid=ask-back]').length").await, 0);
+
+    // Which of the two is meant is unclear: nothing is decided, and both are offered.
+    console.say("ok").await;
+    console.until("document.querySelectorAll('[data-testid=ask-back]').length === 2").await;
+    let rows = "[...document.querySelectorAll('[data-testid=ask-back]')].map((row) => \
+        [row.querySelector('.ask-back-number').innerText, \
+         ...[...row.querySelectorAll('button')].map((button) => button.innerText)].join(' '))";
+    assert_eq!(console.browser.eval(rows).await, json!(["A1 Approve Deny", "A2 Approve Deny"]));
+    let pending = daemon.get_json("/api/approvals?state=pending").await["approvals"].clone();
+    assert_eq!(pending.as_array().unwrap().len(), 2, "{pending}");
+    console.browser.picture("ask-back-light").await;
+    console.browser.prefer(Colours::Dark).await;
+    console.browser.picture("ask-back-dark").await;
+
+    let row = |number: &str| {
+        let id =
+            pending.as_array().unwrap().iter().find(|one| one["number"] == number).unwrap()["id"].clone();
+        format!("[data-testid=ask-back][data-approval-id={id}]")
+    };
+    console.browser.click(&format!("{} [data-testid=answer-approve]", row("A2"))).await;
+    console.until_count("inbox", "1").await;
+    let left = daemon.get_json("/api/approvals?state=pending").await["approvals"].clone();
+    assert_eq!((left[0]["number"].as_str(), left.as_array().unwrap().len()), (Some("A1"), 1), "{left}");
+    // The answered row offers nothing any more; the other one still does.
+    let open = "[...document.querySelectorAll('[data-testid=ask-back]:has(button)')].map((row) => \
+        row.querySelector('.ask-back-number').innerText)";
+    assert_eq!(console.browser.eval(open).await, json!(["A1"]));
+    console.browser.picture("ask-back-decided-dark").await;
+    console.browser.click(&format!("{} [data-testid=answer-deny]", row("A1"))).await;
+    console.until_count("inbox", "0").await;
+    console.until_idle().await;
+    console
+        .until("[...document.querySelectorAll('.part-text')].some((part) => part.innerText === 'As you decided.')")
+        .await;
+    assert!(project.path().join("two.txt").exists() && !project.path().join("one.txt").exists());
+    console.assert_no_complaints().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_comes_second_is_told_who_was_first() {
     let model = FakeModel::start([shell("touch one.txt"), Reply::text("As you wish.")]).await;
     let project = asking(&model);
