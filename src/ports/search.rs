@@ -1,7 +1,7 @@
 //! Search over what was said and what is remembered. The index behind it is derived: it can be deleted at any time.
 
 use super::{BoxFuture, StoreError};
-use crate::domain::{ScopeKey, ThreadId};
+use crate::domain::{MessageId, ScopeKey, ThreadId};
 
 /// Where to search. Nothing outside is looked at, ranked or counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +10,17 @@ pub enum SearchArea {
     Memory(ScopeKey),
     /// What was said in a thread.
     Thread(ThreadId),
+    /// What was said in every thread while this scope was written down with its messages.
+    History(ScopeKey),
+}
+
+/// Whether a search waits until the index has what was written before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    #[default]
+    CatchUp,
+    /// Only what is indexed already, and nothing where the index is missing or in use.
+    AsIndexed,
 }
 
 /// What to search for.
@@ -23,6 +34,39 @@ pub struct SearchRequest {
     /// Only what was said before this time, in milliseconds.
     pub until: Option<i64>,
     pub limit: usize,
+    pub freshness: Freshness,
+}
+
+/// Which messages of a thread to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryRequest {
+    pub thread: ThreadId,
+    /// Only messages with all of these words.
+    pub keyword: Option<String>,
+    /// Only what was said at this time or later, in milliseconds.
+    pub since: Option<i64>,
+    /// Only what was said before this time, in milliseconds.
+    pub until: Option<i64>,
+    pub place: HistoryPlace,
+    pub limit: usize,
+}
+
+/// Where a list of messages ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryPlace {
+    Newest,
+    /// Before this message.
+    Before(MessageId),
+    /// Has this message in its middle.
+    Around(MessageId),
+}
+
+/// Messages of a thread, oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryPage {
+    pub messages: Vec<FoundText>,
+    /// Whether there are older ones that match.
+    pub has_more: bool,
 }
 
 /// What kind of text a result is.
@@ -53,6 +97,10 @@ pub struct FoundText {
     /// The name of its author; empty where nobody wrote it down.
     pub author: String,
     pub text: String,
+    /// Whether the agent itself said it.
+    pub by_agent: bool,
+    /// Whether a person wrote it or agreed to it; false for what an automatic pass noted.
+    pub reviewed: bool,
 }
 
 /// A result of a search.
@@ -63,6 +111,8 @@ pub struct SearchHit {
     /// The thread it was said in.
     pub thread: Option<ThreadId>,
     pub score: f64,
+    /// The share of the query that its own words cover, by the rarity of the words: 0 to 1.
+    pub coverage: f64,
     /// What stands before it in the same file.
     pub before: Option<FoundText>,
     /// What stands after it in the same file.
@@ -87,13 +137,36 @@ pub struct IndexStatus {
     pub bytes: u64,
 }
 
+/// What following does where no search has made an index yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingIndex {
+    /// Make one.
+    Make,
+    /// Do nothing: a project in which nobody searches pays nothing.
+    Leave,
+}
+
+/// Whether indexing has to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexed {
+    UpToDate,
+    /// One step was done, and more is to do.
+    Partly,
+}
+
 /// Search over messages, notes and core memory.
 pub trait Search: Send + Sync + std::fmt::Debug {
-    /// The best results inside the areas of the request. Texts written before the call are found.
+    /// The best results inside the areas of the request.
     fn search(&self, request: SearchRequest) -> BoxFuture<'_, Result<SearchPage, StoreError>>;
 
-    /// Indexes what was added to a thread. A search in that thread does it as well.
-    fn follow(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Messages of a thread in the order of the file. Messages written before the call are found.
+    fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>>;
+
+    /// Indexes a bounded part of what these areas and, in a new index, all others lack.
+    fn follow(&self, areas: Vec<SearchArea>, index: MissingIndex) -> BoxFuture<'_, Result<Indexed, StoreError>>;
+
+    /// Closes the index until it is needed again.
+    fn close(&self) -> BoxFuture<'_, ()>;
 
     /// Makes the index anew from the files.
     fn rebuild(&self) -> BoxFuture<'_, Result<IndexStatus, StoreError>>;

@@ -7,6 +7,6 @@ mod stem;
 mod stop_words;
 mod tokens;
 
-pub use query::{Query, Term};
+pub use query::{Query, Term, keyword_expression};
 pub use rank::{Frequencies, Passage, Ranked, WINDOW, rank};
 pub use tokens::{content_words, index_text};

@@ -109,6 +109,20 @@ impl Term {
     }
 }
 
+/// A keyword in the syntax of the full-text index: all of its words, and its CJK runs as they stand. None where there is
+/// nothing to look for.
+pub fn keyword_expression(keyword: &str) -> Option<String> {
+    let one = |segment: &Segment| match segment {
+        Segment::Word(word) => format!("\"{}\"", regular(word)),
+        Segment::Cjk(run) => match run.as_slice() {
+            [alone] => format!("\"{alone}\"*"),
+            run => format!("\"{}\"", pairs(run).collect::<Vec<_>>().join(" ")),
+        },
+    };
+    let all: Vec<String> = segments(&normalize(keyword)).iter().take(MOST_TERMS).map(one).collect();
+    (!all.is_empty()).then(|| all.join(" AND "))
+}
+
 fn any_of(expressions: impl Iterator<Item = String>) -> Option<String> {
     let all = expressions.collect::<Vec<_>>().join(" OR ");
     (!all.is_empty()).then_some(all)

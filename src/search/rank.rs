@@ -59,6 +59,8 @@ pub struct Frequencies {
 pub struct Ranked {
     pub index: usize,
     pub score: f64,
+    /// The share of the terms that the passage itself has, by their weight.
+    pub coverage: f64,
 }
 
 /// Scores passages and puts the best first; those that have nothing of the query are left out. `passages` are in the
@@ -70,6 +72,7 @@ pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> V
     let characters = character_weights(query, &scanned);
     let tokens: usize = scanned.iter().map(|one| one.tokens).sum();
     let mean = (tokens as f64 / scanned.len().max(1) as f64).max(1.0);
+    let whole: f64 = weights.iter().sum();
     let mut out = Vec::new();
     for (index, own) in scanned.iter().enumerate() {
         let length = SATURATION * (1.0 - LENGTH + LENGTH * own.tokens as f64 / mean);
@@ -85,7 +88,9 @@ pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> V
             characters.iter().zip(&own.characters).filter(|(_, has)| **has).map(|(weight, _)| weight).sum();
         let score = (by_terms + by_characters) * own.factor;
         if score > 0.0 {
-            out.push(Ranked { index, score });
+            let had = weights.iter().zip(&own.counts).filter(|(_, count)| **count > 0);
+            let coverage = had.map(|(weight, _)| weight).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
+            out.push(Ranked { index, score, coverage });
         }
     }
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));

@@ -8,7 +8,7 @@ use super::super::cli_context::CliContext;
 use crate::cli::{Exit, Output};
 use crate::domain::{Language, ScopeKey, Timestamp};
 use crate::phrases::commands::{memory_index, memory_nothing_found};
-use crate::ports::{IndexStatus, SearchArea, SearchHit, SearchRequest, StoreError};
+use crate::ports::{Freshness, IndexStatus, SearchArea, SearchHit, SearchRequest, StoreError};
 
 /// More results than this make no page.
 const MOST_RESULTS: usize = 1_000;
@@ -34,6 +34,7 @@ pub(super) fn search(
         since: None,
         until: None,
         limit: asked.limit.clamp(1, MOST_RESULTS),
+        freshness: Freshness::CatchUp,
     };
     let page = match context.wait(context.store.search.search(request)) {
         Ok(page) => page,

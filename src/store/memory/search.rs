@@ -1,11 +1,11 @@
 //! Search in memory: ranks every text of the areas, without an index.
 
-use crate::domain::{ScopeKey, ThreadId};
+use crate::domain::{MessageId, ScopeKey, ThreadId};
 use crate::ports::{
-    BoxFuture, FoundText, IndexStatus, Search, SearchArea, SearchHit, SearchPage, SearchRequest, StoreError,
-    TextSource, ThreadStore as _,
+    BoxFuture, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
+    SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource, ThreadStore as _,
 };
-use crate::search::{Frequencies, Passage, Query, rank};
+use crate::search::{Frequencies, Passage, Query, Ranked, rank};
 use crate::store::memory::{InMemoryMemory, InMemoryThreads};
 use crate::uimessage::Role;
 
@@ -30,6 +30,8 @@ impl InMemorySearch {
                 at: note.at.unwrap_or_default(),
                 author: note.author.unwrap_or_default(),
                 text: note.text,
+                by_agent: false,
+                reviewed: true,
             })
             .collect()
     }
@@ -44,8 +46,30 @@ impl InMemorySearch {
                 at: message.metadata.timestamp.as_millis(),
                 author: message.metadata.author_name.clone().unwrap_or_default(),
                 text: message.text(),
+                by_agent: message.role == Role::Assistant,
+                reviewed: true,
             })
             .collect())
+    }
+
+    async fn list(&self, request: HistoryRequest) -> Result<HistoryPage, StoreError> {
+        let keyword = request.keyword.unwrap_or_default().to_lowercase();
+        let all = self.messages(&request.thread).await?;
+        let at_id = |id: &MessageId| all.iter().position(|text| text.id == id.as_str()).unwrap_or(0);
+        let end = match &request.place {
+            HistoryPlace::Newest => all.len(),
+            HistoryPlace::Before(id) => at_id(id),
+            HistoryPlace::Around(id) => at_id(id).saturating_add(request.limit.div_ceil(2)).min(all.len()),
+        };
+        let wanted = |text: &&FoundText| {
+            text.text.to_lowercase().contains(&keyword)
+                && request.since.is_none_or(|since| text.at >= since)
+                && request.until.is_none_or(|until| text.at < until)
+        };
+        let mut messages: Vec<FoundText> = all.iter().take(end).filter(wanted).cloned().collect();
+        let older = messages.len().saturating_sub(request.limit);
+        messages.drain(..older);
+        Ok(HistoryPage { messages, has_more: older > 0 })
     }
 
     async fn find(&self, request: SearchRequest) -> Result<SearchPage, StoreError> {
@@ -54,6 +78,7 @@ impl InMemorySearch {
             let found = match area {
                 SearchArea::Memory(scope) => self.notes(scope),
                 SearchArea::Thread(thread) => self.messages(thread).await?,
+                SearchArea::History(_) => Vec::new(),
             };
             texts.extend(
                 (number.saturating_mul(AREA)..).zip(found).map(|(key, text)| (key, area.clone(), text)),
@@ -77,11 +102,12 @@ impl InMemorySearch {
             .filter_map(|ranked| {
                 let (_, area, found) = texts.get(ranked.index).filter(|(_, _, text)| wanted(text.at))?;
                 let (source, thread) = match area {
-                    SearchArea::Memory(_) => (TextSource::Notes, None),
+                    SearchArea::Memory(_) | SearchArea::History(_) => (TextSource::Notes, None),
                     SearchArea::Thread(thread) => (TextSource::History, Some(thread.clone())),
                 };
-                let score = ranked.score;
-                Some(SearchHit { found: found.clone(), source, thread, score, before: None, after: None })
+                let Ranked { score, coverage, .. } = ranked;
+                let found = found.clone();
+                Some(SearchHit { found, source, thread, score, coverage, before: None, after: None })
             })
             .collect();
         let has_more = hits.len() > request.limit;
@@ -94,8 +120,16 @@ impl Search for InMemorySearch {
         Box::pin(self.find(request))
     }
 
-    fn follow(&self, _: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Ok(())))
+    fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>> {
+        Box::pin(self.list(request))
+    }
+
+    fn follow(&self, _: Vec<SearchArea>, _: MissingIndex) -> BoxFuture<'_, Result<Indexed, StoreError>> {
+        Box::pin(std::future::ready(Ok(Indexed::UpToDate)))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     fn rebuild(&self) -> BoxFuture<'_, Result<IndexStatus, StoreError>> {

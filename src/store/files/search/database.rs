@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::super::layout::{private_dir, private_file};
 
 /// Raised whenever tables or tokens change.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How long a write waits for another process that writes.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
@@ -23,7 +23,9 @@ CREATE TABLE file(
 CREATE UNIQUE INDEX file_name ON file(name, kind, area);
 CREATE TABLE thread(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail INTEGER NOT NULL, scope TEXT) WITHOUT ROWID;
 CREATE TABLE doc(
-  row INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, author TEXT NOT NULL, text TEXT NOT NULL);
+  row INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, author TEXT NOT NULL, text TEXT NOT NULL,
+  flags INTEGER NOT NULL);
+CREATE TABLE progress(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE message(id INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY(id, row)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE fts USING fts5(
   tokens, content = '', contentless_delete = 1, tokenize = 'porter unicode61', detail = full);

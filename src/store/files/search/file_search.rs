@@ -1,16 +1,20 @@
 //! The search port over the index file: opened when it is first needed, replaced when it is gone or damaged.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use rusqlite::Connection;
 
 use super::super::layout::Layout;
 use super::database::{Database, DatabaseError, Opened};
+use super::filling::{Filling, areas_with_files, filling, set_filling};
 use super::finding::find;
-use super::indexing::{update_memory, update_thread};
-use crate::domain::{ScopeKey, ThreadId};
-use crate::ports::{BoxFuture, IndexStatus, Search, SearchArea, SearchPage, SearchRequest, StoreError};
+use super::indexing::{StepBudget, update_history, update_memory, update_thread};
+use super::listing::list;
+use crate::ports::{
+    BoxFuture, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search, SearchArea,
+    SearchPage, SearchRequest, StoreError,
+};
 
 /// Search over the files of one project. Clones share the open index.
 #[derive(Clone, Debug)]
@@ -29,12 +33,28 @@ impl FileSearch {
         self.layout.state().join("search.sqlite")
     }
 
+    fn held(&self) -> MutexGuard<'_, Option<Database>> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn exists(&self) -> bool {
+        self.path().exists()
+    }
+
+    /// Does something with the index.
+    fn with<T>(&self, work: impl Fn(&Connection) -> Result<T, DatabaseError>) -> Result<T, StoreError> {
+        self.with_held(&mut self.held(), work)
+    }
+
     /// Does something with the index. A file that turns out damaged, or was deleted meanwhile, is replaced once, and the
     /// work is done again on the new one.
-    fn with<T>(&self, work: impl Fn(&Connection) -> Result<T, DatabaseError>) -> Result<T, StoreError> {
+    fn with_held<T>(
+        &self,
+        held: &mut Option<Database>,
+        work: impl Fn(&Connection) -> Result<T, DatabaseError>,
+    ) -> Result<T, StoreError> {
         let path = self.path();
-        let mut held = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = current(&mut held, &path).and_then(&work);
+        let first = current(held, &path).and_then(&work);
         let done = match first {
             Err(error) if error.is_damage() => {
                 tracing::warn!(index = %path.display(), %error, "search index damaged, made anew");
@@ -49,41 +69,156 @@ impl FileSearch {
         done.map_err(|error| failed(&path, error))
     }
 
-    fn update(&self, connection: &Connection, areas: &[SearchArea]) -> Result<(), DatabaseError> {
-        for area in areas {
-            match area {
-                SearchArea::Memory(scope) => update_memory(connection, &self.layout, scope)?,
-                SearchArea::Thread(thread) => update_thread(connection, &self.layout, thread)?,
-            }
+    /// Brings an area up to date, as far as the budget goes.
+    fn update(
+        &self,
+        connection: &Connection,
+        area: &SearchArea,
+        budget: &mut StepBudget,
+    ) -> Result<(), DatabaseError> {
+        match area {
+            SearchArea::Memory(scope) => update_memory(connection, &self.layout, scope, budget),
+            SearchArea::Thread(thread) => update_thread(connection, &self.layout, thread, budget),
+            SearchArea::History(scope) => update_history(connection, &self.layout, scope, budget),
         }
-        Ok(())
     }
 
-    /// Every thread and every scope that has files.
-    fn everything(&self) -> Vec<SearchArea> {
-        let names = |folder: PathBuf| -> Vec<String> {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    /// One step towards an index that has everything of these areas.
+    fn step(&self, connection: &Connection, areas: &[SearchArea]) -> Result<Indexed, DatabaseError> {
+        let mut budget = StepBudget::step();
+        for area in areas {
+            self.update(connection, area, &mut budget)?;
+            if budget.is_spent() {
+                return Ok(Indexed::Partly);
+            }
+        }
+        Ok(Indexed::UpToDate)
+    }
+
+    /// Does something with an index that has everything of these areas. The index is free between the steps towards it; work
+    /// that nobody waits for any more is given up there.
+    fn with_all_of<T>(
+        &self,
+        areas: &[SearchArea],
+        caller: &Caller,
+        work: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        loop {
+            let done = self.with(|connection| match self.step(connection, areas)? {
+                Indexed::Partly => Ok(None),
+                Indexed::UpToDate => Ok(Some(work(connection)?)),
+            })?;
+            match done {
+                Some(done) => return Ok(done),
+                None if caller.is_gone() => return Err(StoreError::closed()),
+                None => {}
+            }
+        }
+    }
+
+    fn found(&self, request: &SearchRequest, caller: &Caller) -> Result<SearchPage, StoreError> {
+        if request.freshness == Freshness::CatchUp {
+            return self.with_all_of(&request.areas, caller, |connection| find(connection, request));
+        }
+        let mut held = match self.database.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(SearchPage::default()),
         };
-        let threads = names(self.layout.threads()).into_iter().filter_map(|name| {
-            ThreadId::from_file_name(name.strip_suffix(".jsonl")?).ok().map(SearchArea::Thread)
-        });
-        let scope_of = |name: &str| {
-            let key = percent_encoding::percent_decode_str(name).decode_utf8().ok()?;
-            key.parse::<ScopeKey>().ok()
-        };
-        let memory = self.layout.memory();
-        let mut scopes = vec![ScopeKey::Project, ScopeKey::Main];
-        scopes.extend(names(memory.join("notes")).iter().filter_map(|name| scope_of(name)));
-        scopes.extend(
-            names(memory.join("users")).iter().filter_map(|name| scope_of(name.strip_suffix(".md")?)),
-        );
-        let group = |name: &String| scope_of(&format!("group%3A{}", name.strip_suffix(".md")?));
-        scopes.extend(names(memory.join("groups")).iter().filter_map(group));
-        let mut areas: Vec<SearchArea> = scopes.into_iter().map(SearchArea::Memory).chain(threads).collect();
-        areas.sort();
-        areas.dedup();
-        areas
+        if !self.exists() {
+            return Ok(SearchPage::default());
+        }
+        self.with_held(&mut held, |connection| Ok(find(connection, request)?))
+    }
+
+    fn listed(&self, request: &HistoryRequest, caller: &Caller) -> Result<HistoryPage, StoreError> {
+        let area = SearchArea::Thread(request.thread.clone());
+        self.with_all_of(&[area], caller, |connection| list(connection, request))
+    }
+
+    /// One step of following: first the areas that changed, then, in a new index, all that have files.
+    fn follow_step(&self, areas: &[SearchArea], index: MissingIndex) -> Result<Indexed, StoreError> {
+        let mut held = self.held();
+        if held.is_none() && !self.exists() && index == MissingIndex::Leave {
+            return Ok(Indexed::UpToDate);
+        }
+        self.with_held(&mut held, |connection| match self.step(connection, areas)? {
+            Indexed::Partly => Ok(Indexed::Partly),
+            Indexed::UpToDate => self.fill_step(connection),
+        })
+    }
+
+    fn fill_step(&self, connection: &Connection) -> Result<Indexed, DatabaseError> {
+        let Filling::Through(mut through) = filling(connection)? else { return Ok(Indexed::UpToDate) };
+        let areas = areas_with_files(&self.layout);
+        let mut budget = StepBudget::step();
+        for (key, area) in &areas {
+            if *key <= through {
+                continue;
+            }
+            self.update(connection, area, &mut budget)?;
+            if budget.is_spent() {
+                set_filling(connection, &Filling::Through(through))?;
+                return Ok(Indexed::Partly);
+            }
+            through.clone_from(key);
+        }
+        set_filling(connection, &Filling::Whole)?;
+        Ok(Indexed::UpToDate)
+    }
+
+    fn rebuilt(&self, caller: &Caller) -> Result<IndexStatus, StoreError> {
+        let path = self.path();
+        {
+            let mut held = self.held();
+            *held = None;
+            let (database, _) = Database::replace(&path).map_err(|error| failed(&path, error))?;
+            *held = Some(database);
+        }
+        while self.follow_step(&[], MissingIndex::Make)? == Indexed::Partly {
+            if caller.is_gone() {
+                return Err(StoreError::closed());
+            }
+        }
+        self.counted()
+    }
+
+    fn counted(&self) -> Result<IndexStatus, StoreError> {
+        let path = self.path();
+        self.with(|connection| {
+            let count =
+                |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+            Ok(IndexStatus {
+                texts: count("SELECT count(*) FROM doc")?,
+                files: count("SELECT count(*) FROM file")?,
+                bytes: std::fs::metadata(&path)?.len(),
+            })
+        })
+    }
+
+    /// Runs work on the index off the runtime's threads. It learns when the future was dropped.
+    fn off_runtime<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self, &Caller) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        let own = self.clone();
+        Box::pin(async move {
+            let waiting = Arc::new(());
+            let caller = Caller(Arc::downgrade(&waiting));
+            let done = tokio::task::spawn_blocking(move || work(&own, &caller)).await;
+            drop(waiting);
+            done.map_err(|_| StoreError::closed())?
+        })
+    }
+}
+
+/// The future that waits for work on the index.
+#[derive(Debug)]
+struct Caller(Weak<()>);
+
+impl Caller {
+    fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
     }
 }
 
@@ -105,58 +240,29 @@ fn current<'a>(held: &'a mut Option<Database>, path: &Path) -> Result<&'a Connec
     }
 }
 
-impl FileSearch {
-    fn rebuilt(&self) -> Result<IndexStatus, StoreError> {
-        let path = self.path();
-        {
-            let mut held = self.database.lock().unwrap_or_else(PoisonError::into_inner);
-            *held = None;
-            let (database, _) = Database::replace(&path).map_err(|error| failed(&path, error))?;
-            *held = Some(database);
-        }
-        let areas = self.everything();
-        self.with(|connection| self.update(connection, &areas))?;
-        self.counted()
-    }
-
-    fn counted(&self) -> Result<IndexStatus, StoreError> {
-        let path = self.path();
-        self.with(|connection| {
-            let count =
-                |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-            Ok(IndexStatus {
-                texts: count("SELECT count(*) FROM doc")?,
-                files: count("SELECT count(*) FROM file")?,
-                bytes: std::fs::metadata(&path)?.len(),
-            })
-        })
-    }
-
-    /// Runs work on the index off the runtime's threads.
-    fn off_runtime<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
-        let own = self.clone();
-        Box::pin(async move {
-            tokio::task::spawn_blocking(move || work(&own)).await.map_err(|_| StoreError::closed())?
-        })
-    }
-}
-
 impl Search for FileSearch {
     fn search(&self, request: SearchRequest) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
-        self.off_runtime(move |own| {
-            own.with(|connection| {
-                own.update(connection, &request.areas)?;
-                Ok(find(connection, &request)?)
-            })
-        })
+        self.off_runtime(move |own, caller| own.found(&request, caller))
     }
 
-    fn follow(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
-        let thread = thread.clone();
-        self.off_runtime(move |own| own.with(|connection| update_thread(connection, &own.layout, &thread)))
+    fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>> {
+        self.off_runtime(move |own, caller| own.listed(&request, caller))
+    }
+
+    fn follow(
+        &self,
+        areas: Vec<SearchArea>,
+        index: MissingIndex,
+    ) -> BoxFuture<'_, Result<Indexed, StoreError>> {
+        self.off_runtime(move |own, _| own.follow_step(&areas, index))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let closed = self.off_runtime(|own, _| {
+            *own.held() = None;
+            Ok(())
+        });
+        Box::pin(async move { closed.await.unwrap_or_default() })
     }
 
     fn rebuild(&self) -> BoxFuture<'_, Result<IndexStatus, StoreError>> {
@@ -164,7 +270,7 @@ impl Search for FileSearch {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<IndexStatus, StoreError>> {
-        self.off_runtime(Self::counted)
+        self.off_runtime(|own, _| own.counted())
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{Connection, params};
 
+use super::indexing::{BY_AGENT, UNREVIEWED};
 use super::sources::{Area, Rows, base_of, rows_of_area, rows_of_thread};
 use crate::domain::ThreadId;
 use crate::ports::{FoundText, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource};
@@ -24,6 +25,7 @@ const RANKED_BYTES: usize = 1024 * 1024;
 struct Doc {
     id: String,
     passage: Passage,
+    flags: i64,
 }
 
 /// The best texts in the areas of the request.
@@ -52,6 +54,7 @@ pub(super) fn find(connection: &Connection, request: &SearchRequest) -> rusqlite
             source,
             thread,
             score: (ranked.score * 1000.0).round() / 1000.0,
+            coverage: ranked.coverage,
             before: neighbour(connection, key, "row < ?1 AND row >= ?2 ORDER BY row DESC")?,
             after: neighbour(connection, key, "row > ?1 AND row >= ?2 ORDER BY row")?,
         });
@@ -65,10 +68,14 @@ fn rows_of(connection: &Connection, areas: &[SearchArea]) -> rusqlite::Result<Ve
         match area {
             SearchArea::Memory(scope) => rows.extend(rows_of_area(connection, &Area::Memory(scope.clone()))?),
             SearchArea::Thread(thread) => rows.extend(rows_of_thread(connection, thread)?),
+            SearchArea::History(scope) => {
+                rows.extend(rows_of_area(connection, &Area::History(Some(scope.clone())))?);
+            }
         }
     }
-    rows.sort_by_key(|rows| rows.first);
-    rows.dedup();
+    rows.sort_by_key(|rows| (rows.first, std::cmp::Reverse(rows.last)));
+    // A thread of a scope whose history is searched as well.
+    rows.dedup_by(|inner, outer| inner.first >= outer.first && inner.last <= outer.last);
     Ok(rows)
 }
 
@@ -167,7 +174,7 @@ fn matching(
 /// of the worst candidates are left out.
 fn with_neighbours(connection: &Connection, candidates: &[i64]) -> rusqlite::Result<Vec<Doc>> {
     let mut statement = connection
-        .prepare("SELECT row, id, at, author, text FROM doc WHERE row BETWEEN ?1 AND ?2 ORDER BY row")?;
+        .prepare("SELECT row, id, at, author, text, flags FROM doc WHERE row BETWEEN ?1 AND ?2 ORDER BY row")?;
     let mut docs = BTreeMap::new();
     let mut bytes = 0_usize;
     for row in candidates {
@@ -178,7 +185,7 @@ fn with_neighbours(connection: &Connection, candidates: &[i64]) -> rusqlite::Res
         let read = |row: &rusqlite::Row<'_>| {
             let passage =
                 Passage { key: row.get(0)?, at: row.get(2)?, author: row.get(3)?, text: row.get(4)? };
-            Ok(Doc { id: row.get(1)?, passage })
+            Ok(Doc { id: row.get(1)?, passage, flags: row.get(5)? })
         };
         for doc in statement.query_map(around, read)? {
             let doc = doc?;
@@ -193,13 +200,9 @@ fn with_neighbours(connection: &Connection, candidates: &[i64]) -> rusqlite::Res
 
 fn neighbour(connection: &Connection, row: i64, place: &str) -> rusqlite::Result<Option<FoundText>> {
     use rusqlite::OptionalExtension as _;
-    let sql = format!("SELECT id, at, author, text, row FROM doc WHERE {place} LIMIT 1");
-    let read = |row: &rusqlite::Row<'_>| {
-        let found = FoundText { id: row.get(0)?, at: row.get(1)?, author: row.get(2)?, text: row.get(3)? };
-        Ok((found, row.get::<_, i64>(4)?))
-    };
-    let found = connection.query_row(&sql, [row, base_of(row)], read).optional()?;
-    Ok(found.filter(|(_, there)| base_of(*there) == base_of(row)).map(|(found, _)| found))
+    let sql = format!("SELECT {TEXT_COLUMNS} FROM doc WHERE {place} LIMIT 1");
+    let found = connection.query_row(&sql, [row, base_of(row)], read_text).optional()?;
+    Ok(found.filter(|(there, _)| base_of(*there) == base_of(row)).map(|(_, found)| found))
 }
 
 fn source_of(connection: &Connection, row: i64) -> rusqlite::Result<(TextSource, Option<ThreadId>)> {
@@ -215,5 +218,18 @@ fn source_of(connection: &Connection, row: i64) -> rusqlite::Result<(TextSource,
 
 fn found(doc: &Doc) -> FoundText {
     let Passage { at, author, text, .. } = doc.passage.clone();
-    FoundText { id: doc.id.clone(), at, author, text }
+    text_of(doc.id.clone(), at, author, text, doc.flags)
+}
+
+/// The columns that [`read_text`] reads.
+pub(super) const TEXT_COLUMNS: &str = "row, id, at, author, text, flags";
+
+/// A text and its row.
+pub(super) fn read_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, FoundText)> {
+    Ok((row.get(0)?, text_of(row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
+}
+
+fn text_of(id: String, at: i64, author: String, text: String, flags: i64) -> FoundText {
+    let (by_agent, reviewed) = (flags & BY_AGENT != 0, flags & UNREVIEWED == 0);
+    FoundText { id, at, author, text, by_agent, reviewed }
 }

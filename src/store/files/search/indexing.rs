@@ -27,6 +27,32 @@ const TAIL_BYTES: u64 = 256;
 /// Name that the agent's own words carry in the index.
 const AGENT: &str = "agent";
 
+/// Flags of a text.
+pub(super) const BY_AGENT: i64 = 1;
+pub(super) const UNREVIEWED: i64 = 2;
+
+/// How much of the files one step of indexing reads; in between, searches have their turn.
+#[derive(Debug)]
+pub(super) struct StepBudget {
+    left: u64,
+}
+
+impl StepBudget {
+    const STEP_BYTES: u64 = 2 * 1024 * 1024;
+
+    pub(super) const fn step() -> Self {
+        Self { left: Self::STEP_BYTES }
+    }
+
+    pub(super) const fn is_spent(&self) -> bool {
+        self.left == 0
+    }
+
+    const fn spend(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
+
 /// A text with its place.
 #[derive(Debug)]
 struct Doc<'a> {
@@ -35,6 +61,7 @@ struct Doc<'a> {
     at: i64,
     author: &'a str,
     text: &'a str,
+    flags: i64,
 }
 
 /// Writes texts; holds its statements, because a rebuild writes a hundred thousand.
@@ -47,7 +74,7 @@ impl<'c> Writer<'c> {
     fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             doc: connection.prepare(
-                "INSERT OR REPLACE INTO doc(row, id, at, author, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT OR REPLACE INTO doc(row, id, at, author, text, flags) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
             fts: connection.prepare("INSERT OR REPLACE INTO fts(rowid, tokens) VALUES (?1, ?2)")?,
         })
@@ -59,7 +86,7 @@ impl<'c> Writer<'c> {
             Some((end, _)) => doc.text.get(..end).unwrap_or(doc.text),
             None => doc.text,
         };
-        self.doc.execute(params![doc.row, doc.id, doc.at, doc.author, kept])?;
+        self.doc.execute(params![doc.row, doc.id, doc.at, doc.author, kept, doc.flags])?;
         self.fts.execute(params![doc.row, index_text(indexed)])?;
         Ok(())
     }
@@ -70,6 +97,7 @@ pub(super) fn update_memory(
     connection: &Connection,
     layout: &Layout,
     scope: &ScopeKey,
+    budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
     let mut present = vec![(TextSource::Core, scope.core_file())];
     let folder = scope.notes_folder();
@@ -79,7 +107,7 @@ pub(super) fn update_memory(
     let area = Area::Memory(scope.clone());
     for (kind, name) in &present {
         let file = SourceFile { area: area.clone(), kind: *kind, name: name.clone() };
-        update_memory_file(connection, &layout.root().join(name), &file)?;
+        update_memory_file(connection, &layout.root().join(name), &file, budget)?;
     }
     for (name, base) in files_of(connection, &area)? {
         if !present.iter().any(|(_, known)| *known == name) {
@@ -110,6 +138,7 @@ fn update_memory_file(
     connection: &Connection,
     path: &Path,
     source: &SourceFile,
+    budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -129,6 +158,7 @@ fn update_memory_file(
     if find_file(connection, source)?.is_some_and(|known| same(&known)) {
         return Ok(());
     }
+    budget.spend(metadata.size());
     connection.execute_batch("BEGIN IMMEDIATE")?;
     ended(connection, reindex_memory_file(connection, &file, source, changed))
 }
@@ -165,6 +195,7 @@ fn reindex_memory_file(
             at,
             author: item.author.as_deref().unwrap_or_default(),
             text: &item.text,
+            flags: 0,
         })?;
     }
     known.bytes = known.bytes.saturating_add(bytes.len() as u64);
@@ -173,11 +204,12 @@ fn reindex_memory_file(
     Ok(keep_file(connection, &known)?)
 }
 
-/// Indexes what was added to a thread file.
+/// Indexes what was added to a thread file, as far as the budget goes.
 pub(super) fn update_thread(
     connection: &Connection,
     layout: &Layout,
     thread: &ThreadId,
+    budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
     let file = match File::open(layout.thread(thread)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return forget_thread(connection, thread),
@@ -188,7 +220,26 @@ pub(super) fn update_thread(
         return Ok(());
     }
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    ended(connection, index_thread(connection, &file, thread))
+    ended(connection, index_thread(connection, &file, thread, budget))
+}
+
+/// Indexes what was added to the threads whose newest message was said under this scope.
+pub(super) fn update_history(
+    connection: &Connection,
+    layout: &Layout,
+    scope: &ScopeKey,
+    budget: &mut StepBudget,
+) -> Result<(), DatabaseError> {
+    let mut statement = connection.prepare("SELECT name FROM thread WHERE scope = ?1")?;
+    let names = statement.query_map([scope.to_string()], |row| row.get::<_, String>(0))?;
+    let names = names.collect::<Result<Vec<String>, _>>()?;
+    for thread in names.iter().filter_map(|name| name.parse().ok()) {
+        if budget.is_spent() {
+            break;
+        }
+        update_thread(connection, layout, &thread, budget)?;
+    }
+    Ok(())
 }
 
 /// How far a thread is indexed.
@@ -213,7 +264,12 @@ fn thread_state(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<
     Ok(connection.query_row(sql, [thread.as_str()], read).optional()?.unwrap_or_default())
 }
 
-fn index_thread(connection: &Connection, file: &File, thread: &ThreadId) -> Result<(), DatabaseError> {
+fn index_thread(
+    connection: &Connection,
+    file: &File,
+    thread: &ThreadId,
+    budget: &mut StepBudget,
+) -> Result<(), DatabaseError> {
     let ThreadProgress { mut bytes, tail, mut scope } = thread_state(connection, thread)?;
     if bytes > 0 && tail_digest(file, bytes)? != Some(tail) {
         forget_thread_rows(connection, thread)?;
@@ -222,7 +278,10 @@ fn index_thread(connection: &Connection, file: &File, thread: &ThreadId) -> Resu
     let mut writer = Writer::new(connection)?;
     let mut files: Vec<(Option<ScopeKey>, IndexedFile)> = Vec::new();
     let mut lines = LineReader::from(file.try_clone()?, bytes)?;
-    while let Some((at, line)) = lines.next_line()? {
+    while !budget.is_spent()
+        && let Some((at, line)) = lines.next_line()?
+    {
+        budget.spend(line.len() as u64);
         bytes = at.saturating_add(line.len() as u64);
         let Ok(message) = serde_json::from_slice::<UiMessage>(line) else { continue };
         let text = message.text();
@@ -242,12 +301,12 @@ fn index_thread(connection: &Connection, file: &File, thread: &ThreadId) -> Resu
                 row
             }
         };
-        let author = match message.role {
-            Role::User => message.metadata.author_name.as_deref().unwrap_or("user"),
-            Role::Assistant | Role::System => AGENT,
+        let (author, flags) = match message.role {
+            Role::User => (message.metadata.author_name.as_deref().unwrap_or("user"), 0),
+            Role::Assistant | Role::System => (AGENT, BY_AGENT),
         };
         let at = message.metadata.timestamp.as_millis();
-        writer.put(&Doc { row, id: message.id.as_str(), at, author, text: &text })?;
+        writer.put(&Doc { row, id: message.id.as_str(), at, author, text: &text, flags })?;
     }
     for (_, known) in &files {
         keep_file(connection, known)?;
@@ -288,7 +347,7 @@ fn message_key(thread: &ThreadId, id: &str) -> i64 {
     fnv(format!("{thread}\n{id}").as_bytes()).cast_signed()
 }
 
-fn row_of(connection: &Connection, thread: &ThreadId, id: &str) -> rusqlite::Result<Option<i64>> {
+pub(super) fn row_of(connection: &Connection, thread: &ThreadId, id: &str) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT message.row FROM message JOIN doc ON doc.row = message.row WHERE message.id = ?1 AND doc.id = ?2";
     connection.query_row(sql, params![message_key(thread, id), id], |row| row.get(0)).optional()
 }

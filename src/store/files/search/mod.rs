@@ -7,8 +7,10 @@
 
 mod database;
 mod file_search;
+mod filling;
 mod finding;
 mod indexing;
+mod listing;
 mod sources;
 
 pub use file_search::FileSearch;

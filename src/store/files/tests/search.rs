@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::support::{lines, message, scratch, thread};
 use crate::domain::{ScopeKey, ThreadId, Timestamp};
-use crate::ports::{Memory as _, Note, Search as _, SearchArea, SearchPage, SearchRequest, TextSource};
+use crate::ports::{
+    Freshness, HistoryPlace, HistoryRequest, Indexed, Memory as _, MissingIndex, Note, Search as _, SearchArea,
+    SearchPage, SearchRequest, TextSource,
+};
 use crate::store::FileSearch;
 use crate::store::files::layout::private_file;
 use crate::store::files::memory::FileMemory;
@@ -19,7 +22,14 @@ fn note(id: &str, at: i64, author: &str, text: &str) -> Note {
 }
 
 fn ask(area: SearchArea, query: &str) -> SearchRequest {
-    SearchRequest { query: query.into(), areas: vec![area], since: None, until: None, limit: 10 }
+    SearchRequest {
+        query: query.into(),
+        areas: vec![area],
+        since: None,
+        until: None,
+        limit: 10,
+        freshness: Freshness::CatchUp,
+    }
 }
 
 fn ids(page: &SearchPage) -> Vec<&str> {
@@ -146,7 +156,7 @@ async fn a_thread_is_indexed_as_it_grows_and_edits_replace_their_row() {
         &path,
         &lines(&[message(&own, "u1", "r", 1, "the parrot is green"), message(&own, "a1", "r", 2, "nice")]),
     );
-    search.follow(&own).await.unwrap();
+    search.follow(vec![area()], MissingIndex::Leave).await.unwrap();
     assert_eq!(found(&search, area(), "parrot").await[0], "u1");
     append(&path, &lines(&[message(&own, "u1", "r", 1, "the penguin is green")]));
     append(&path, "{\"torn");
@@ -247,6 +257,102 @@ async fn two_processes_may_index_the_same_files() {
     );
     assert_eq!((first[0].as_str(), second[0].as_str()), ("n7", "n499"));
     assert_eq!(one.status().await.unwrap().texts, 500);
+}
+
+async fn whole(search: &FileSearch, areas: Vec<SearchArea>, index: MissingIndex) {
+    while search.follow(areas.clone(), index).await.unwrap() == Indexed::Partly {}
+}
+
+#[tokio::test]
+async fn following_makes_no_index_before_one_is_wanted_and_then_fills_it_with_everything() {
+    let dir = scratch();
+    let text = "lorem ipsum ".repeat(2_000);
+    for name in ["1", "2", "3"] {
+        let own = thread(name);
+        let said: Vec<_> = (0..100).map(|n| message(&own, &format!("u{n}"), "r", n, &text)).collect();
+        append(&thread_path(dir.path(), &own), &lines(&said));
+        append(&thread_path(dir.path(), &own), &lines(&[message(&own, "last", "r", 100, "green parrot")]));
+    }
+    let search = FileSearch::new(dir.path());
+    let changed = || vec![SearchArea::Thread(thread("2"))];
+    whole(&search, changed(), MissingIndex::Leave).await;
+    assert!(!dir.path().join("state/search.sqlite").exists());
+    let as_indexed = |name: &str| SearchRequest {
+        freshness: Freshness::AsIndexed,
+        ..ask(SearchArea::Thread(thread(name)), "parrot")
+    };
+    assert_eq!(search.search(as_indexed("2")).await.unwrap(), SearchPage::default());
+    assert!(!dir.path().join("state/search.sqlite").exists(), "a search that does not wait makes none either");
+    assert_eq!(
+        search.follow(changed(), MissingIndex::Make).await.unwrap(),
+        Indexed::Partly,
+        "a step is bounded"
+    );
+    whole(&search, changed(), MissingIndex::Leave).await;
+    for name in ["1", "2", "3"] {
+        assert_eq!(ids(&search.search(as_indexed(name)).await.unwrap())[0], "last", "{name}");
+    }
+    search.close().await;
+    assert_eq!(ids(&search.search(as_indexed("1")).await.unwrap())[0], "last", "opened again when needed");
+}
+
+#[tokio::test]
+async fn messages_are_listed_by_word_time_and_place() {
+    let dir = scratch();
+    let own = thread("t");
+    let said: Vec<_> = (0..1000)
+        .map(|n| {
+            let what = if n % 100 == 7 { "部署 the Parrot 会议室" } else { "nothing" };
+            // Two platforms' clocks differ by a few seconds.
+            message(&own, &format!("u{n}"), "r", n * 1000 - (n % 3) * 2500, &format!("{what} {n}"))
+        })
+        .collect();
+    append(&thread_path(dir.path(), &own), &lines(&said));
+    let search = FileSearch::new(dir.path());
+    let newest = || HistoryRequest {
+        thread: own.clone(),
+        keyword: None,
+        since: None,
+        until: None,
+        place: HistoryPlace::Newest,
+        limit: 3,
+    };
+    let of = async |request: HistoryRequest| {
+        let page = search.history(request).await.unwrap();
+        let ids: Vec<String> = page.messages.into_iter().map(|text| text.id).collect();
+        (ids.join(" "), page.has_more)
+    };
+    let id = |n: u32| format!("u{n}").parse().unwrap();
+    assert_eq!(of(newest()).await, ("u997 u998 u999".into(), true));
+    assert_eq!(
+        of(HistoryRequest { place: HistoryPlace::Before(id(2)), ..newest() }).await,
+        ("u0 u1".into(), false)
+    );
+    assert_eq!(
+        of(HistoryRequest { place: HistoryPlace::Around(id(500)), ..newest() }).await,
+        ("u499 u500 u501".into(), true)
+    );
+    assert_eq!(
+        of(HistoryRequest { place: HistoryPlace::Around(id(999)), ..newest() }).await,
+        ("u998 u999".into(), true)
+    );
+    for word in ["PARROT", "parrots", "会议室", "会议", "室", "部署 parrot"] {
+        let request = HistoryRequest { keyword: Some(word.into()), ..newest() };
+        assert_eq!(of(request).await, ("u707 u807 u907".into(), true), "{word}");
+    }
+    for nothing in ["议会", "zebra", "?", "parrot zebra"] {
+        let request = HistoryRequest { keyword: Some(nothing.into()), ..newest() };
+        assert_eq!(of(request).await, (String::new(), false), "{nothing}");
+    }
+    let keyword = Some("parrot".to_owned());
+    let until = HistoryRequest { keyword: keyword.clone(), until: Some(300_000), ..newest() };
+    assert_eq!(of(until).await, ("u7 u107 u207".into(), false));
+    let since = HistoryRequest { keyword, since: Some(850_000), ..newest() };
+    assert_eq!(of(since).await, ("u907".into(), false));
+    let window = HistoryRequest { since: Some(500_000), until: Some(502_000), limit: 10, ..newest() };
+    assert_eq!(of(window).await, ("u501 u506".into(), false), "the times of the messages count");
+    let unknown = HistoryRequest { place: HistoryPlace::Before("zz".parse().unwrap()), ..newest() };
+    assert_eq!(of(unknown).await, (String::new(), false));
 }
 
 /// Questions about conversations, each with the messages that answer it; the share of questions whose answer is among
