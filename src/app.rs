@@ -31,7 +31,8 @@ use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
 use crate::threads::{
-    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RedactingModel, Router, Runtime, TokenBook,
+    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RedactingModel, Router, Runtime, SearchFollower,
+    SearchFollowerHandle, TokenBook,
 };
 use crate::tools::{Scratch, all_tools, sweep};
 use crate::turn::CompactionRules;
@@ -227,10 +228,11 @@ impl App {
         let adapters = adapter_set(settings, web, &world, parts, built);
         let (access, audit) = (state.access.clone(), state.audit.clone());
         let clock = world.clock.clone();
-        let runtime = Runtime {
-            changes,
-            ..runtime(settings, state, world, (tools, judge), &adapters, metrics.clone())
-        };
+        let (follower, follower_handle) = SearchFollower::new(state.search.clone());
+        actors.tasks.spawn(follower.run(actors.stop.clone()));
+        let parts = (tools, judge, follower_handle);
+        let runtime =
+            Runtime { changes, ..runtime(settings, state, world, parts, &adapters, metrics.clone()) };
         let (router, threads) = Router::new(Arc::new(runtime), actors.stop.clone());
         let cut = actors.tasks.spawn(router.run(recovered_sender)).abort_handle();
         let (keeper_threads, keeper_healths, stop) = (threads.clone(), healths.clone(), ingress.stop.clone());
@@ -320,7 +322,7 @@ fn runtime(
     settings: &Settings,
     state: State,
     world: Environment,
-    (tools, judge): (ToolBox, ProjectJudge),
+    (tools, judge, follower): (ToolBox, ProjectJudge, SearchFollowerHandle),
     adapters: &AdapterSet,
     metrics: Arc<Metrics>,
 ) -> Runtime {
@@ -342,6 +344,8 @@ fn runtime(
         grants: state.grants,
         memory: state.memory,
         scopes: settings.memory.scopes.clone(),
+        search: state.search,
+        follower,
         frozen: FrozenMemory::new(settings.memory.refresh),
         compaction: CompactionRules {
             keep_runs: settings.memory.keep_runs,

@@ -60,8 +60,8 @@ pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, No
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use note_sink::{NewNote, NoteBatch, NoteSink};
 pub use search::{
-    FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
-    SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
+    FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex,
+    Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
 };
 pub use store::{
     Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,

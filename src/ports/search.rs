@@ -163,7 +163,11 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>>;
 
     /// Indexes a bounded part of what these areas and, in a new index, all others lack.
-    fn follow(&self, areas: Vec<SearchArea>, index: MissingIndex) -> BoxFuture<'_, Result<Indexed, StoreError>>;
+    fn follow(
+        &self,
+        areas: Vec<SearchArea>,
+        index: MissingIndex,
+    ) -> BoxFuture<'_, Result<Indexed, StoreError>>;
 
     /// Closes the index until it is needed again.
     fn close(&self) -> BoxFuture<'_, ()>;

@@ -118,6 +118,9 @@ impl Actor {
             work: if busy { Work::Open } else { Work::Settled },
         };
         self.runtime.store.commit(commit).await?;
+        if !messages.is_empty() {
+            self.runtime.follower.changed(&self.id);
+        }
         for record in messages.iter().filter_map(UiMessage::checkpoint) {
             count::checkpoint(&self.runtime.metrics, record.by);
         }

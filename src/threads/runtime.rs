@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::{FrozenMemory, TokenBook};
+use super::{FrozenMemory, SearchFollowerHandle, TokenBook};
 use crate::domain::{
     Capabilities, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning, WhileWaiting,
 };
@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
     AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, FileStore, Grants, Ids, Instructions, Judge,
-    Memory, Model, NoteSink, ThreadStore, ToolBox,
+    Memory, Model, NoteSink, Search, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{CheckArguments, CompactionRules, EffectsOf, Rules};
@@ -95,6 +95,10 @@ pub struct Runtime {
     pub memory: Arc<dyn Memory>,
     /// Which memory a message may use.
     pub scopes: Arc<ScopeSettings>,
+    /// Finds messages, notes and core memory again.
+    pub search: Arc<dyn Search>,
+    /// Keeps the search index behind the commits.
+    pub follower: SearchFollowerHandle,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
     /// When a conversation is compacted.

@@ -15,7 +15,7 @@ use crate::ports::{Indexed, MissingIndex, Search, SearchArea};
 
 /// How long after a change it is indexed: a turn writes several times, and its own work comes first.
 const SETTLE: Duration = Duration::from_millis(500);
-/// After this time without a search or a change the index is closed.
+/// After this time without a change the index is closed. Searches of the agent belong to turns, which change a thread.
 const REST: Duration = Duration::from_secs(60);
 /// Notes that may wait.
 const QUEUE: usize = 256;
@@ -30,8 +30,6 @@ enum Note {
     Changed(ThreadId),
     /// These areas are to be indexed, also where there is no index yet.
     Wanted(Vec<SearchArea>),
-    /// The index was used.
-    Used,
 }
 
 /// Tells the follower what changed. Never waits.
@@ -49,10 +47,6 @@ impl SearchFollowerHandle {
     /// A later search of these areas should not have to wait.
     pub fn wanted(&self, areas: Vec<SearchArea>) {
         self.tell(Note::Wanted(areas));
-    }
-
-    pub fn used(&self) {
-        self.tell(Note::Used);
     }
 
     fn tell(&self, note: Note) {
@@ -89,9 +83,8 @@ impl SearchFollower {
                 () = stop.cancelled() => return,
                 note = self.notes.recv() => {
                     let Some(note) = note else { return };
-                    if self.take(note) {
-                        due.get_or_insert_with(|| Instant::now() + SETTLE);
-                    }
+                    self.take(note);
+                    due.get_or_insert_with(|| Instant::now() + SETTLE);
                     rests_at = Some(Instant::now() + REST);
                 }
                 () = sleep_until(work_at), if work_at.is_some() => {
@@ -107,19 +100,16 @@ impl SearchFollower {
         }
     }
 
-    /// Takes a note in. Says whether there is something to index.
-    fn take(&mut self, note: Note) -> bool {
+    fn take(&mut self, note: Note) {
         let areas = match note {
             Note::Changed(thread) => vec![SearchArea::Thread(thread)],
             Note::Wanted(areas) => {
                 self.missing = MissingIndex::Make;
                 areas
             }
-            Note::Used => return false,
         };
         let room = MOST_AREAS.saturating_sub(self.pending.len());
         self.pending.extend(areas.into_iter().take(room));
-        true
     }
 
     /// One bounded step. Says whether there is more to do.
@@ -147,6 +137,8 @@ async fn sleep_until(at: Option<Instant>) {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use tokio::task::JoinSet;
 
     use super::*;
     use crate::ports::{
@@ -217,7 +209,8 @@ mod tests {
         let search = Arc::new(RecordingSearch::default());
         let (follower, handle) = SearchFollower::new(search.clone());
         let stop = CancellationToken::new();
-        let task = tokio::spawn(follower.run(stop.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(follower.run(stop.clone()));
         for number in [1, 2, 1, 2, 3] {
             handle.changed(&thread(number));
         }
@@ -227,7 +220,7 @@ mod tests {
         tokio::time::sleep(REST * 2).await;
         assert_eq!(search.told(), ["Make 1", "Make 1", "close"]);
         stop.cancel();
-        task.await.unwrap();
+        tasks.join_next().await.unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -235,15 +228,20 @@ mod tests {
         let search = Arc::new(RecordingSearch { fails: true, ..RecordingSearch::default() });
         let (follower, handle) = SearchFollower::new(search.clone());
         let stop = CancellationToken::new();
-        let task = tokio::spawn(follower.run(stop.clone()));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(follower.run(stop.clone()));
         for number in 0..100_000 {
             handle.changed(&thread(number));
         }
         tokio::time::sleep(REST * 20).await;
         let told = search.told();
         assert!(told.len() <= MOST_AREAS / BATCH + 1, "{}", told.len());
-        assert_eq!(told.last().map(String::as_str), Some("close"), "an index that fails is not tried for ever");
+        assert_eq!(
+            told.last().map(String::as_str),
+            Some("close"),
+            "an index that fails is not tried for ever"
+        );
         stop.cancel();
-        task.await.unwrap();
+        tasks.join_next().await.unwrap().unwrap();
     }
 }

@@ -23,7 +23,7 @@ use shipagent::ports::{
 use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
 use shipagent::telemetry::Redactor;
-use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime};
+use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime, SearchFollower};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -261,6 +261,8 @@ impl Stage {
         let stop = CancellationToken::new();
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
+        let search = Arc::new(shipagent::store::FileSearch::new(dir));
+        let (follower, follower_handle) = SearchFollower::new(search.clone());
         let runtime = Runtime {
             scopes: Default::default(),
             store: store.clone(),
@@ -273,6 +275,8 @@ impl Stage {
             access: Arc::new(FileAccess::new(dir, audit.clone())),
             grants: Arc::new(InMemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
+            search,
+            follower: follower_handle,
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             compaction: shipagent::turn::CompactionRules::default(),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
@@ -316,6 +320,7 @@ impl Stage {
         let (router, threads) = Router::new(Arc::new(runtime), stop.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(router.run(watch::Sender::new(false)));
+        tasks.spawn(follower.run(stop.clone()));
         Self { threads, recorder, store, metrics, stop, router: tasks }
     }
 

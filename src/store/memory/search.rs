@@ -2,8 +2,8 @@
 
 use crate::domain::{MessageId, ScopeKey, ThreadId};
 use crate::ports::{
-    BoxFuture, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
-    SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource, ThreadStore as _,
+    BoxFuture, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex,
+    Search, SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource, ThreadStore as _,
 };
 use crate::search::{Frequencies, Passage, Query, Ranked, rank};
 use crate::store::memory::{InMemoryMemory, InMemoryThreads};

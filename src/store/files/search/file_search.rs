@@ -12,8 +12,8 @@ use super::finding::find;
 use super::indexing::{StepBudget, update_history, update_memory, update_thread};
 use super::listing::list;
 use crate::ports::{
-    BoxFuture, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search, SearchArea,
-    SearchPage, SearchRequest, StoreError,
+    BoxFuture, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
+    SearchArea, SearchPage, SearchRequest, StoreError,
 };
 
 /// Search over the files of one project. Clones share the open index.

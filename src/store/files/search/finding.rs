@@ -173,8 +173,9 @@ fn matching(
 /// The texts of the candidates and of the rows around them, in the order of their rows. Where they are many or long, those
 /// of the worst candidates are left out.
 fn with_neighbours(connection: &Connection, candidates: &[i64]) -> rusqlite::Result<Vec<Doc>> {
-    let mut statement = connection
-        .prepare("SELECT row, id, at, author, text, flags FROM doc WHERE row BETWEEN ?1 AND ?2 ORDER BY row")?;
+    let mut statement = connection.prepare(
+        "SELECT row, id, at, author, text, flags FROM doc WHERE row BETWEEN ?1 AND ?2 ORDER BY row",
+    )?;
     let mut docs = BTreeMap::new();
     let mut bytes = 0_usize;
     for row in candidates {

@@ -147,12 +147,13 @@ fn within_times(connection: &Connection, rows: Rows, selection: &Selection<'_>) 
 
 /// The first row of a range whose message was said at this time or later; the end of the range where there is none.
 fn first_at(connection: &Connection, rows: Rows, at: i64) -> rusqlite::Result<i64> {
-    let mut next = connection
-        .prepare("SELECT row, at FROM doc WHERE row >= ?1 AND row <= ?2 ORDER BY row LIMIT 1")?;
-    let newest: Option<i64> =
-        connection.query_row("SELECT max(row) FROM doc WHERE row BETWEEN ?1 AND ?2", [rows.first, rows.last], |row| {
-            row.get(0)
-        })?;
+    let mut next =
+        connection.prepare("SELECT row, at FROM doc WHERE row >= ?1 AND row <= ?2 ORDER BY row LIMIT 1")?;
+    let newest: Option<i64> = connection.query_row(
+        "SELECT max(row) FROM doc WHERE row BETWEEN ?1 AND ?2",
+        [rows.first, rows.last],
+        |row| row.get(0),
+    )?;
     let Some(newest) = newest else { return Ok(rows.last) };
     let (mut low, mut high) = (rows.first, newest.saturating_add(1));
     while low < high {
@@ -183,7 +184,8 @@ fn select(
                  ORDER BY row {order} LIMIT ?5"
             );
             let mut statement = connection.prepare(&sql)?;
-            let found = statement.query_map(params![rows.first, rows.last, since, until, limit], read_text)?;
+            let found =
+                statement.query_map(params![rows.first, rows.last, since, until, limit], read_text)?;
             found.collect()
         }
         Some(expression) => {

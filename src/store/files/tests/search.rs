@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::support::{lines, message, scratch, thread};
 use crate::domain::{ScopeKey, ThreadId, Timestamp};
 use crate::ports::{
-    Freshness, HistoryPlace, HistoryRequest, Indexed, Memory as _, MissingIndex, Note, Search as _, SearchArea,
-    SearchPage, SearchRequest, TextSource,
+    Freshness, HistoryPlace, HistoryRequest, Indexed, Memory as _, MissingIndex, Note, Search as _,
+    SearchArea, SearchPage, SearchRequest, TextSource,
 };
 use crate::store::FileSearch;
 use crate::store::files::layout::private_file;
@@ -282,7 +282,10 @@ async fn following_makes_no_index_before_one_is_wanted_and_then_fills_it_with_ev
         ..ask(SearchArea::Thread(thread(name)), "parrot")
     };
     assert_eq!(search.search(as_indexed("2")).await.unwrap(), SearchPage::default());
-    assert!(!dir.path().join("state/search.sqlite").exists(), "a search that does not wait makes none either");
+    assert!(
+        !dir.path().join("state/search.sqlite").exists(),
+        "a search that does not wait makes none either"
+    );
     assert_eq!(
         search.follow(changed(), MissingIndex::Make).await.unwrap(),
         Indexed::Partly,
