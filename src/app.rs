@@ -31,8 +31,8 @@ use crate::sandbox;
 use crate::store::{InstructionsFile, State};
 use crate::telemetry::Redactor;
 use crate::threads::{
-    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RedactingModel, Router, Runtime, SearchFollower,
-    SearchFollowerHandle, TokenBook,
+    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RecallSettings, RedactingModel, Router, Runtime,
+    SearchFollower, SearchFollowerHandle, TokenBook,
 };
 use crate::tools::{Scratch, all_tools, sweep};
 use crate::turn::CompactionRules;
@@ -346,6 +346,7 @@ fn runtime(
         scopes: settings.memory.scopes.clone(),
         search: state.search,
         follower,
+        recall: RecallSettings { quiet: settings.memory.recall, reach: settings.memory.history },
         frozen: FrozenMemory::new(settings.memory.refresh),
         compaction: CompactionRules {
             keep_runs: settings.memory.keep_runs,

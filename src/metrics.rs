@@ -48,6 +48,10 @@ pub struct Metrics {
     pub checkpoints_by_model: Counter,
     /// Checkpoints that rules wrote.
     pub checkpoints_by_rules: Counter,
+    /// Searches before a turn.
+    pub recalls: Counter,
+    /// How long they took together.
+    pub recall_micros: Counter,
     pub tool_calls: Counter,
     /// Deliveries with a receipt.
     pub deliveries: Counter,
@@ -112,6 +116,12 @@ impl Metrics {
                 (r#"{by="model"}"#, &self.checkpoints_by_model),
                 (r#"{by="rules"}"#, &self.checkpoints_by_rules),
             ],
+        );
+        family("recalls_total", "Searches of memory before a turn.", &[("", &self.recalls)]);
+        family(
+            "recall_microseconds_total",
+            "Time that searches of memory before a turn took.",
+            &[("", &self.recall_micros)],
         );
         family("tool_calls_total", "Calls of tools.", &[("", &self.tool_calls)]);
         family("deliveries_total", "Deliveries with a receipt.", &[("", &self.deliveries)]);

@@ -298,6 +298,7 @@ fn settings(
         memory: MemorySettings {
             scopes: Arc::new(ScopeSettings { dm_scope: file.memory.dm_scope, identities }),
             history: file.memory.history,
+            recall: file.memory.recall,
             refresh: Duration::from_secs(file.memory.refresh_minutes.saturating_mul(60)),
             keep_runs: file.memory.keep_runs,
             compact_idle_percent: file.memory.compact_idle_percent,

@@ -208,6 +208,8 @@ pub struct MemorySettings {
     pub scopes: Arc<ScopeSettings>,
     /// Reach of the agent's search in what was said.
     pub history: HistoryReach,
+    /// Whether memory is searched before each turn.
+    pub recall: bool,
     /// Idle time after which core memory is read again.
     pub refresh: Duration,
     /// Newest turns that are never summarised.

@@ -21,6 +21,7 @@ mod key_value_store;
 mod memory;
 mod model;
 mod note_sink;
+mod scoped_search;
 mod search;
 mod store;
 mod store_error;
@@ -59,9 +60,10 @@ pub use key_value_store::KeyValueStore;
 pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
 pub use note_sink::{NewNote, NoteBatch, NoteSink};
+pub use scoped_search::{Reviews, ScopedHistory, ScopedQuery, ScopedSearch, SearchIn};
 pub use search::{
-    FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex,
-    Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
+    Coverage, FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,
+    MissingIndex, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
 };
 pub use store::{
     Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,

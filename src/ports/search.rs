@@ -99,8 +99,15 @@ pub struct FoundText {
     pub text: String,
     /// Whether the agent itself said it.
     pub by_agent: bool,
-    /// Whether a person wrote it or agreed to it; false for what an automatic pass noted.
-    pub reviewed: bool,
+}
+
+/// How much of a query a text covers by its own words, weighed by their rarity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Coverage {
+    /// From 0 to 1.
+    pub share: f64,
+    /// The sum of the weights; a word that one text in a hundred has weighs about 4.6.
+    pub weight: f64,
 }
 
 /// A result of a search.
@@ -111,8 +118,8 @@ pub struct SearchHit {
     /// The thread it was said in.
     pub thread: Option<ThreadId>,
     pub score: f64,
-    /// The share of the query that its own words cover, by the rarity of the words: 0 to 1.
-    pub coverage: f64,
+    /// How much of the query its own words cover.
+    pub coverage: Coverage,
     /// What stands before it in the same file.
     pub before: Option<FoundText>,
     /// What stands after it in the same file.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, FileStore, Memory, ThreadStore, ThreadsHandle};
+use super::{BoxFuture, Clock, FileStore, Memory, ScopedSearch, ThreadStore, ThreadsHandle};
 use crate::domain::{
     ApprovalId, AuthorId, Capabilities, CorrelationId, MemoryScope, MessageId, Origin, Permit, ThreadId,
     ToolCallId, ToolSpec,
@@ -44,6 +44,8 @@ pub struct ToolContext {
     pub approval: Option<ApprovalId>,
     pub memory: Arc<dyn Memory>,
     pub files: Arc<dyn FileStore>,
+    /// Search in what the turn may read.
+    pub search: ScopedSearch,
     /// The stored messages of all threads.
     pub history: Arc<dyn ThreadStore>,
     /// For posting messages to threads.

@@ -59,8 +59,9 @@ pub struct Frequencies {
 pub struct Ranked {
     pub index: usize,
     pub score: f64,
-    /// The share of the terms that the passage itself has, by their weight.
-    pub coverage: f64,
+    /// The weight of the terms that the passage itself has, and their share in the weight of all terms.
+    pub own_weight: f64,
+    pub own_share: f64,
 }
 
 /// Scores passages and puts the best first; those that have nothing of the query are left out. `passages` are in the
@@ -89,8 +90,9 @@ pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> V
         let score = (by_terms + by_characters) * own.factor;
         if score > 0.0 {
             let had = weights.iter().zip(&own.counts).filter(|(_, count)| **count > 0);
-            let coverage = had.map(|(weight, _)| weight).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
-            out.push(Ranked { index, score, coverage });
+            let own_weight: f64 = had.map(|(weight, _)| weight).sum();
+            let own_share = own_weight / whole.max(f64::MIN_POSITIVE);
+            out.push(Ranked { index, score, own_weight, own_share });
         }
     }
     out.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));

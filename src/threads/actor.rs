@@ -16,7 +16,7 @@ use super::progress::{LastLine, ProgressChannel};
 use super::publisher::Publisher;
 use super::runtime::Runtime;
 use super::waiters::Waiters;
-use crate::domain::{Intent, ThreadId, ToolCallId};
+use crate::domain::{Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
     Acceptance, Durability, ModelDelta, OutboxLine, RunOutcome, StoreError, ThreadRecord, ThreadView,
     WeakThreadsHandle,
@@ -69,6 +69,8 @@ pub(super) struct Actor {
     /// Fingerprints of the calls that were judged and have not run yet.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     pub(super) next_ticket: u64,
+    /// The message for which memory was searched last.
+    pub(super) recalled_for: Option<MessageId>,
 }
 
 /// A model call that has no output yet, and when subscribers are next told its duration.
@@ -152,6 +154,7 @@ impl Actor {
             span: tracing::Span::none(),
             fingerprints: BTreeMap::new(),
             next_ticket: 0,
+            recalled_for: None,
         };
         // Boxed, because the future of an `async fn` reserves space for its arguments twice.
         (Box::new(actor), view)
@@ -370,6 +373,7 @@ impl Actor {
                     self.upcoming.push_back(Event::Compacted(done));
                 }
             }
+            Done::Recalled(message, texts) => self.recalled(&message, &texts).await,
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),

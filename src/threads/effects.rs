@@ -227,7 +227,10 @@ impl Actor {
         built
     }
 
-    async fn call_model(&mut self) {
+    pub(super) async fn call_model(&mut self) {
+        if self.recall_first() {
+            return;
+        }
         let built = self.prepare().await;
         if self.compact_before_call(&built) {
             return;
@@ -284,6 +287,7 @@ impl Actor {
             call: call.clone(),
             permit: Permit::of(class),
             history: self.runtime.store.clone(),
+            search: self.scoped_search(),
             memory: self.runtime.memory.clone(),
             files: self.runtime.shelf.clone(),
             scope: self.conversation.memory_scope(),

@@ -14,6 +14,7 @@ use crate::ports::{
     Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
 use crate::turn::Compacted;
+use crate::uimessage::RecalledText;
 
 /// The result of a job.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(super) enum Done {
     Delivery(Option<Result<Receipt, DeliveryError>>),
     /// An attempt to compact the conversation is at its end.
     Compacted(u64, Box<Compacted>),
+    /// What was found for a message before the model is asked.
+    Recalled(MessageId, Vec<RecalledText>),
     /// The retry delay of a delivery is over.
     DeliveryDue,
     /// The delay before the store is tried again is over.

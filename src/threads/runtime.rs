@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 
 use super::{FrozenMemory, SearchFollowerHandle, TokenBook};
 use crate::domain::{
-    Capabilities, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning, WhileWaiting,
+    Capabilities, HistoryReach, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning,
+    WhileWaiting,
 };
 use crate::metrics::Metrics;
 use crate::policy::Rights;
@@ -38,6 +39,15 @@ pub struct HelperModel {
     pub model: Arc<dyn Model>,
     /// How much it can read.
     pub context_tokens: usize,
+}
+
+/// What is recalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecallSettings {
+    /// Whether memory is searched before each turn.
+    pub quiet: bool,
+    /// Which history a search reaches.
+    pub reach: HistoryReach,
 }
 
 /// Limits of threads, runs and calls.
@@ -99,6 +109,7 @@ pub struct Runtime {
     pub search: Arc<dyn Search>,
     /// Keeps the search index behind the commits.
     pub follower: SearchFollowerHandle,
+    pub recall: RecallSettings,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
     /// When a conversation is compacted.

@@ -6,9 +6,13 @@ use serde_json::{Map, Value, json};
 
 use super::arguments;
 use super::bounds::{Budget, OUTPUT_BYTES};
+use super::memory_search::{clipped, from};
+use super::moment::{Edge, moment};
 use super::schema::schema_of;
-use crate::domain::{Effects, MessageId, ToolSpec};
-use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::domain::{Effects, MessageId, Timestamp, ToolSpec};
+use crate::ports::{
+    BoxFuture, HistoryPlace, ScopedHistory, StoreError, Tool, ToolContext, ToolFailure, ToolOutcome,
+};
 use crate::uimessage::{Part, Role, UiMessage};
 
 const DEFAULT_MESSAGES: usize = 20;
@@ -17,9 +21,8 @@ const MOST_MESSAGES: usize = 100;
 /// Longest text of one message, in characters.
 const MESSAGE_CHARS: usize = 4_000;
 
-/// How many messages one call searches for a keyword; the next call continues from there.
-const PAGE: usize = 200;
-const PAGES: usize = 25;
+/// How many messages are read at once.
+const PAGE: usize = 100;
 
 /// Reads the thread's own history.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +33,16 @@ pub struct ChatLoadHistory;
 struct Arguments {
     /// How many messages to give at most. Default: 20, at most 100.
     limit: Option<u64>,
-    /// Only messages that contain this text, upper and lower case alike.
+    /// Only messages with these words, all of them. Upper and lower case and endings of words do not matter.
     keyword: Option<String>,
+    /// Only messages from this time on: a day such as 2026-05-02, or a time such as 2026-05-02T08:00:00Z, in UTC.
+    since: Option<String>,
+    /// Only messages up to this time: a day, which is included, or a time.
+    until: Option<String>,
     /// Only messages before the one with this id: the `before` of an earlier call, to go further back.
     before: Option<String>,
+    /// The messages around the one with this id, such as a result of memory_search. Not together with `before`.
+    around: Option<String>,
 }
 
 impl Tool for ChatLoadHistory {
@@ -41,8 +50,9 @@ impl Tool for ChatLoadHistory {
         ToolSpec {
             name: "chat_load_history",
             description:
-                "Gives earlier messages of this conversation, oldest first, ending with the newest or before \
-                          a given one. When `hasMore` is true, call again with the `before` that was given."
+                "Gives earlier messages of this conversation, oldest first: the newest, those before or around a \
+                          given one, those of a time, or those with certain words. When `hasMore` is true, call again \
+                          with the `before` that was given."
                     .into(),
             parameters: schema_of::<Arguments>(),
             effects: Effects::ReadOnly,
@@ -50,36 +60,74 @@ impl Tool for ChatLoadHistory {
     }
 
     fn check(&self, arguments: &Value) -> Result<(), ToolFailure> {
-        arguments::read::<Arguments>(arguments.clone()).map(drop)
+        asked(arguments::read(arguments.clone())?).map(drop)
     }
 
     fn call(&self, arguments: Value, context: ToolContext) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let arguments: Arguments = arguments::read(arguments)?;
+            let asked = asked(arguments::read(arguments)?)?;
             tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => Err(super::job::stopped()),
-                output = load(arguments, &context) => output,
+                output = load(asked, &context) => output,
             }
         })
     }
 }
 
-async fn load(arguments: Arguments, context: &ToolContext) -> ToolOutcome {
-    let asked = arguments.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_MESSAGES);
-    let keyword =
-        arguments.keyword.map(|keyword| keyword.trim().to_lowercase()).filter(|word| !word.is_empty());
-    let mut before =
-        arguments.before.as_deref().map(str::trim).filter(|id| !id.is_empty()).map(id).transpose()?;
-    let mut gathered = Gathered::new(asked.clamp(1, MOST_MESSAGES));
-    for _ in 0..PAGES {
-        let page = context
-            .history
-            .page(&context.thread, before.as_ref(), PAGE)
-            .await
-            .map_err(|error| ToolFailure::Failed(format!("the history cannot be read: {error}")))?;
+/// What a call asks for.
+#[derive(Debug)]
+struct Asked {
+    limit: usize,
+    keyword: Option<String>,
+    since: Option<i64>,
+    until: Option<i64>,
+    place: HistoryPlace,
+}
+
+fn asked(arguments: Arguments) -> Result<Asked, ToolFailure> {
+    let limit = arguments.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_MESSAGES);
+    let given =
+        |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let place = match (given(arguments.before), given(arguments.around)) {
+        (Some(_), Some(_)) => {
+            let text = "give `before` or `around`, not both".to_owned();
+            return Err(ToolFailure::BadArguments(text));
+        }
+        (Some(before), None) => HistoryPlace::Before(id("before", &before)?),
+        (None, Some(around)) => HistoryPlace::Around(id("around", &around)?),
+        (None, None) => HistoryPlace::Newest,
+    };
+    Ok(Asked {
+        limit: limit.clamp(1, MOST_MESSAGES),
+        keyword: given(arguments.keyword),
+        since: moment("since", arguments.since.as_deref(), Edge::Begin)?,
+        until: moment("until", arguments.until.as_deref(), Edge::End)?,
+        place,
+    })
+}
+
+async fn load(asked: Asked, context: &ToolContext) -> ToolOutcome {
+    let plain = asked.keyword.is_none() && asked.since.is_none() && asked.until.is_none();
+    match (&asked.place, plain) {
+        (HistoryPlace::Newest, true) => newest(None, asked.limit, context).await,
+        (HistoryPlace::Before(id), true) => newest(Some(id.clone()), asked.limit, context).await,
+        _ => indexed(asked, context).await,
+    }
+}
+
+fn unreadable(error: &StoreError) -> ToolFailure {
+    ToolFailure::Failed(format!("the history cannot be read: {error}"))
+}
+
+/// The newest messages, or those before one, with the tools they used.
+async fn newest(mut before: Option<MessageId>, limit: usize, context: &ToolContext) -> ToolOutcome {
+    let mut gathered = Gathered::new(limit);
+    loop {
+        let page = context.history.page(&context.thread, before.as_ref(), PAGE).await;
+        let page = page.map_err(|error| unreadable(&error))?;
         for message in page.iter().rev() {
-            if !gathered.take(message, keyword.as_deref()) {
+            if !gathered.take(message) {
                 return Ok(gathered.into_output(before.as_ref()));
             }
             before = Some(message.id.clone());
@@ -88,12 +136,35 @@ async fn load(arguments: Arguments, context: &ToolContext) -> ToolOutcome {
             return Ok(gathered.into_output(None));
         }
     }
-    Ok(gathered.into_output(before.as_ref()))
 }
 
-fn id(text: &str) -> Result<MessageId, ToolFailure> {
+/// Messages by words, times and place, from the search index.
+async fn indexed(asked: Asked, context: &ToolContext) -> ToolOutcome {
+    let Asked { limit, keyword, since, until, place } = asked;
+    let query = ScopedHistory { keyword, since, until, place, limit };
+    let page = context.search.history(query).await.map_err(|error| unreadable(&error))?;
+    let mut gathered = Gathered::new(limit);
+    let mut has_more = page.has_more;
+    let mut before = None;
+    for found in page.messages.iter().rev() {
+        let shown = json!({
+            "id": found.id,
+            "from": from(found),
+            "time": Timestamp::from_millis(found.at).rfc3339(),
+            "text": clipped(&found.text, MESSAGE_CHARS),
+        });
+        if !gathered.add(shown) {
+            has_more = true;
+            break;
+        }
+        before = found.id.parse().ok();
+    }
+    Ok(gathered.into_output(before.as_ref().filter(|_| has_more)))
+}
+
+fn id(name: &str, text: &str) -> Result<MessageId, ToolFailure> {
     text.parse()
-        .map_err(|_| ToolFailure::BadArguments(format!("`before` {text:?} is not the id of a message")))
+        .map_err(|_| ToolFailure::BadArguments(format!("`{name}` {text:?} is not the id of a message")))
 }
 
 /// Messages, newest first, up to the limits.
@@ -109,11 +180,12 @@ impl Gathered {
         Self { messages: Vec::new(), most, room: Budget::new(OUTPUT_BYTES) }
     }
 
-    /// Adds a message that matches; `false` where a limit is reached.
-    fn take(&mut self, message: &UiMessage, keyword: Option<&str>) -> bool {
-        let text = message.text();
-        let wanted = keyword.is_none_or(|keyword| text.to_lowercase().contains(keyword));
-        let Some(shown) = shown(message, &text).filter(|_| wanted) else { return true };
+    /// Adds a message; `false` where a limit is reached.
+    fn take(&mut self, message: &UiMessage) -> bool {
+        shown(message, &message.text()).is_none_or(|shown| self.add(shown))
+    }
+
+    fn add(&mut self, shown: Value) -> bool {
         // The whole JSON is counted: names, ids and times take space as well.
         let fits = self.messages.len() < self.most && self.room.take(&shown.to_string());
         if fits {
@@ -152,12 +224,11 @@ fn shown(message: &UiMessage, text: &str) -> Option<Value> {
         Role::Assistant => "you",
         Role::System => "system",
     };
-    let clipped: String = text.chars().take(MESSAGE_CHARS).collect();
     let mut shown = json!({
         "id": message.id.as_str(),
         "from": from,
         "time": message.metadata.timestamp.rfc3339(),
-        "text": if clipped.len() < text.len() { format!("{clipped}…") } else { clipped },
+        "text": clipped(text, MESSAGE_CHARS),
     });
     if let Some(fields) = shown.as_object_mut().filter(|_| !tools.is_empty()) {
         fields.insert("tools".into(), tools.into());
@@ -168,7 +239,6 @@ fn shown(message: &UiMessage, text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Timestamp;
     use crate::tools::testing::Project;
     use crate::uimessage::Metadata;
 
@@ -179,7 +249,7 @@ mod tests {
             author_id: None,
             author_name: (role == Role::User).then(|| "小明".to_owned()),
             message_id: None,
-            timestamp: Timestamp::from_millis(0),
+            timestamp: Timestamp::from_millis(project.next_second()),
             correlation_id: "r1".parse().unwrap(),
             status: None,
             command: false,
@@ -209,7 +279,7 @@ mod tests {
         assert_eq!((ids(&newest), &newest["hasMore"]), (vec!["m4", "m5"], &json!(true)));
         assert_eq!(
             newest["messages"][1],
-            json!({"id": "m5", "from": "小明", "time": "1970-01-01T00:00:00Z", "text": "text 5"})
+            json!({"id": "m5", "from": "小明", "time": "1970-01-01T00:00:05Z", "text": "text 5"})
         );
         let older = load(&project, json!({"before": newest["before"]})).await;
         assert_eq!((ids(&older), older.get("before")), (vec!["m1", "m2", "m3"], None));
@@ -225,6 +295,16 @@ mod tests {
         }
         let found = load(&project, json!({"keyword": "öbb "})).await;
         assert_eq!((ids(&found), &found["hasMore"]), (vec!["m0"], &json!(false)));
+        let around = load(&project, json!({"around": "m250", "limit": 3})).await;
+        assert_eq!(ids(&around), ["m249", "m250", "m251"]);
+        let some = load(&project, json!({"keyword": "nothing", "limit": 2})).await;
+        assert_eq!((ids(&some), &some["before"]), (vec!["m499", "m500"], &json!("m499")));
+        let more = load(&project, json!({"keyword": "nothing", "limit": 2, "before": some["before"]})).await;
+        assert_eq!(ids(&more), ["m497", "m498"]);
+        let early = json!({"since": "1970-01-01T00:00:02Z", "until": "1970-01-01T00:00:04Z"});
+        assert_eq!(ids(&load(&project, early).await), ["m1", "m2"]);
+        assert!(ChatLoadHistory.check(&json!({"before": "m1", "around": "m2"})).is_err());
+        assert!(ChatLoadHistory.check(&json!({"since": "yesterday"})).is_err());
     }
 
     #[tokio::test]

@@ -17,7 +17,9 @@ mod glob;
 mod job;
 mod lines;
 mod list_files;
+mod memory_search;
 mod memory_upsert;
+mod moment;
 mod open;
 mod read_file;
 mod registry;
@@ -49,6 +51,7 @@ pub use exec_shell::{
     sweep,
 };
 pub use list_files::ListFiles;
+pub use memory_search::MemorySearch;
 pub use memory_upsert::MemoryUpsert;
 pub use read_file::ReadFile;
 pub use registry::{PermissionKey, TOOLS, ToolDef, all_tools, permission_keys};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemoryUpsert,
-    ReadFile, Redact, SearchFiles, SendFile, WriteFile,
+    ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemorySearch,
+    MemoryUpsert, ReadFile, Redact, SearchFiles, SendFile, WriteFile,
 };
 use crate::domain::Effects;
 use crate::ports::{Tool, ToolBox};
@@ -26,6 +26,7 @@ pub const TOOLS: &[ToolDef] = &[
     ToolDef { permits: "Writing files of the project.", make: |_| Arc::new(WriteFile) },
     ToolDef { permits: "Changing parts of files of the project.", make: |_| Arc::new(EditFile) },
     ToolDef { permits: "Remembering something for later conversations.", make: |_| Arc::new(MemoryUpsert) },
+    ToolDef { permits: "Searching what was said and what is remembered.", make: |_| Arc::new(MemorySearch) },
     ToolDef {
         permits: "Reading what was said earlier in this conversation.",
         make: |_| Arc::new(ChatLoadHistory),

@@ -1,17 +1,21 @@
 //! A project on disk for the tests of the tools.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
-use crate::domain::{ChatKind, MemoryScope, Origin, Permit, ScopeSettings, ThreadId, Timestamp};
-use crate::ports::{Acceptance, Clock, Request, Saying, ThreadsHandle, ToolContext};
+use crate::domain::{
+    ChatKind, HistoryReach, MemoryScope, Origin, Permit, ScopeSettings, ThreadId, Timestamp,
+};
+use crate::ports::{Acceptance, Clock, Request, Saying, ScopedSearch, ThreadsHandle, ToolContext};
 use crate::store::memory::InMemoryThreads;
-use crate::store::{AttachmentFiles, FileMemory};
+use crate::store::{AttachmentFiles, FileMemory, FileSearch};
 use crate::uimessage::UiMessage;
 
 /// A temporary project directory, removed on drop.
@@ -20,6 +24,7 @@ pub(super) struct Project {
     root: PathBuf,
     cancel: CancellationToken,
     history: Arc<InMemoryThreads>,
+    seconds: AtomicI64,
     requests: mpsc::Sender<Request>,
     heard: mpsc::Receiver<Request>,
     _dir: tempfile::TempDir,
@@ -40,7 +45,8 @@ impl Project {
         let root = dir.path().canonicalize().unwrap();
         let (requests, heard) = mpsc::channel(8);
         let cancel = CancellationToken::new();
-        Self { root, cancel, history: Arc::default(), requests, heard, _dir: dir }
+        let seconds = AtomicI64::new(0);
+        Self { root, cancel, history: Arc::default(), seconds, requests, heard, _dir: dir }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -64,7 +70,18 @@ impl Project {
 
     /// Adds a message to the thread.
     pub(super) fn said(&self, message: UiMessage) {
+        let line = serde_json::to_string(&message).unwrap();
+        let folder = self.root.join(".ship/threads");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("{}.jsonl", self.thread().file_name()));
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
         self.history.put(message);
+    }
+
+    /// The time of the next message, in milliseconds: a second later than the one before.
+    pub(super) fn next_second(&self) -> i64 {
+        self.seconds.fetch_add(1, Ordering::Relaxed) * 1000 + 1000
     }
 
     /// The next message of a tool, with its target; the tool is told that it was accepted.
@@ -79,23 +96,33 @@ impl Project {
     }
 
     pub(super) fn context(&self) -> ToolContext {
+        let scope = MemoryScope::resolve(
+            &"fake:user:7".parse().unwrap(),
+            ChatKind::Direct,
+            &self.thread(),
+            &ScopeSettings::default(),
+        );
+        let ship = self.root.join(".ship");
+        let memory = Arc::new(FileMemory::new(ship.clone()));
         ToolContext {
             project: self.root.clone(),
             thread: self.thread(),
             correlation: "run-1".parse().unwrap(),
             call: "call-1".parse().unwrap(),
             permit: Permit::UNASKED,
-            scope: MemoryScope::resolve(
-                &"fake:user:7".parse().unwrap(),
-                ChatKind::Direct,
-                &self.thread(),
-                &ScopeSettings::default(),
-            ),
+            scope: scope.clone(),
             origin: Origin::Member,
             requester: "fake:user:7".parse().ok(),
             asked_in: vec!["m1".parse().unwrap()],
             approval: None,
-            memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
+            search: ScopedSearch {
+                search: Arc::new(FileSearch::new(ship)),
+                memory: memory.clone(),
+                thread: self.thread(),
+                scope,
+                reach: HistoryReach::Thread,
+            },
+            memory,
             files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.history.clone(),
             threads: ThreadsHandle::new(self.requests.clone()),

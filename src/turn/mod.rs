@@ -26,6 +26,7 @@ pub use context::{CheckArguments, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
 pub use machine::conversation::Conversation;
+pub use machine::recall::RecallPlan;
 pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::recalled::recall_block;
 use super::{Part, Role, ToolPart, ToolState, UiMessage};
 
 /// A piece of a person's message.
@@ -81,7 +82,10 @@ fn push_user(message: &UiMessage, out: &mut Vec<ModelMessage>) {
     let mut content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
     if !content.is_empty() {
         // In separate parts, never inside the person's text.
-        content.splice(0..0, circumstances(&message.metadata.extra).map(Content::Text));
+        let recalled = message.recalled();
+        let recalled = (!recalled.is_empty()).then(|| recall_block(&recalled));
+        let before = recalled.into_iter().chain(circumstances(&message.metadata.extra));
+        content.splice(0..0, before.map(Content::Text));
         let name = message.metadata.extra.get("speaker").and_then(Value::as_str).map(str::to_owned);
         out.push(ModelMessage::User { content, name });
     }

@@ -93,6 +93,12 @@ impl InProcess {
             chat: ChatKind::Direct,
             kind,
         };
+        self.take_in(event).await
+    }
+
+    /// Submits any event.
+    pub(crate) async fn take_in(&self, event: IngressEvent) -> MessageId {
+        let message = event.message.clone();
         let accepted = self.app.threads.deliver(event).await;
         assert!(matches!(accepted, Acceptance::Accepted { .. }), "{accepted:?}");
         message
@@ -100,7 +106,12 @@ impl InProcess {
 
     /// How the run of a message ended.
     pub(crate) async fn outcome(&self, chat: &str, message: MessageId) -> RunOutcome {
-        let ended = self.app.threads.outcome(Self::thread(chat), message);
+        self.outcome_in(Self::thread(chat), message).await
+    }
+
+    /// The same, in any thread.
+    pub(crate) async fn outcome_in(&self, thread: ThreadId, message: MessageId) -> RunOutcome {
+        let ended = self.app.threads.outcome(thread, message);
         tokio::time::timeout(PATIENCE, ended).await.expect("the turn does not end").unwrap()
     }
 

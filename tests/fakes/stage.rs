@@ -277,6 +277,10 @@ impl Stage {
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
             search,
             follower: follower_handle,
+            recall: shipagent::threads::RecallSettings {
+                quiet: true,
+                reach: shipagent::domain::HistoryReach::Thread,
+            },
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             compaction: shipagent::turn::CompactionRules::default(),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },

@@ -23,6 +23,7 @@ mod model;
 mod page;
 mod platforms;
 mod qq;
+mod recall;
 mod secrets;
 mod telegram;
 mod terminal;

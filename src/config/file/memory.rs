@@ -14,6 +14,8 @@ pub struct MemoryFile {
     pub dm_scope: DmScope,
     /// How far the agent may search what was said: in the thread it is asked in, or in all direct chats of the person.
     pub history: HistoryReach,
+    /// Whether notes and earlier messages that fit to what a person says are shown to the model before it answers.
+    pub recall: bool,
     /// A conversation is shown core memory as it was when it began. After this many minutes of silence it is read anew.
     #[schemars(range(min = 0, max = 100_000))]
     pub refresh_minutes: u64,
@@ -40,6 +42,7 @@ impl Default for MemoryFile {
         Self {
             dm_scope: DmScope::default(),
             history: HistoryReach::default(),
+            recall: true,
             refresh_minutes: 60,
             keep_runs: 4,
             compact_idle_percent: 70,

@@ -237,6 +237,7 @@ fn what_is_left_out_has_these_values() {
                 identities: {},
             },
             history: Thread,
+            recall: true,
             refresh: 3600s,
             keep_runs: 4,
             compact_idle_percent: 70,

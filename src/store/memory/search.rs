@@ -2,8 +2,9 @@
 
 use crate::domain::{MessageId, ScopeKey, ThreadId};
 use crate::ports::{
-    BoxFuture, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed, MissingIndex,
-    Search, SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource, ThreadStore as _,
+    BoxFuture, Coverage, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,
+    MissingIndex, Search, SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource,
+    ThreadStore as _,
 };
 use crate::search::{Frequencies, Passage, Query, Ranked, rank};
 use crate::store::memory::{InMemoryMemory, InMemoryThreads};
@@ -31,7 +32,6 @@ impl InMemorySearch {
                 author: note.author.unwrap_or_default(),
                 text: note.text,
                 by_agent: false,
-                reviewed: true,
             })
             .collect()
     }
@@ -47,7 +47,6 @@ impl InMemorySearch {
                 author: message.metadata.author_name.clone().unwrap_or_default(),
                 text: message.text(),
                 by_agent: message.role == Role::Assistant,
-                reviewed: true,
             })
             .collect())
     }
@@ -105,7 +104,8 @@ impl InMemorySearch {
                     SearchArea::Memory(_) | SearchArea::History(_) => (TextSource::Notes, None),
                     SearchArea::Thread(thread) => (TextSource::History, Some(thread.clone())),
                 };
-                let Ranked { score, coverage, .. } = ranked;
+                let Ranked { score, own_share: share, own_weight: weight, .. } = ranked;
+                let coverage = Coverage { share, weight };
                 let found = found.clone();
                 Some(SearchHit { found, source, thread, score, coverage, before: None, after: None })
             })

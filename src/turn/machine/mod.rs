@@ -5,4 +5,5 @@ mod compaction;
 pub(super) mod conversation;
 mod decisions;
 mod inbound;
+pub(super) mod recall;
 mod view;

@@ -2,6 +2,6 @@
 
 mod kills;
 mod prefix;
-mod scene;
+pub(crate) mod scene;
 mod triggers;
 mod troubles;

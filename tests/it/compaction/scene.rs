@@ -6,21 +6,21 @@ use crate::fakes::daemon::{PATIENCE, Project};
 use crate::fakes::fake_model::{Reply, Seen};
 
 /// A window in which a conversation of twenty turns is long.
-pub(super) fn small_window(url: &str, extra: Value) -> Project {
+pub(crate) fn small_window(url: &str, extra: Value) -> Project {
     let mut config = json!({ "llm": { "contextTokens": 16_000 }, "queue": { "mergeMs": 0 } });
     crate::fakes::daemon::merge(&mut config, extra);
     Project::with_model(url, config)
 }
 
 /// Whether a request asks for a summary.
-pub(super) fn is_summary(seen: &Seen) -> bool {
+pub(crate) fn is_summary(seen: &Seen) -> bool {
     seen.body["messages"][0]["content"]
         .as_str()
         .is_some_and(|text| text.contains("You keep the notes of an agent"))
 }
 
 /// A summary as a good model would write it: what was told as a fact, and one line about the rest.
-pub(super) fn summary(seen: &Seen) -> Reply {
+pub(crate) fn summary(seen: &Seen) -> Reply {
     let shown = seen.body["messages"][1]["content"].as_str().unwrap_or_default();
     let mut observations =
         vec![json!({ "ids": [1], "who": "Ann", "text": "They talked about the staging host." })];
@@ -37,17 +37,17 @@ pub(super) fn summary(seen: &Seen) -> Reply {
 }
 
 /// A question of some length.
-pub(super) fn question(number: usize) -> String {
+pub(crate) fn question(number: usize) -> String {
     format!("Question {number}: {}", "what about the staging host, and who looks after it? ".repeat(8))
 }
 
 /// An answer of some length.
-pub(super) fn answer() -> Reply {
+pub(crate) fn answer() -> Reply {
     Reply::text(&format!("An answer. {}", "The staging host is looked after by the team on duty. ".repeat(8)))
 }
 
 /// The checkpoints of a thread file, oldest first.
-pub(super) fn checkpoints(project: &Project, thread: &str) -> Vec<Value> {
+pub(crate) fn checkpoints(project: &Project, thread: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(project.thread_file(thread)).unwrap_or_default();
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let lines = whole.map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -58,7 +58,7 @@ pub(super) fn checkpoints(project: &Project, thread: &str) -> Vec<Value> {
 }
 
 /// Waits until something is so.
-pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !is_so() {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}");

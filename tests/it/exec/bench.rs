@@ -111,6 +111,13 @@ impl Bench {
             requester: None,
             asked_in: Vec::new(),
             approval: None,
+            search: shipagent::ports::ScopedSearch {
+                search: Arc::new(shipagent::store::FileSearch::new(self.root.join(".ship"))),
+                memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
+                thread: "web:chat:1".parse().unwrap(),
+                scope: Default::default(),
+                reach: Default::default(),
+            },
             memory: Arc::new(FileMemory::new(self.root.join(".ship"))),
             files: Arc::new(AttachmentFiles::new(&self.root.join(".ship"))),
             history: self.store.clone(),

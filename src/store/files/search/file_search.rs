@@ -9,7 +9,7 @@ use super::super::layout::Layout;
 use super::database::{Database, DatabaseError, Opened};
 use super::filling::{Filling, areas_with_files, filling, set_filling};
 use super::finding::find;
-use super::indexing::{StepBudget, update_history, update_memory, update_thread};
+use super::indexing::{StepBudget, is_memory_current, update_history, update_memory, update_thread};
 use super::listing::list;
 use crate::ports::{
     BoxFuture, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
@@ -128,7 +128,20 @@ impl FileSearch {
         if !self.exists() {
             return Ok(SearchPage::default());
         }
-        self.with_held(&mut held, |connection| Ok(find(connection, request)?))
+        self.with_held(&mut held, |connection| {
+            // What was forgotten or corrected since is not found in its old words.
+            let mut current = request.clone();
+            let mut areas = Vec::new();
+            for area in current.areas.drain(..) {
+                let stale = match &area {
+                    SearchArea::Memory(scope) => !is_memory_current(connection, &self.layout, scope)?,
+                    SearchArea::Thread(_) | SearchArea::History(_) => false,
+                };
+                areas.extend((!stale).then_some(area));
+            }
+            current.areas = areas;
+            Ok(find(connection, &current)?)
+        })
     }
 
     fn listed(&self, request: &HistoryRequest, caller: &Caller) -> Result<HistoryPage, StoreError> {
@@ -139,13 +152,23 @@ impl FileSearch {
     /// One step of following: first the areas that changed, then, in a new index, all that have files.
     fn follow_step(&self, areas: &[SearchArea], index: MissingIndex) -> Result<Indexed, StoreError> {
         let mut held = self.held();
-        if held.is_none() && !self.exists() && index == MissingIndex::Leave {
+        let may_make = index == MissingIndex::Make && areas.iter().any(|area| self.has_texts(area));
+        if held.is_none() && !self.exists() && !may_make {
             return Ok(Indexed::UpToDate);
         }
         self.with_held(&mut held, |connection| match self.step(connection, areas)? {
             Indexed::Partly => Ok(Indexed::Partly),
             Indexed::UpToDate => self.fill_step(connection),
         })
+    }
+
+    /// Whether an area has something that only a search finds. Core memory alone needs no index: it is in each prompt.
+    fn has_texts(&self, area: &SearchArea) -> bool {
+        match area {
+            SearchArea::Memory(scope) => self.layout.root().join(scope.notes_folder()).exists(),
+            SearchArea::Thread(thread) => self.layout.thread(thread).exists(),
+            SearchArea::History(_) => false,
+        }
     }
 
     fn fill_step(&self, connection: &Connection) -> Result<Indexed, DatabaseError> {
@@ -175,7 +198,7 @@ impl FileSearch {
             let (database, _) = Database::replace(&path).map_err(|error| failed(&path, error))?;
             *held = Some(database);
         }
-        while self.follow_step(&[], MissingIndex::Make)? == Indexed::Partly {
+        while self.follow_step(&[], MissingIndex::Leave)? == Indexed::Partly {
             if caller.is_gone() {
                 return Err(StoreError::closed());
             }

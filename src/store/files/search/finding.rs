@@ -5,10 +5,10 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{Connection, params};
 
-use super::indexing::{BY_AGENT, UNREVIEWED};
+use super::indexing::BY_AGENT;
 use super::sources::{Area, Rows, base_of, rows_of_area, rows_of_thread};
 use crate::domain::ThreadId;
-use crate::ports::{FoundText, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource};
+use crate::ports::{Coverage, FoundText, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource};
 use crate::search::{Frequencies, Passage, Query, WINDOW, rank};
 
 /// So many texts are ranked by more than the full-text index.
@@ -54,7 +54,7 @@ pub(super) fn find(connection: &Connection, request: &SearchRequest) -> rusqlite
             source,
             thread,
             score: (ranked.score * 1000.0).round() / 1000.0,
-            coverage: ranked.coverage,
+            coverage: Coverage { share: ranked.own_share, weight: ranked.own_weight },
             before: neighbour(connection, key, "row < ?1 AND row >= ?2 ORDER BY row DESC")?,
             after: neighbour(connection, key, "row > ?1 AND row >= ?2 ORDER BY row")?,
         });
@@ -231,6 +231,5 @@ pub(super) fn read_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Found
 }
 
 fn text_of(id: String, at: i64, author: String, text: String, flags: i64) -> FoundText {
-    let (by_agent, reviewed) = (flags & BY_AGENT != 0, flags & UNREVIEWED == 0);
-    FoundText { id, at, author, text, by_agent, reviewed }
+    FoundText { id, at, author, text, by_agent: flags & BY_AGENT != 0 }
 }

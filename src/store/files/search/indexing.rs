@@ -1,6 +1,7 @@
 //! Brings the index up to date with the files. Files grow at their end, so that usually only the new end is read; a file
 //! that was changed elsewhere is indexed anew.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -12,7 +13,8 @@ use super::super::layout::Layout;
 use super::super::lines::{LineReader, fnv};
 use super::database::DatabaseError;
 use super::sources::{
-    Area, FIRST_POSITION, IndexedFile, Rows, SourceFile, enter_file, files_of, find_file, keep_file,
+    Area, FIRST_POSITION, IndexedFile, Rows, SourceFile, changed_at, enter_file, files_of, find_file,
+    keep_file,
 };
 use crate::domain::{ScopeKey, ThreadId, item_blocks, read_item};
 use crate::ports::TextSource;
@@ -27,9 +29,8 @@ const TAIL_BYTES: u64 = 256;
 /// Name that the agent's own words carry in the index.
 const AGENT: &str = "agent";
 
-/// Flags of a text.
+/// The flag of a text that the agent said.
 pub(super) const BY_AGENT: i64 = 1;
-pub(super) const UNREVIEWED: i64 = 2;
 
 /// How much of the files one step of indexing reads; in between, searches have their turn.
 #[derive(Debug)]
@@ -99,11 +100,7 @@ pub(super) fn update_memory(
     scope: &ScopeKey,
     budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
-    let mut present = vec![(TextSource::Core, scope.core_file())];
-    let folder = scope.notes_folder();
-    for name in markdown_files(&layout.root().join(&folder))? {
-        present.push((TextSource::Notes, format!("{folder}/{name}")));
-    }
+    let present = memory_files(layout, scope)?;
     let area = Area::Memory(scope.clone());
     for (kind, name) in &present {
         let file = SourceFile { area: area.clone(), kind: *kind, name: name.clone() };
@@ -116,6 +113,38 @@ pub(super) fn update_memory(
         }
     }
     Ok(())
+}
+
+/// Whether the index has the memory of a scope as it stands now.
+pub(super) fn is_memory_current(
+    connection: &Connection,
+    layout: &Layout,
+    scope: &ScopeKey,
+) -> Result<bool, DatabaseError> {
+    let area = Area::Memory(scope.clone());
+    let mut present = BTreeSet::new();
+    for (kind, name) in memory_files(layout, scope)? {
+        let metadata = match std::fs::metadata(layout.root().join(&name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            metadata => metadata?,
+        };
+        let source = SourceFile { area: area.clone(), kind, name: name.clone() };
+        if !find_file(connection, &source)?.is_some_and(|known| known.is_as(&metadata)) {
+            return Ok(false);
+        }
+        present.insert(name);
+    }
+    Ok(files_of(connection, &area)?.iter().all(|(name, _)| present.contains(name)))
+}
+
+/// The files of a scope's memory, from the state directory down. That of core memory may be missing.
+fn memory_files(layout: &Layout, scope: &ScopeKey) -> io::Result<Vec<(TextSource, String)>> {
+    let mut files = vec![(TextSource::Core, scope.core_file())];
+    let folder = scope.notes_folder();
+    for name in markdown_files(&layout.root().join(&folder))? {
+        files.push((TextSource::Notes, format!("{folder}/{name}")));
+    }
+    Ok(files)
 }
 
 fn markdown_files(folder: &Path) -> io::Result<Vec<String>> {
@@ -153,11 +182,10 @@ fn update_memory_file(
         file => file?,
     };
     let metadata = file.metadata()?;
-    let changed = metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
-    let same = |known: &IndexedFile| known.bytes == metadata.size() && known.changed == changed;
-    if find_file(connection, source)?.is_some_and(|known| same(&known)) {
+    if find_file(connection, source)?.is_some_and(|known| known.is_as(&metadata)) {
         return Ok(());
     }
+    let changed = changed_at(&metadata);
     budget.spend(metadata.size());
     connection.execute_batch("BEGIN IMMEDIATE")?;
     ended(connection, reindex_memory_file(connection, &file, source, changed))

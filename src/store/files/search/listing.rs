@@ -60,15 +60,19 @@ struct Selection<'a> {
 
 /// Where a message stands: its row and its time.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MessagePosition {
     row: i64,
     at: i64,
 }
 
-fn place_of(connection: &Connection, thread: &ThreadId, id: &MessageId) -> rusqlite::Result<Option<Place>> {
+fn place_of(
+    connection: &Connection,
+    thread: &ThreadId,
+    id: &MessageId,
+) -> rusqlite::Result<Option<MessagePosition>> {
     let Some(row) = row_of(connection, thread, id.as_str())? else { return Ok(None) };
     let at = connection.query_row("SELECT at FROM doc WHERE row = ?1", [row], |row| row.get(0)).optional()?;
-    Ok(at.map(|at| Place { row, at }))
+    Ok(at.map(|at| MessagePosition { row, at }))
 }
 
 /// The newest messages before a place, oldest first.
@@ -76,7 +80,7 @@ fn older_page(
     connection: &Connection,
     ranges: &[Rows],
     selection: &Selection<'_>,
-    before: Option<Place>,
+    before: Option<MessagePosition>,
     limit: usize,
 ) -> rusqlite::Result<HistoryPage> {
     let mut found: Vec<Numbered> = Vec::new();
@@ -107,7 +111,7 @@ fn newer_than(
     connection: &Connection,
     ranges: &[Rows],
     selection: &Selection<'_>,
-    from: Place,
+    from: MessagePosition,
     limit: usize,
 ) -> rusqlite::Result<Vec<FoundText>> {
     let mut found: Vec<Numbered> = Vec::new();

@@ -1,6 +1,9 @@
 //! Areas and files of the index, and the row numbers of their texts: 19 bits for the area, 20 for the file in it, 24 for
 //! the position in the file.
 
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::domain::{ScopeKey, ThreadId};
@@ -62,7 +65,17 @@ pub(super) struct Rows {
     pub(super) last: i64,
 }
 
+/// When a file was last changed, in nanoseconds.
+pub(super) fn changed_at(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+}
+
 impl IndexedFile {
+    /// Whether the file on the disk is the one that was indexed.
+    pub(super) fn is_as(&self, metadata: &Metadata) -> bool {
+        self.bytes == metadata.size() && self.changed == changed_at(metadata)
+    }
+
     pub(super) const fn rows(&self) -> Rows {
         Rows { first: self.base, last: self.base | ((1 << POSITION_BITS) - 1) }
     }
