@@ -115,7 +115,19 @@ pub fn complaint(error: &Error, language: Language) -> Option<String> {
                 None => words::missing_value(&argument?, language),
             }
         }
-        ErrorKind::ArgumentConflict => words::used_twice(&argument?, language),
+        ErrorKind::ArgumentConflict => match context(ContextKind::PriorArg) {
+            Some(other) if argument.as_ref() != Some(&other) => {
+                words::cannot_combine(&argument?, &other, language)
+            }
+            _ => words::used_twice(&argument?, language),
+        },
+        ErrorKind::TooManyValues => words::too_many_values(&argument?, language),
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            words::too_few_values(&argument?, language)
+        }
+        ErrorKind::NoEquals => words::no_equals(&argument?, language),
+        ErrorKind::InvalidUtf8 => words::not_utf8(language).to_owned(),
+        ErrorKind::MissingSubcommand => words::missing_command(language).to_owned(),
         _ => return None,
     };
     let mut lines = vec![words::error(&what, language)];
@@ -205,6 +217,11 @@ mod tests {
             ("approvals show", "缺少必需的参数：<APPROVAL>", "required arguments"),
             ("approvals list --state x", "的值“x”无效", "invalid value"),
             ("run --listen x", "的值“x”无效", "invalid value"),
+            (
+                "run --listen 127.0.0.1:1 --listen 127.0.0.1:2",
+                "不能重复使用",
+                "cannot be used multiple times",
+            ),
         ] {
             let told = |language| {
                 Cli::parse_with(std::iter::once("shipagent").chain(line.split(' ')), &[], language)

@@ -82,14 +82,19 @@ impl CliContext {
 
     /// The message for a state file that cannot be read or written.
     pub(super) fn trouble(&self, error: &StoreError) -> String {
-        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-        let subject = error.subject();
-        match error.kind() {
-            StoreErrorKind::Invalid => words::store_invalid(subject, &cause, self.language),
-            StoreErrorKind::Unavailable => words::store_unreachable(subject, &cause, self.language),
-            StoreErrorKind::Full => words::store_full(subject, &cause, self.language),
-            StoreErrorKind::Closed => words::store_closed(self.language).to_owned(),
-        }
+        store_error_text(error, self.language)
+    }
+}
+
+/// The message for a state file that cannot be read or written.
+pub(super) fn store_error_text(error: &StoreError, language: Language) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let subject = error.subject();
+    match error.kind() {
+        StoreErrorKind::Invalid => words::store_invalid(subject, &cause, language),
+        StoreErrorKind::Unavailable => words::store_unreachable(subject, &cause, language),
+        StoreErrorKind::Full => words::store_full(subject, &cause, language),
+        StoreErrorKind::Closed => words::store_closed(language).to_owned(),
     }
 }
 

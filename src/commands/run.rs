@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use super::setup::{load_or_say, start_logging};
+use super::setup::{bind_error_text, load_or_say, open_error_text, start_error_text, start_logging};
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
 use crate::app::{App, BoundListener, Environment, StartError};
@@ -89,16 +89,17 @@ async fn serve(
     raise_open_files();
     let state = match State::files(&settings.state) {
         Ok(state) => state,
-        Err(error) => return refuse(&error, err),
+        Err(error) => return refuse(&error, settings, err),
     };
     // An address file left by a crash may name a port that another program has by now.
     address::withdraw(&settings.state);
     let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
         Ok(web) => web,
         Err(error) => {
-            writeln!(err, "{error:#}")?;
             state.threads.close().await;
-            let in_use = matches!(error.downcast_ref(), Some(BindError::InUse(_)));
+            let Some(error) = error.downcast_ref::<BindError>() else { return Err(error) };
+            writeln!(err, "{}", bind_error_text(error, settings.operator_language))?;
+            let in_use = matches!(error, BindError::InUse(_));
             return Ok(if in_use { Exit::PortInUse } else { Exit::Failed });
         }
     };
@@ -119,7 +120,7 @@ async fn serve(
         Ok(app) => app,
         Err(error) => {
             state.threads.close().await;
-            return not_started(&error, err);
+            return not_started(&error, settings, err);
         }
     };
     let pool = PoolProbe::default();
@@ -145,8 +146,8 @@ async fn serve(
     }
 }
 
-fn not_started(error: &StartError, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(err, "{error}")?;
+fn not_started(error: &StartError, settings: &Settings, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{}", start_error_text(error, settings.operator_language))?;
     Ok(match error {
         StartError::Rule(_) => Exit::Configuration,
         StartError::Http(_) => Exit::Failed,
@@ -252,9 +253,8 @@ fn bind(web: &WebSettings) -> Result<TcpListener, BindError> {
     }
 }
 
-fn refuse(error: &OpenError, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    writeln!(err, "{error}{cause}")?;
+fn refuse(error: &OpenError, settings: &Settings, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    writeln!(err, "{}", open_error_text(error, settings.operator_language))?;
     Ok(match error {
         OpenError::Held { .. } => Exit::AnotherDaemon,
         OpenError::Store(_) => Exit::StateNotWritable,

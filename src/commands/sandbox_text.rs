@@ -8,13 +8,24 @@ use crate::sandbox::{MemoryControl, MemoryLimits};
 
 /// The state of the sandbox in one line.
 pub(super) fn status(report: &SandboxReport, language: Language) -> String {
-    let reasons = report.reasons.join("; ");
+    let reasons: Vec<String> = report.reasons.iter().map(|text| reason(text, language)).collect();
+    let reasons = reasons.join(words::between_reasons(language));
     match report.level {
         SandboxLevel::Full => words::sandbox_full(&by(report, language), language),
         SandboxLevel::Partial => words::sandbox_partial(&by(report, language), &reasons, language),
         SandboxLevel::Unavailable if report.required => words::sandbox_required(&reasons, language),
         SandboxLevel::Unavailable => words::sandbox_unavailable(&reasons, language),
         SandboxLevel::Off => words::sandbox_off(language).to_owned(),
+    }
+}
+
+/// A reason of the probe. Unknown ones, and the causes after a colon, stay in English.
+fn reason(text: &str, language: Language) -> String {
+    let (what, cause) = text.split_once(": ").map_or((text, None), |(what, cause)| (what, Some(cause)));
+    match (words::sandbox_reason(what, language), cause) {
+        (Some(known), None) => known.to_owned(),
+        (Some(known), Some(cause)) => format!("{known}: {cause}"),
+        (None, _) => text.to_owned(),
     }
 }
 
@@ -65,6 +76,23 @@ pub(super) fn memory(limits: MemoryLimits, control: MemoryControl, language: Lan
 mod tests {
     use super::*;
     use crate::sandbox::{Isolation, Level, Mode, Status};
+
+    #[test]
+    fn reasons_of_the_probe_are_told_in_the_readers_language() {
+        let reasons = vec![
+            "this kernel has no Landlock".to_owned(),
+            "the helper cannot be used: permission denied".to_owned(),
+            "something new".to_owned(),
+        ];
+        let found = Status { level: Level::Unavailable, isolation: Isolation::Nothing, landlock: 0, reasons };
+        let report = found.report(Mode::Auto);
+        assert!(status(&report, Language::En).ends_with(&report.reasons.join("; ")));
+        let chinese = status(&report, Language::Zh);
+        assert!(
+            chinese.ends_with("此内核没有 Landlock；无法使用辅助进程: permission denied；something new"),
+            "{chinese}"
+        );
+    }
 
     #[test]
     fn a_listed_socket_is_a_risk_and_without_namespaces_all_of_them_are() {

@@ -5,11 +5,15 @@ use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::app::ShellWorld;
+use super::cli_context::store_error_text;
+use crate::adapters::web::BindError;
+use crate::app::{ShellWorld, StartError};
 use crate::config::{Env, Settings};
+use crate::domain::Language;
 use crate::http_client::install_tls;
+use crate::phrases::start as words;
 use crate::ports::AdapterTable;
-use crate::store::daemon_log;
+use crate::store::{OpenError, daemon_log};
 use crate::telemetry::{self, Console, Guard, Options, Redactor};
 
 /// Reads the settings. Prints what is wrong with them and returns `None` where they are invalid.
@@ -22,6 +26,34 @@ pub(super) fn load_or_say(
     match Settings::load(project, env, adapters) {
         Ok(settings) => Ok(Some(settings)),
         Err(errors) => writeln!(err, "{errors}").map(|()| None),
+    }
+}
+
+/// The message for a state directory that cannot be opened.
+pub(super) fn open_error_text(error: &OpenError, language: Language) -> String {
+    match error {
+        OpenError::Held { holder, .. } => match holder.pid {
+            Some(pid) => words::another_daemon_process(pid, language),
+            None => words::another_daemon(language).to_owned(),
+        },
+        OpenError::Store(error) => store_error_text(error, language),
+    }
+}
+
+/// The message for an address that cannot be listened on.
+pub(super) fn bind_error_text(error: &BindError, language: Language) -> String {
+    match error {
+        BindError::InUse(address) => words::address_in_use(address, language),
+        BindError::NotPermitted(address) => words::address_not_permitted(address, language),
+        BindError::Other { addr, source } => words::cannot_listen(addr, source, language),
+    }
+}
+
+/// The message for a daemon that did not start.
+pub(super) fn start_error_text(error: &StartError, language: Language) -> String {
+    match error {
+        StartError::Rule(rule) => words::bad_shell_rule(rule, language),
+        StartError::Http(cause) => words::no_http_client(cause, language),
     }
 }
 
@@ -44,4 +76,24 @@ pub(super) fn start_logging(
     })?;
     install_tls();
     Ok((shell, guard))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Holder;
+
+    #[test]
+    fn failures_of_a_start_are_told_in_both_languages() {
+        let busy = BindError::InUse("127.0.0.1:7717".parse().unwrap());
+        assert_eq!(bind_error_text(&busy, Language::En), busy.to_string());
+        assert!(bind_error_text(&busy, Language::Zh).contains("已被其他程序占用"));
+        for pid in [None, Some(7)] {
+            let held = OpenError::Held { path: "lock".into(), holder: Holder { pid, since: None } };
+            assert_eq!(open_error_text(&held, Language::En), held.to_string());
+            let chinese = open_error_text(&held, Language::Zh);
+            assert!(chinese.contains("另一个守护进程"), "{chinese}");
+            assert_eq!(chinese.contains('7'), pid.is_some(), "{chinese}");
+        }
+    }
 }

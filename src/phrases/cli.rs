@@ -303,6 +303,24 @@ phrases! {
         en: "the argument '{argument}' cannot be used multiple times",
         zh: "“{argument}”不能重复使用",
     }
+    format cannot_combine(argument: &str, other: &str) {
+        en: "the argument '{argument}' cannot be used with '{other}'",
+        zh: "“{argument}”不能与“{other}”同时使用",
+    }
+    format too_many_values(argument: &str) {
+        en: "too many values for '{argument}'",
+        zh: "“{argument}”的值过多",
+    }
+    format too_few_values(argument: &str) {
+        en: "too few values for '{argument}'",
+        zh: "“{argument}”的值不足",
+    }
+    format no_equals(argument: &str) {
+        en: "an equal sign is needed when assigning values to '{argument}'",
+        zh: "给“{argument}”赋值需要等号",
+    }
+    text not_utf8() { en: "invalid UTF-8 was detected in the arguments", zh: "参数中含有无效的 UTF-8 字符" }
+    text missing_command() { en: "a subcommand is required", zh: "缺少命令" }
     format tip_similar(similar: &str) { en: "a similar one exists: '{similar}'", zh: "相近的有：“{similar}”" }
     text more_with_help() { en: "For more information, try '--help'.", zh: "更多信息请用“--help”查看。" }
 }

@@ -196,6 +196,40 @@ phrases! {
     text sandbox_off() { en: "off: commands run unconfined", zh: "已关闭，命令不受限制" }
     text by_namespaces() { en: "namespaces", zh: "命名空间" }
     text by_rules() { en: "rules alone, secrets left out of them", zh: "仅靠规则，机密文件排除在外" }
+    /// Known reasons of the sandbox probe; a reason may be followed by a cause.
+    named sandbox_reason(reason: &str) {
+        "Landlock is not enabled in this kernel" => {
+            en: "Landlock is not enabled in this kernel",
+            zh: "此内核未启用 Landlock",
+        }
+        "this kernel has no Landlock" => { en: "this kernel has no Landlock", zh: "此内核没有 Landlock" }
+        "Landlock did not take the rules" => {
+            en: "Landlock did not take the rules",
+            zh: "Landlock 没有接受规则",
+        }
+        "files cannot be moved between folders" => {
+            en: "files cannot be moved between folders",
+            zh: "文件不能在文件夹之间移动",
+        }
+        "files can be emptied that cannot be written" => {
+            en: "files can be emptied that cannot be written",
+            zh: "不可写的文件仍可被清空",
+        }
+        "signals can be sent to other processes of the same user" => {
+            en: "signals can be sent to other processes of the same user",
+            zh: "可以向同一用户的其他进程发送信号",
+        }
+        "approved commands can reach abstract sockets of other programs, such as that of an X server" => {
+            en: "approved commands can reach abstract sockets of other programs, such as that of an X server",
+            zh: "获批的命令可以连接其他程序的抽象套接字，例如 X 服务器的套接字",
+        }
+        "the helper cannot be used" => { en: "the helper cannot be used", zh: "无法使用辅助进程" }
+        "the helper never entered" => { en: "the helper never entered", zh: "辅助进程没有进入沙箱" }
+        "the helper said nothing" => { en: "the helper said nothing", zh: "辅助进程没有回应" }
+        "no folder to try it in" => { en: "no folder to try it in", zh: "没有可用于测试的文件夹" }
+        "no file to try it with" => { en: "no file to try it with", zh: "没有可用于测试的文件" }
+    }
+    text between_reasons() { en: "; ", zh: "；" }
     text sandbox_partial_fix() {
         en: "let unprivileged users make namespaces, or run a newer kernel",
         zh: "请允许普通用户创建命名空间，或使用更新的内核",

@@ -96,4 +96,33 @@ phrases! {
         en: "--listen: the console is turned off in ship.json (adapters.web.enabled)",
         zh: "--listen：ship.json 中关闭了控制台（adapters.web.enabled）",
     }
+
+    text another_daemon() {
+        en: "another daemon already serves this project: stop it first, or use the running one",
+        zh: "另一个守护进程已在服务此项目：请先停止它，或直接使用它",
+    }
+    format another_daemon_process(pid: u32) {
+        en: "another daemon (process {pid}) already serves this project: stop it first, or use the running one",
+        zh: "另一个守护进程（进程 {pid}）已在服务此项目：请先停止它，或直接使用它",
+    }
+    format address_in_use(address: impl Display) {
+        en: "{address} is in use by another program: stop it, or set adapters.web.listen to another port",
+        zh: "{address} 已被其他程序占用：请停止该程序，或把 adapters.web.listen 设为其他端口",
+    }
+    format address_not_permitted(address: impl Display) {
+        en: "not allowed to listen on {address}: ports below 1024 need privileges",
+        zh: "无权监听 {address}：1024 以下的端口需要特权",
+    }
+    format cannot_listen(address: impl Display, cause: impl Display) {
+        en: "cannot listen on {address}: {cause}",
+        zh: "无法监听 {address}：{cause}",
+    }
+    format bad_shell_rule(cause: impl Display) {
+        en: "ship.json: permissions.exec_shell: {cause}",
+        zh: "ship.json：permissions.exec_shell 中的规则无效：{cause}",
+    }
+    format no_http_client(cause: impl Display) {
+        en: "cannot set up http for the chat platforms: {cause}",
+        zh: "无法为聊天平台建立 HTTP 客户端：{cause}",
+    }
 }

@@ -13,7 +13,7 @@ use super::remark::Remark;
 use super::session::Session;
 use super::transcript_printer::TranscriptPrinter;
 use crate::cli::{ChatArgs, Exit};
-use crate::commands::setup::load_or_say;
+use crate::commands::setup::{load_or_say, open_error_text};
 use crate::commands::terminal::Surface;
 use crate::config::{Env, Settings};
 use crate::domain::{BadId, Platform, ThreadId};
@@ -128,9 +128,12 @@ fn refuse(error: ConnectError, settings: &Settings, output: &mut ChatOutput<'_>)
     let (text, exit) = match error {
         ConnectError::Taken { pid } => (Remark::Taken(pid).say(language), Exit::AnotherDaemon),
         ConnectError::Refused(why) => (Remark::DaemonRefused(&why).say(language), Exit::Failed),
-        ConnectError::State(error @ OpenError::Held { .. }) => (error.to_string(), Exit::AnotherDaemon),
-        ConnectError::State(error @ OpenError::Store(_)) => {
-            (format!("{:#}", anyhow::Error::new(error)), Exit::StateNotWritable)
+        ConnectError::State(error) => {
+            let exit = match error {
+                OpenError::Held { .. } => Exit::AnotherDaemon,
+                OpenError::Store(_) => Exit::StateNotWritable,
+            };
+            (open_error_text(&error, language), exit)
         }
         ConnectError::Start(error) => return Err(error),
     };
