@@ -171,7 +171,7 @@ fn the_page_asks_only_for_words_there_are() {
 const READ_CHINESE: &[&str] = &[
     "commands/init/answers.rs",
     "distil/",
-    "model/classify.rs",
+    "model/failure.rs",
     "model/offline/answers.rs",
     "model/offline/command.rs",
     "policy/reply/",

@@ -216,7 +216,7 @@ fn what_is_left_out_has_these_values() {
                 Owners,
             ],
             expire: 86400s,
-            while_waiting: QueueSettings,
+            while_waiting: Queue,
             read_replies: Rules,
         },
         queue: QueueSettings {

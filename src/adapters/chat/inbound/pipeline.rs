@@ -481,10 +481,9 @@ impl Pipeline {
 impl Intake {
     /// The language for the author of this text, where `reported` is what the platform reports.
     pub fn language(&self, text: &str, reported: Option<Language>) -> Language {
-        self.parts.language.unwrap_or_else(|| match Language::of(text) {
-            Language::Zh => Language::Zh,
-            Language::En => reported.unwrap_or_default(),
-        })
+        let of_text = Language::of(text);
+        let written = if of_text == Language::Zh { of_text } else { reported.unwrap_or_default() };
+        self.parts.language.unwrap_or(written)
     }
 
     fn hear(&self, message: &InboundMessage) -> Addressed {
