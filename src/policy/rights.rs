@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_began_is_ended_by_them_and_by_those_above_them() {
+    fn a_run_is_ended_by_the_person_who_began_it_and_by_those_above_them() {
         let id = |text: &str| -> AuthorId { text.parse().unwrap() };
         let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
         let nobody = Rights { named_owners: vec![bob.clone()], ..Rights::default() };

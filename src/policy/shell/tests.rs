@@ -241,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn a_forbidden_command_is_found_in_whatever_surrounds_it(
+    fn a_denied_command_is_found_inside_any_other_command(
         look in looking(),
         wrapper in proptest::sample::select(vec![
             "", "sudo ", "env A=1 ", "timeout 5 ", "nohup ", "command ", "sh -c '", "bash -lc '", "eval ", "xargs ", "nice -n 3 ",

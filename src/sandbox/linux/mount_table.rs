@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mount_points_are_read_whatever_their_name() {
+    fn mount_points_with_any_name_are_read() {
         for (line, expected) in [
             (&b"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw"[..], Some("/")),
             (b"23 22 0:5 / /mnt/with\\040space\\134 rw - tmpfs tmpfs rw", Some("/mnt/with space\\")),

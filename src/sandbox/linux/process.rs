@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parent_is_found_whatever_a_process_calls_itself() {
+    fn the_parent_of_a_process_with_any_name_is_found() {
         for (stat, expected) in [
             ("12 (sh) S 7 12 12 0", Some(7)),
             ("12 (a) b) R 1 (x) S 9 1", Some(9)),

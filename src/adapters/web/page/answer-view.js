@@ -69,8 +69,11 @@ export class AnswerView {
     if (this.question.kind === 'unknown-outcome') {
       return ['rerun', 'skip', 'done'].map((word) => this.button(word));
     }
+    const scopes = scopesOf(this.question);
+    // A menu with one entry offers no choice.
+    if (scopes.length === 1) return [this.button('approve'), this.button('deny')];
     this.scope = h('select', { class: 'scope', 'aria-label': t('scopeLabel'), title: t('scopeLabel'), 'data-testid': 'scope' },
-      ...scopesOf(this.question).map((name) => h('option', { value: name, text: t('scopes')[name] })));
+      ...scopes.map((name) => h('option', { value: name, text: t('scopes')[name] })));
     return [h('span', { class: 'answer-pair' }, this.button('approve'), this.scope), this.button('deny')];
   }
 

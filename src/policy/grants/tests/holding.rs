@@ -122,7 +122,7 @@ fn what_the_deny_list_has_stays_denied() {
 }
 
 #[test]
-fn a_program_of_the_project_is_granted_with_plain_arguments_when_somebody_names_it() {
+fn a_program_of_the_project_that_a_person_names_is_granted_with_plain_arguments() {
     let argv = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let folders = project_folder();
     let pattern = Pattern::program_of(&argv("./bump.sh g1"), &folders).unwrap();

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_may_start_a_program_is_named() {
+    fn settings_that_may_start_a_program_are_named() {
         for (text, want) in [
             ("[filter \"x\"]\n\tclean = ./x\n", "filter"),
             ("[FILTER \"x\"]\n\tprocess = ./x\n", "filter"),

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_secret_by_name_is_left_out_at_any_depth() {
+    fn secret_names_are_left_out_at_any_depth() {
         let mut secret = 0;
         for name in CANDIDATES.split_whitespace() {
             for name in ["", "~", ".bak", ".old", ".1", ".bak.old"].map(|end| format!("{name}{end}")) {
