@@ -216,6 +216,8 @@ impl App {
             approvals: state.approvals.clone(),
             grants: state.grants.clone(),
             access: state.access.clone(),
+            memory: state.memory.clone(),
+            search: state.search.clone(),
             audit: state.audit.clone(),
             files: state.files.clone(),
             ids: world.ids.clone(),

@@ -18,6 +18,40 @@ pub enum MemoryCommand {
 
     Path(MemoryOf),
 
+    Edit {
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+
+    Forget {
+        #[arg(value_name = "ID", required_unless_present = "all")]
+        id: Option<String>,
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Undo {
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Export {
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        #[command(flatten)]
+        scope: ScopeArgs,
+        #[command(flatten)]
+        output: Output,
+    },
+
     Search {
         #[arg(value_name = "QUERY", allow_hyphen_values = true)]
         query: String,
@@ -55,6 +89,8 @@ pub struct ScopeArgs {
 pub struct MemoryOf {
     #[arg(long, value_name = "PERSON")]
     pub user: Option<String>,
+    #[arg(long, value_name = "SCOPE", conflicts_with = "user")]
+    pub scope: Option<String>,
 }
 
 /// Subcommands about tasks.

@@ -25,8 +25,10 @@ pub enum Command {
     Grants,
     /// Show the model's name.
     Model,
-    /// Show the agent's memory.
+    /// Show the agent's memory, forget an item of it, or undo the last change.
     Memory,
+    /// Forget everything about the author.
+    Forget,
     Tasks,
     /// Show the ids of this thread and of the author.
     Id,
@@ -34,7 +36,7 @@ pub enum Command {
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Help,
         Self::Status,
         Self::Stop,
@@ -47,6 +49,7 @@ impl Command {
         Self::Grants,
         Self::Model,
         Self::Memory,
+        Self::Forget,
         Self::Tasks,
         Self::Id,
     ];
@@ -66,6 +69,7 @@ impl Command {
             Self::Grants => "grants",
             Self::Model => "model",
             Self::Memory => "memory",
+            Self::Forget => "forget",
             Self::Tasks => "tasks",
             Self::Id => "id",
         }

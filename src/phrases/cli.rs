@@ -116,7 +116,25 @@ phrases! {
         }
         "memory search/query" => { en: "What to look for, in your own words", zh: "要查找的内容，用自己的话说即可" }
         "memory search/limit" => { en: "How many results to print at most", zh: "最多打印多少条结果" }
-        "memory search/scope" | "memory import/scope" => {
+        "memory edit" => {
+            en: "Change core memory: with your editor, or to the content of a file",
+            zh: "修改核心记忆：用你的编辑器，或换成一个文件的内容",
+        }
+        "memory edit/file" => { en: "The new content; - reads standard input", zh: "新内容所在的文件；- 表示标准输入" }
+        "memory forget" => {
+            en: "Remove an item, its text in the history of changes included",
+            zh: "删除一条记忆，包括它在修改记录中的内容",
+        }
+        "memory forget/id" => { en: "Its id, such as k3f9a", zh: "它的 id，例如 k3f9a" }
+        "memory forget/all" => { en: "Everything of the scope, notes included", zh: "该范围的全部内容，包括笔记" }
+        "memory undo" => { en: "Take back the last change", zh: "撤销上一次修改" }
+        "memory export" => {
+            en: "Write core memory, notes, changes and a person's messages into a new folder",
+            zh: "把核心记忆、笔记、修改记录和个人消息导出到新文件夹",
+        }
+        "memory export/folder" => { en: "The folder to make", zh: "要新建的文件夹" }
+        "memory show/scope" | "memory path/scope" | "memory edit/scope" | "memory forget/scope" | "memory undo/scope"
+        | "memory export/scope" | "memory search/scope" | "memory import/scope" => {
             en: "Whose: project, main, peer:NAME, PLATFORM:user:ID or group:PLATFORM:chat:ID",
             zh: "范围：project、main、peer:名字、平台:user:ID 或 group:平台:chat:ID",
         }

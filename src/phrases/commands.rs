@@ -264,6 +264,27 @@ phrases! {
         en: "{texts} messages and notes of {files} files are indexed ({bytes} bytes)",
         zh: "已索引 {files} 个文件中的 {texts} 条消息和笔记（{bytes} 字节）",
     }
+    format memory_edited(path: impl Display) { en: "written: {path}", zh: "已写入：{path}" }
+    text memory_unchanged() { en: "nothing was changed", zh: "没有改动" }
+    text memory_no_editor() {
+        en: "set EDITOR, or give a file with the new content (- reads standard input)",
+        zh: "请设置 EDITOR，或给出新内容所在的文件（- 表示标准输入）",
+    }
+    format memory_forgotten(id: &str) { en: "forgotten: {id}", zh: "已忘记：{id}" }
+    format memory_all_forgotten(count: usize, scope: impl Display) {
+        en: "{count} items of {scope} forgotten",
+        zh: "已忘记 {scope} 的 {count} 条内容",
+    }
+    format memory_undone(seq: u64) { en: "change {seq} taken back", zh: "已撤销第 {seq} 次修改" }
+    format memory_not_changed(why: &str) { en: "not changed: {why}", zh: "没有改动：{why}" }
+    format memory_exported(path: impl Display, messages: usize) {
+        en: "exported to {path}, with {messages} messages",
+        zh: "已导出到 {path}，包含 {messages} 条消息",
+    }
+    format memory_folder_exists(path: impl Display) {
+        en: "{path} exists already: give a folder that does not",
+        zh: "{path} 已存在：请给出一个新文件夹",
+    }
     format memory_bad_person(given: &str) {
         en: "{given:?} is not a person's id: give one such as telegram:user:123456",
         zh: "{given:?} 不是用户 id：请给出类似 telegram:user:123456 的 id",

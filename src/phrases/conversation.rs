@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::table::phrases;
-use crate::domain::{Command, ErrorKind, ScopeKey, ThreadState};
+use crate::domain::{ChangeRefusal, Command, ErrorKind, ScopeKey, ThreadState};
 
 phrases! {
     /// What happened to a turn, and what to do.
@@ -175,7 +175,14 @@ phrases! {
             zh: "列出长期授权；/grants revoke G1 可收回",
         }
         Command::Model => { en: "says which model answers", zh: "查看由哪个模型回答" }
-        Command::Memory => { en: "shows what I remember between conversations", zh: "查看跨会话的记忆" }
+        Command::Memory => {
+            en: "shows what I remember; /memory forget K removes an item, /memory undo takes back the last change",
+            zh: "查看跨会话的记忆；/memory forget K 删除一条，/memory undo 撤销上一次修改",
+        }
+        Command::Forget => {
+            en: "/forget me removes everything I remember about you",
+            zh: "/forget me 删除关于你的全部记忆",
+        }
         Command::Tasks => { en: "lists the tasks of this project", zh: "列出这个项目的任务" }
         Command::Id => { en: "shows the ids of this conversation and of you", zh: "查看这个对话和你的 id" }
     }
@@ -259,6 +266,59 @@ phrases! {
         (ScopeKey::Group(_), _) => { en: "**About this group** ({file}):", zh: "**关于这个群**（{file}）：" }
         (ScopeKey::Main | ScopeKey::Peer(_) | ScopeKey::Person(_), _) => { en: "**About you** ({file}):", zh: "**关于你**（{file}）：" }
     }
+    format memory_item(text: &str, id: &str, by: &str, day: &str) {
+        en: "- {text} (`{id}`, {by}, {day})",
+        zh: "- {text}（`{id}`，{by}，{day}）",
+    }
+    format memory_item_by_hand(text: &str, id: &str) { en: "- {text} (`{id}`)", zh: "- {text}（`{id}`）" }
+    format memory_forgotten(id: &str) {
+        en: "Forgotten: `{id}`. Its text is in no file of mine any more.",
+        zh: "已忘记 `{id}`，它的内容已从我的文件中删除。",
+    }
+    text memory_undone() { en: "The last change was taken back.", zh: "已撤销上一次修改。" }
+    text memory_how_to() {
+        en: "`/memory` shows what I remember here, `/memory forget K` removes the item K, `/memory undo` takes back the last change.",
+        zh: "`/memory` 查看这里的记忆，`/memory forget K` 删除 K 这一条，`/memory undo` 撤销上一次修改。",
+    }
+    text memory_not_theirs() {
+        en: "That is not yours to change: what all or a group share is changed by an owner, or by an administrator of the group.",
+        zh: "你不能修改它：大家或群共享的记忆由所有者或群管理员修改。",
+    }
+    format memory_too_large(tokens: usize, now: usize) {
+        en: "That would take about {tokens} tokens; core memory has room for 2000 and takes {now} now. Forget something first.",
+        zh: "这样大约需要 {tokens} 个 token；核心记忆最多 2000 个，现在占 {now} 个。请先删除一些。",
+    }
+    format memory_no_item(id: &str) { en: "I remember nothing called `{id}` here.", zh: "这里没有 `{id}` 这一条记忆。" }
+    text memory_refused(refusal: &ChangeRefusal) {
+        ChangeRefusal::Changed => { en: "It was changed since; look at it again.", zh: "之后它又被修改过，请重新查看。" }
+        ChangeRefusal::NotText => {
+            en: "The file is not UTF-8 text. The operator has to repair it first.",
+            zh: "文件不是 UTF-8 文本，需要运维者先修好。",
+        }
+        ChangeRefusal::TooLong => {
+            en: "The file is too long to be changed here. The operator has to shorten it first.",
+            zh: "文件太长，无法在这里修改，需要运维者先缩短。",
+        }
+        ChangeRefusal::NothingToUndo => { en: "There is nothing to take back.", zh: "没有可以撤销的修改。" }
+        ChangeRefusal::Forgotten => {
+            en: "What was forgotten cannot be brought back.",
+            zh: "已忘记的内容无法恢复。",
+        }
+        _ => { en: "That cannot be remembered.", zh: "这个不能记住。" }
+    }
+    format forget_me_ask(count: usize) {
+        en: "I remember {count} things about you. `/forget me yes` removes them for good, from notes and history of changes too.",
+        zh: "我记得关于你的 {count} 条内容。发送 `/forget me yes` 会彻底删除它们，包括笔记和修改记录中的内容。",
+    }
+    format forget_me_done(count: usize) {
+        en: "Done: {count} things I remembered about you are gone. Our conversation itself stays; the operator can delete it.",
+        zh: "已完成：关于你的 {count} 条记忆已删除。对话记录本身仍在，运维者可以删除。",
+    }
+    text forget_me_in_private() {
+        en: "Please send `/forget me` in a direct chat: what I remember about one person I keep only there.",
+        zh: "请在私聊中发送 `/forget me`：关于个人的记忆只在私聊中保存。",
+    }
+    text forget_me_how_to() { en: "Send `/forget me`.", zh: "请发送 `/forget me`。" }
     text memory_cut() {
         en: "*The file is longer; I read no more of it than this.*",
         zh: "*文件更长，我只读到这里。*",

@@ -28,6 +28,7 @@ phrases! {
         "sandbox" => { en: "sandbox", zh: "沙箱" }
         "sockets" => { en: "sockets", zh: "套接字" }
         "memory" => { en: "memory", zh: "内存" }
+        "scopes" => { en: "scopes", zh: "记忆范围" }
         "learning" => { en: "learning", zh: "学习" }
         "clock" => { en: "clock", zh: "时钟" }
         "token" => { en: "token", zh: "令牌" }
@@ -42,6 +43,10 @@ phrases! {
             en: "notes are taken from conversations; in the owners' own direct chats core memory is written without asking",
             zh: "从对话中记笔记；在所有者本人的私聊中，不经询问直接写入核心记忆",
         }
+    }
+    format memory_scopes(dm_scope: &str, linked: usize, history: &str) {
+        en: "direct chats use memory {dm_scope} ({linked} identities linked); history is searched per {history}",
+        zh: "私聊记忆：{dm_scope}（已关联 {linked} 个身份）；历史搜索范围：{history}",
     }
     format distil_every(turns: u32) { en: "distilled every {turns} turns", zh: "每 {turns} 轮提炼一次" }
     text distil_never() { en: "never distilled", zh: "从不提炼" }

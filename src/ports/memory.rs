@@ -65,6 +65,8 @@ pub struct LedgerPage {
 /// The notes of one month, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesPage {
+    /// The month, such as `2026-12`; absent where there are no notes.
+    pub month: Option<String>,
     pub notes: Vec<MemoryItem>,
     /// The next older month that has notes, such as `2026-11`.
     pub earlier: Option<String>,

@@ -1,17 +1,40 @@
 //! The daemon's messages about memory and tasks.
 
-use crate::domain::{CoreFile, Language, ScopeKey, TaskNote};
+use crate::domain::{
+    ChangeRefusal, CoreFile, Language, LedgerLine, ScopeKey, TaskNote, item_blocks, read_item, replace_block,
+};
 use crate::phrases::conversation;
 
 /// A message about memory or tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemoryPhrase {
     /// Core memory of the scopes of this thread.
-    Here(Vec<(ScopeKey, CoreFile)>),
+    Here(Vec<ShownMemory>),
+    Forgotten(String),
+    Undone,
+    /// How `/memory` is used.
+    HowTo,
+    /// The author may not change this memory.
+    NotTheirs,
+    Refused(ChangeRefusal),
+    /// How many items `/forget me` would remove.
+    ForgetMe(usize),
+    /// How many items it has removed.
+    ForgotMe(usize),
+    ForgetMeInPrivate,
+    ForgetMeHowTo,
     /// The list of tasks.
     Tasks(Vec<TaskNote>),
     /// The files cannot be read.
     Unreadable,
+}
+
+/// The core memory of a scope, and the newest changes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownMemory {
+    pub scope: ScopeKey,
+    pub file: CoreFile,
+    pub changes: Vec<LedgerLine>,
 }
 
 impl MemoryPhrase {
@@ -21,29 +44,62 @@ impl MemoryPhrase {
             Self::Here(all) => here(all, language),
             Self::Tasks(tasks) => told(tasks, language),
             Self::Unreadable => conversation::memory_unreadable(language).into(),
+            Self::Forgotten(id) => conversation::memory_forgotten(id, language),
+            Self::Undone => conversation::memory_undone(language).into(),
+            Self::HowTo => conversation::memory_how_to(language).into(),
+            Self::NotTheirs => conversation::memory_not_theirs(language).into(),
+            Self::Refused(ChangeRefusal::TooLarge { tokens, now }) => {
+                conversation::memory_too_large(*tokens, *now, language)
+            }
+            Self::Refused(ChangeRefusal::NoSuchItem(id)) => conversation::memory_no_item(id, language),
+            Self::Refused(refusal) => conversation::memory_refused(refusal, language).into(),
+            Self::ForgetMe(count) => conversation::forget_me_ask(*count, language),
+            Self::ForgotMe(count) => conversation::forget_me_done(*count, language),
+            Self::ForgetMeInPrivate => conversation::forget_me_in_private(language).into(),
+            Self::ForgetMeHowTo => conversation::forget_me_how_to(language).into(),
         }
     }
 }
 
-fn here(all: &[(ScopeKey, CoreFile)], language: Language) -> String {
-    let mut parts: Vec<String> = all.iter().map(|(scope, file)| one(scope, file, language)).collect();
-    if !all.iter().any(|(scope, _)| scope.is_of_one_person()) {
+fn here(all: &[ShownMemory], language: Language) -> String {
+    let mut parts: Vec<String> = all.iter().map(|shown| one(shown, language)).collect();
+    if !all.iter().any(|shown| shown.scope.is_of_one_person()) {
         parts.push(conversation::memory_of_person_is_private(language).into());
     }
     parts.join("\n\n")
 }
 
-fn one(scope: &ScopeKey, found: &CoreFile, language: Language) -> String {
-    let file = format!("`.ship/{}`", scope.core_file());
-    let text = found.text.trim();
-    if text.is_empty() {
-        return conversation::memory_empty(scope, &file, language);
+fn one(ShownMemory { scope, file, changes }: &ShownMemory, language: Language) -> String {
+    let name = format!("`.ship/{}`", scope.core_file());
+    if file.text.trim().is_empty() {
+        return conversation::memory_empty(scope, &name, language);
     }
-    let mut text = format!("{}\n\n{text}", conversation::memory_heading(scope, &file, language));
-    if found.cut {
+    let heading = conversation::memory_heading(scope, &name, language);
+    let mut text = format!("{heading}\n\n{}", with_handles(file.text.trim(), changes, language));
+    if file.cut {
         text.push_str(&format!("\n\n{}", conversation::memory_cut(language)));
     }
     text
+}
+
+/// A text whose items say by what name they can be forgotten, who changed them last, and when.
+fn with_handles(text: &str, changes: &[LedgerLine], language: Language) -> String {
+    let mut out = text.to_owned();
+    let count = item_blocks(text).len();
+    for number in (0..count).rev() {
+        let current = out.clone();
+        let Some(block) = item_blocks(&current).get(number).copied() else { continue };
+        let item = read_item(block);
+        let id = item.handle();
+        let known = changes.iter().find(|line| line.id.as_ref() == Some(&id));
+        let text = item.text.replace('\n', "\n  ");
+        let line = match known.and_then(|line| Some((line.by.as_ref()?, line.at))) {
+            Some((by, at)) => conversation::memory_item(&text, &id, by.as_str(), &at.day(), language),
+            None => conversation::memory_item_by_hand(&text, &id, language),
+        };
+        out = replace_block(&current, block.trim_end_matches('\n'), &line);
+    }
+    out
 }
 
 fn told(tasks: &[TaskNote], language: Language) -> String {
@@ -58,23 +114,27 @@ fn told(tasks: &[TaskNote], language: Language) -> String {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> CoreFile {
-        CoreFile { text: text.to_owned(), ..CoreFile::default() }
+    fn found(scope: &ScopeKey, text: &str) -> ShownMemory {
+        let file = CoreFile { text: text.to_owned(), ..CoreFile::default() };
+        ShownMemory { scope: scope.clone(), file, changes: Vec::new() }
     }
 
     #[test]
     fn it_is_told_what_is_remembered_and_where_it_stands() {
         let ann = ScopeKey::Person("telegram:user:7".parse().unwrap());
-        let all = vec![(ScopeKey::Project, found("- ships on Fridays")), (ann.clone(), found(""))];
+        let project = ScopeKey::Project;
+        let all = vec![found(&project, "- ships on Fridays <!-- k1 -->\n- by hand"), found(&ann, "")];
         assert_eq!(
             MemoryPhrase::Here(all).say(Language::En),
-            "**About this project** (`.ship/memory/project.md`):\n\n- ships on Fridays\n\n\
+            "**About this project** (`.ship/memory/project.md`):\n\n- ships on Fridays (`k1`)\n\
+             - by hand (`h5de9bf`)\n\n\
              I remember nothing about you yet. It would be in `.ship/memory/users/telegram%3Auser%3A7.md`."
         );
-        let cut = CoreFile { cut: true, ..found("- 喜欢茶") };
-        let said = MemoryPhrase::Here(vec![(ann, cut)]).say(Language::Zh);
+        let mut cut = found(&ann, "- 喜欢茶");
+        cut.file.cut = true;
+        let said = MemoryPhrase::Here(vec![cut]).say(Language::Zh);
         assert!(said.starts_with("**关于你**") && said.contains("只读到这里"), "{said}");
-        let group = MemoryPhrase::Here(vec![(ScopeKey::Project, found(""))]);
+        let group = MemoryPhrase::Here(vec![found(&ScopeKey::Project, "")]);
         assert!(group.say(Language::En).contains("nobody else reads along"));
     }
 
@@ -82,10 +142,21 @@ mod tests {
     fn everything_is_said_in_both_languages() {
         let task = TaskNote { file: "a.md".to_owned(), title: "Water".to_owned() };
         for phrase in [
-            MemoryPhrase::Here(vec![(ScopeKey::Project, found(""))]),
+            MemoryPhrase::Here(vec![found(&ScopeKey::Project, "")]),
             MemoryPhrase::Tasks(Vec::new()),
             MemoryPhrase::Tasks(vec![task]),
             MemoryPhrase::Unreadable,
+            MemoryPhrase::Forgotten("k1".to_owned()),
+            MemoryPhrase::Undone,
+            MemoryPhrase::HowTo,
+            MemoryPhrase::NotTheirs,
+            MemoryPhrase::Refused(ChangeRefusal::TooLarge { tokens: 2100, now: 1900 }),
+            MemoryPhrase::Refused(ChangeRefusal::NoSuchItem("k1".to_owned())),
+            MemoryPhrase::Refused(ChangeRefusal::Changed),
+            MemoryPhrase::ForgetMe(3),
+            MemoryPhrase::ForgotMe(3),
+            MemoryPhrase::ForgetMeInPrivate,
+            MemoryPhrase::ForgetMeHowTo,
         ] {
             assert_eq!(Language::of(&phrase.say(Language::En)), Language::En, "{phrase:?}");
             assert_eq!(Language::of(&phrase.say(Language::Zh)), Language::Zh, "{phrase:?}");

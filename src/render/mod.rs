@@ -12,7 +12,7 @@ mod status;
 
 pub use grants::GrantPhrase;
 pub use lower::lower;
-pub use memory::MemoryPhrase;
+pub use memory::{MemoryPhrase, ShownMemory};
 pub use phrase::Phrase;
 pub use question::fit_question;
 pub use split::split;

@@ -69,6 +69,12 @@ impl FrozenMemory {
         }
     }
 
+    /// Drops every cached text that includes the memory of a scope.
+    pub(super) fn forget(&self, scope: &ScopeKey) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|_, entry| !entry.key.scopes.contains(scope));
+    }
+
     fn holds(&self, entry: &Entry, now: Timestamp) -> bool {
         Duration::from_millis(now.millis_since(entry.used)) < self.refresh
     }

@@ -68,7 +68,8 @@ impl Actor {
             }
             IngressKind::Command(order) => match order.command {
                 Command::Grants => lookups.words = Some(self.govern(&order.words, &event.author).await),
-                Command::Memory => lookups.words = Some(self.tell_memory(event).await),
+                Command::Memory => lookups.words = Some(self.memory_command(&order.words, event).await),
+                Command::Forget => lookups.words = Some(self.forget_command(&order.words, event).await),
                 Command::Tasks => lookups.words = Some(self.tell_tasks().await),
                 Command::Approve | Command::Deny => {
                     lookups.approvals = self.decided_again(&order.to_string()).await?;

@@ -1,8 +1,8 @@
-//! Memory in the system prompt and in `/memory`: of the scopes that the message may read.
+//! Memory in the system prompt, of the scopes that the messages of the turn may read; and `/tasks`.
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};
-use crate::domain::{CoreFile, IngressEvent, MemoryScope, ScopeKey};
+use crate::domain::{IngressEvent, MemoryScope};
 use crate::ports::StoreError;
 use crate::render::MemoryPhrase;
 
@@ -11,18 +11,6 @@ impl Actor {
     pub(super) fn scope_of(&self, event: &IngressEvent) -> MemoryScope {
         let scope = MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &self.runtime.scopes);
         if self.conversation.is_private_for(&event.author.id) { scope } else { scope.without_person() }
-    }
-
-    /// The reply text of `/memory`.
-    pub(super) async fn tell_memory(&self, event: &IngressEvent) -> String {
-        let mut found: Vec<(ScopeKey, CoreFile)> = Vec::new();
-        for scope in self.scope_of(event).read() {
-            match self.runtime.memory.core(scope).await {
-                Ok(file) => found.push((scope.clone(), file)),
-                Err(error) => return self.told(Err(error)),
-            }
-        }
-        self.told(Ok(MemoryPhrase::Here(found)))
     }
 
     /// The reply text of `/tasks`.
@@ -56,7 +44,7 @@ impl Actor {
         memory
     }
 
-    fn told(&self, phrase: Result<MemoryPhrase, StoreError>) -> String {
+    pub(super) fn told(&self, phrase: Result<MemoryPhrase, StoreError>) -> String {
         let phrase = phrase.unwrap_or_else(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "memory or tasks unavailable");
             MemoryPhrase::Unreadable

@@ -15,6 +15,7 @@ mod grant_commands;
 mod inbound;
 mod jobs;
 mod mailbox;
+mod memory_commands;
 mod memory_context;
 mod outbound;
 mod progress;

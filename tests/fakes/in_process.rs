@@ -104,6 +104,31 @@ impl InProcess {
         message
     }
 
+    /// Submits a message of anybody in any thread, waits for the end of the turn and returns the answer.
+    pub(crate) async fn say_as(&self, author: &str, chat: ChatKind, thread: &str, text: &str) -> String {
+        let number = self.messages.fetch_add(1, Ordering::SeqCst);
+        let message: MessageId = format!("m{number}").parse().unwrap();
+        let thread: ThreadId = thread.parse().unwrap();
+        let kind = match CommandInvocation::parse(text) {
+            Some(order) => IngressKind::Command(order),
+            None => IngressKind::Said(Said { text: text.to_owned(), ..Said::default() }),
+        };
+        let event = IngressEvent {
+            thread: thread.clone(),
+            author: Author { id: author.parse().unwrap(), name: None, role: AuthorRole::Person },
+            platform_message: message.as_str().to_owned(),
+            message: message.clone(),
+            at: self.clock.now(),
+            chat,
+            kind,
+        };
+        let accepted = self.app.threads.deliver(event).await;
+        assert!(matches!(accepted, Acceptance::Accepted { .. }), "{accepted:?}");
+        let ended = self.app.threads.outcome(thread, message);
+        let outcome = tokio::time::timeout(PATIENCE, ended).await.expect("the turn does not end").unwrap();
+        answer_in(&outcome)
+    }
+
     /// How the run of a message ended.
     pub(crate) async fn outcome(&self, chat: &str, message: MessageId) -> RunOutcome {
         self.outcome_in(Self::thread(chat), message).await
@@ -119,17 +144,21 @@ impl InProcess {
     pub(crate) async fn say(&self, chat: &str, text: &str) -> String {
         let message = self.submit(chat, text).await;
         let outcome = self.outcome(chat, message).await;
-        let last = outcome.messages.last().unwrap_or_else(|| panic!("no answer to {text}: {outcome:?}"));
-        let command = serde_json::to_value(&last.parts).unwrap()[0]["data"]["reply"].clone();
-        match command {
-            Value::String(reply) => reply,
-            _ => last.final_text(),
-        }
+        answer_in(&outcome)
     }
 
     /// Stops it normally.
     pub(crate) async fn stop(self) {
         self.app.stop(Duration::from_secs(10)).await;
         self.store.close().await;
+    }
+}
+
+/// The answer of a turn, or the reply to a command.
+fn answer_in(outcome: &RunOutcome) -> String {
+    let last = outcome.messages.last().unwrap_or_else(|| panic!("no answer: {outcome:?}"));
+    match serde_json::to_value(&last.parts).unwrap()[0]["data"]["reply"].clone() {
+        Value::String(reply) => reply,
+        _ => last.final_text(),
     }
 }

@@ -21,6 +21,7 @@ mod ingress;
 mod limiter;
 mod listen;
 mod login;
+mod memory;
 mod options;
 mod page;
 mod problem;

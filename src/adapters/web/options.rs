@@ -11,7 +11,9 @@ use tokio::sync::watch;
 use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
-use crate::ports::{AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, ThreadStore};
+use crate::ports::{
+    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, ThreadStore,
+};
 
 /// The settings of this daemon.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub struct WebParts {
     pub grants: Arc<dyn Grants>,
     /// Admitted people and groups, and open requests.
     pub access: Arc<dyn AccessBook>,
+    pub memory: Arc<dyn Memory>,
+    pub search: Arc<dyn Search>,
     pub audit: Arc<dyn Audit>,
     pub files: Arc<dyn FileStore>,
     pub ids: Arc<dyn Ids>,

@@ -98,6 +98,9 @@ fn query_keys(method: &Method, path: &str) -> &'static [&'static str] {
         (&Method::GET, "/api/threads/{id}/messages") => &["limit", "before"],
         (&Method::GET, "/api/approvals") => &["state", "limit"],
         (&Method::GET, "/api/events") => &["thread"],
+        (&Method::GET, "/api/memory") => &["scope", "month"],
+        (&Method::GET, "/api/memory/ledger") => &["scope", "before", "limit"],
+        (&Method::GET, "/api/memory/search") => &["q", "scope", "limit"],
         _ => &[],
     }
 }

@@ -25,7 +25,7 @@ use super::request_checks::{
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
     WebOptions, WebParts, access, all_events, approvals, chat, events, execute, files, grants, health, hooks,
-    page, threads,
+    memory, page, threads,
 };
 use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
@@ -94,6 +94,9 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/approvals/{id}", post(approvals::decide))
         .route("/grants", get(grants::list))
         .route("/grants/{id}", delete(grants::revoke))
+        .route("/memory", get(memory::show).post(memory::change))
+        .route("/memory/ledger", get(memory::ledger))
+        .route("/memory/search", get(memory::search))
         .route("/access", get(access::list))
         .route("/access/approve", post(access::approve))
         .route("/access/invite", post(access::invite))

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::config::{AgentMdError, ConfigProblem, IdleAdapter, IdleReason};
 use crate::distil::DistilEvery;
-use crate::domain::{AutoMemory, ErrorKind, SandboxLevel, SandboxReport};
+use crate::domain::{AutoMemory, DmScope, ErrorKind, HistoryReach, SandboxLevel, SandboxReport};
 use crate::ports::{Probe, ProbeLevel};
 use crate::sandbox::{MemoryControl, MemoryLimits};
 
@@ -140,6 +140,12 @@ pub(super) enum Fact {
         auto: AutoMemory,
         every: DistilEvery,
     },
+    /// Which memory direct chats use, how many identities are linked, and how far history is searched.
+    Scopes {
+        dm_scope: DmScope,
+        linked: usize,
+        history: HistoryReach,
+    },
     /// The clock and the time zone.
     Clock {
         now: String,
@@ -192,6 +198,7 @@ impl Fact {
             Self::Sockets { .. } => "sockets",
             Self::CommandMemory { .. } => "memory",
             Self::Learning { .. } => "learning",
+            Self::Scopes { .. } => "scopes",
             Self::Clock { .. } | Self::ClockWrong { .. } => "clock",
             Self::TokenMade | Self::TokenStrong | Self::TokenWeak { .. } => "token",
         }
@@ -210,6 +217,7 @@ impl Fact {
             | Self::LockHeld { .. }
             | Self::CommandMemory { .. }
             | Self::Learning { .. }
+            | Self::Scopes { .. }
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Severity::Ok,

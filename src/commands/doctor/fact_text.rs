@@ -60,6 +60,9 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::Sockets { listed, sandbox } => sandbox_text::sockets(listed, sandbox, l).unwrap_or_default(),
         Fact::CommandMemory { limits, control } => sandbox_text::memory(*limits, *control, l),
         Fact::Learning { auto, every } => learning(*auto, every, l),
+        Fact::Scopes { dm_scope, linked, history } => {
+            words::memory_scopes(dm_scope.name(), *linked, history.name(), l)
+        }
         Fact::Clock { now, zone: Some(zone) } => words::clock(now, zone, l),
         Fact::Clock { now, zone: None } => words::clock_without_zone(now, l),
         Fact::ClockWrong { now } => words::clock_wrong(now, l),

@@ -82,6 +82,11 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
             let rules = AgentRules::read(&settings.agent_md);
             let every = DistilEvery::of(settings.memory.distil_every, &rules);
             facts.push(Fact::Learning { auto: settings.memory.auto, every });
+            facts.push(Fact::Scopes {
+                dm_scope: settings.memory.scopes.dm_scope,
+                linked: settings.memory.scopes.identities.len(),
+                history: settings.memory.history,
+            });
             facts.extend(settings.idle_adapters.iter().cloned().map(Fact::IdleAdapter));
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
@@ -216,6 +221,7 @@ mod tests {
             "✓ sandbox     on (Landlock 7, namespaces)",
             "✓ memory      a command may use ",
             "✓ clock       it is 2026",
+            "✓ scopes      direct chats use memory per-channel-peer (0 identities linked); history is searched per thread",
             "✓ learning    notes are taken from conversations; people are asked what goes into core memory, distilled every 30 \
              turns (the default)",
         ] {

@@ -1,5 +1,7 @@
 //! `shipagent memory` and `shipagent tasks`.
 
+mod change;
+mod export;
 mod import;
 mod run;
 mod search;

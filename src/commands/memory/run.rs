@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::super::cli_context::CliContext;
-use super::{import, search, show};
+use super::{change, export, import, search, show};
 use crate::cli::{Exit, MemoryCommand, ScopeArgs};
 use crate::config::Env;
 use crate::domain::{Language, ScopeKey};
@@ -25,6 +25,22 @@ pub fn run(
     match command {
         MemoryCommand::Show { of, output } => show::show(&context, &of, output, out, err),
         MemoryCommand::Path(of) => show::path(&context, &of, out, err),
+        MemoryCommand::Edit { file, scope } => {
+            let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
+            change::edit(&context, env, file.as_deref(), &scope, out, err)
+        }
+        MemoryCommand::Forget { id, scope, output, .. } => {
+            let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
+            change::forget(&context, id.as_deref(), &scope, output, out, err)
+        }
+        MemoryCommand::Undo { scope, output } => {
+            let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
+            change::undo(&context, &scope, output, out, err)
+        }
+        MemoryCommand::Export { folder, scope, output } => {
+            let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
+            export::export(&context, &folder, &scope, output, out, err)
+        }
         MemoryCommand::Search { query, scope, limit, output } => {
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
             search::search(&context, &search::Asked { query, scope, limit, output }, out, err)

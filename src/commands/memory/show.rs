@@ -9,7 +9,7 @@ use super::super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryOf, Output, TasksCommand};
 use crate::config::Env;
 use crate::domain::{AuthorId, ScopeKey};
-use crate::phrases::commands::{memory_bad_person, memory_empty};
+use crate::phrases::commands::{memory_bad_person, memory_bad_scope, memory_empty};
 use crate::render::MemoryPhrase;
 
 /// Shows core memory.
@@ -25,7 +25,16 @@ pub(super) fn show(
     match context.wait(context.store.memory.core(&scope)) {
         Ok(found) if json => {
             let text = Some(found.text.trim()).filter(|text| !text.is_empty());
-            writeln!(out, "{}", json!({ "path": path, "text": text, "cut": found.cut }))?;
+            let items: Vec<_> = found
+                .items()
+                .iter()
+                .map(|item| json!({ "id": item.handle(), "text": item.text, "byHand": item.id.is_none() }))
+                .collect();
+            let told = json!({
+                "scope": scope, "path": path, "text": text, "cut": found.cut, "isText": found.is_text,
+                "digest": found.digest, "items": items,
+            });
+            writeln!(out, "{told}")?;
         }
         Ok(found) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
@@ -55,7 +64,11 @@ pub(super) fn path(
 }
 
 fn no_person(context: &CliContext, of: &MemoryOf, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(err, "{}", memory_bad_person(of.user.as_deref().unwrap_or_default(), context.language))?;
+    let words = match (&of.user, &of.scope) {
+        (None, Some(scope)) => memory_bad_scope(scope, context.language),
+        (user, _) => memory_bad_person(user.as_deref().unwrap_or_default(), context.language),
+    };
+    writeln!(err, "{words}")?;
     Ok(Exit::Usage)
 }
 
@@ -91,8 +104,9 @@ pub fn tasks(
 }
 
 fn scope_of(of: &MemoryOf) -> Option<ScopeKey> {
-    match &of.user {
-        None => Some(ScopeKey::Project),
-        Some(user) => user.parse::<AuthorId>().ok().map(ScopeKey::Person),
+    match (&of.user, &of.scope) {
+        (None, None) => Some(ScopeKey::Project),
+        (None, Some(scope)) => scope.parse().ok(),
+        (Some(user), _) => user.parse::<AuthorId>().ok().map(ScopeKey::Person),
     }
 }

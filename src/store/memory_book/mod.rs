@@ -16,6 +16,8 @@ mod files;
 mod ledger;
 mod notes;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 pub(super) use book::MemoryBook;
 pub(super) use files::{FileFacts, HeldFiles, MemoryFiles};

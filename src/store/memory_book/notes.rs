@@ -108,6 +108,7 @@ pub(super) fn page(files: &impl MemoryFiles, scope: &ScopeKey, month: Option<&st
     let text = month_text(files, &format!("{}/{name}", scope.notes_folder()))?;
     let earlier = at.checked_sub(1).and_then(|at| months.get(at));
     Ok(NotesPage {
+        month: name.strip_suffix(ENDING).map(str::to_owned),
         notes: item_blocks(&text).into_iter().map(read_item).collect(),
         earlier: earlier.and_then(|name| name.strip_suffix(ENDING)).map(str::to_owned),
     })

@@ -75,7 +75,7 @@ impl Conversation {
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
             Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
             Command::Grants => lookups.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language)),
-            Command::Memory | Command::Tasks => lookups.words.clone().unwrap_or_default(),
+            Command::Memory | Command::Forget | Command::Tasks => lookups.words.clone().unwrap_or_default(),
             Command::Model => Phrase::ModelIs(self.settings.rules.model.clone()).say(language),
             Command::Id => {
                 let (thread, author) = (self.settings.thread.clone(), event.author.id.clone());

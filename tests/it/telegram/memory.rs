@@ -118,3 +118,76 @@ async fn what_is_to_be_remembered_is_shown_asked_about_and_known_in_the_next_con
     let question: Value = json!(scene.fake.read(|world| refused(world).unwrap().text));
     assert!(question.as_str().unwrap().contains("in private"), "{question}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_goes_on_after_a_kill_writes_for_whom_it_was_asked_whatever_is_configured_by_then() {
+    let script = Script::compute(|seen| {
+        let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        match seen.last_user_text() {
+            _ if last["role"] == "tool" => Reply::text(last["content"].as_str().unwrap_or_default()),
+            _ => Reply::calls([(
+                "memory_upsert",
+                json!({ "scope": "user", "action": "add", "text": "likes tea" }),
+            )]),
+        }
+    });
+    let scene = Scene::with_model(script, json!({ "language": "en" })).await;
+    let ann = scene.fake.user(7, "Ann");
+    let chat = scene.fake.private(&ann);
+    let daemon = scene.project.start().await;
+    chat.say(&ann, "remember this");
+    scene.fake.wait_for(|world| world.visible(7).into_iter().any(|seen| !seen.buttons.is_empty())).await;
+    daemon.kill();
+    let config = scene.project.path().join("ship.json");
+    let mut settings: Value = serde_json::from_str(&std::fs::read_to_string(config).unwrap()).unwrap();
+    settings["memory"] = json!({ "dmScope": "main" });
+    scene.project.write("ship.json", &settings.to_string());
+    let _daemon = scene.project.start().await;
+    chat.say(&ann, "approve");
+    scene
+        .fake
+        .wait_for(|world| world.bot_texts(7).iter().any(|text| text.contains("\"remembered\":true")))
+        .await;
+    let written = std::fs::read_to_string(scene.project.path().join(ANNS)).unwrap();
+    assert!(written.contains("likes tea"), "{written}");
+    assert!(!scene.project.path().join(".ship/memory/main.md").exists());
+    let approvals = std::fs::read_dir(scene.project.path().join(".ship/approvals")).unwrap();
+    let stored: Vec<Value> = approvals
+        .filter_map(|entry| serde_json::from_str(&std::fs::read_to_string(entry.unwrap().path()).ok()?).ok())
+        .collect();
+    assert_eq!(stored[0]["memoryScope"]["write"], "telegram:user:7", "{stored:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_all_share_is_approved_by_an_owner_only() {
+    let script = Script::compute(|seen| {
+        let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
+        match seen.last_user_text() {
+            _ if last["role"] == "tool" => Reply::text(last["content"].as_str().unwrap_or_default()),
+            _ => Reply::calls([(
+                "memory_upsert",
+                json!({ "scope": "project", "action": "add", "text": "ships on Fridays" }),
+            )]),
+        }
+    });
+    let scene = Scene::with_model(script, json!({ "language": "en", "owners": ["telegram:user:8"] })).await;
+    let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
+    let group = scene.fake.group(-1001);
+    let _daemon = scene.project.start().await;
+    group.say(&ann, &format!("{BOT} remember this"));
+    scene.fake.wait_for(|world| world.visible(-1001).into_iter().any(|seen| !seen.buttons.is_empty())).await;
+    group.say(&ann, "approve A1");
+    scene
+        .fake
+        .wait_for(|world| world.bot_texts(-1001).iter().any(|text| text.contains("may not decide")))
+        .await;
+    assert!(!scene.project.path().join(PROJECT).exists());
+    group.say(&bob, "approve A1");
+    scene
+        .fake
+        .wait_for(|world| world.bot_texts(-1001).iter().any(|text| text.contains("\"remembered\":true")))
+        .await;
+    assert!(
+        std::fs::read_to_string(scene.project.path().join(PROJECT)).unwrap().contains("ships on Fridays")
+    );
+}

@@ -8,7 +8,7 @@ use super::test_server::{TOKEN, TestServer, get, post, refusal, request, text};
 use crate::adapters::web::page::{SCRIPT_PATH, STYLE_PATH};
 
 const OPEN: [&str; 5] = ["/", SCRIPT_PATH, STYLE_PATH, "/healthz", "/readyz"];
-const GUARDED: [(&str, &str); 18] = [
+const GUARDED: [(&str, &str); 22] = [
     ("POST", "/api/execute"),
     ("POST", "/api/chat"),
     ("GET", "/api/chat/1/stream"),
@@ -24,6 +24,10 @@ const GUARDED: [(&str, &str); 18] = [
     ("POST", "/api/files/web:chat:1/a.png/link"),
     ("POST", "/api/session"),
     ("GET", "/api/info"),
+    ("GET", "/api/memory"),
+    ("POST", "/api/memory"),
+    ("GET", "/api/memory/ledger"),
+    ("GET", "/api/memory/search"),
     ("GET", "/api/nowhere"),
     ("GET", "/api/login/x"),
     ("GET", "/metrics"),

@@ -6,6 +6,7 @@ mod chat;
 mod events;
 mod execute;
 mod login;
+mod memory;
 mod pages;
 mod refusals;
 mod sockets;

@@ -331,6 +331,8 @@ pub(super) fn parts(
         grants: Arc::new(InMemoryGrants::new(audit.clone())),
         access: Arc::new(InMemoryAccess::new(audit.clone())),
         audit,
+        memory: Arc::new(crate::store::FileMemory::new(files)),
+        search: Arc::new(crate::store::FileSearch::new(files)),
         files: Arc::new(AttachmentFiles::new(files)),
         store,
         ids: Arc::new(CountedIds::default()),

@@ -3,6 +3,7 @@
 mod commits;
 mod crashes;
 mod full_disk;
+mod memory;
 mod reading;
 mod search;
 mod support;

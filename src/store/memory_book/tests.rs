@@ -1,0 +1,246 @@
+//! Changes of memory while the disk fails or the process dies: each is there completely or not at all.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{FileFacts, HeldFiles, MemoryBook, MemoryFiles};
+use crate::domain::{
+    LedgerOp, MemoryChange, MemoryEdit, Origin, Provenance, ScopeKey, Tier, Timestamp, items_of,
+};
+use crate::ports::{
+    ChangeError, LedgerRequest, Memory, MemoryBatch, StoreError, StoreErrorKind, SystemClock,
+};
+
+const LEDGER: &str = "memory/ledger.jsonl";
+const CORE: &str = "memory/project.md";
+const NOTES: &str = "memory/notes/project/1970-01.md";
+
+/// What happens to writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    None,
+    /// There is no room for files whose path contains this.
+    FullFor(&'static str),
+    /// The process dies at the write with this number: half of what it appends is there, and nothing after it.
+    DiesAt(usize),
+}
+
+/// Files whose writes fail.
+#[derive(Clone, Debug)]
+struct TroubledFiles {
+    files: HeldFiles,
+    trouble: Trouble,
+    writes: Arc<AtomicUsize>,
+}
+
+impl TroubledFiles {
+    /// Whether a write succeeds, and whether it is the one at which the process dies.
+    fn write(&self, name: &str) -> Result<(), (io::Error, bool)> {
+        let number = self.writes.fetch_add(1, Ordering::SeqCst);
+        match self.trouble {
+            Trouble::FullFor(part) if name.contains(part) => {
+                Err((io::Error::from(io::ErrorKind::StorageFull), false))
+            }
+            Trouble::DiesAt(at) if number >= at => Err((io::Error::other("dead"), number == at)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl MemoryFiles for TroubledFiles {
+    type Guard = ();
+
+    fn lock(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn facts(&self, name: &str) -> io::Result<Option<FileFacts>> {
+        self.files.facts(name)
+    }
+
+    fn read(&self, name: &str, offset: u64, most: u64) -> io::Result<Vec<u8>> {
+        self.files.read(name, offset, most)
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write(name).map_err(|(error, _)| error)?;
+        self.files.replace(name, bytes)
+    }
+
+    fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write(name).map_err(|(error, dies)| {
+            if dies || error.kind() == io::ErrorKind::StorageFull {
+                self.files.append(name, &bytes[..bytes.len() / 2]).unwrap();
+            }
+            error
+        })?;
+        self.files.append(name, bytes)
+    }
+
+    fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
+        match self.trouble {
+            Trouble::DiesAt(_) => Err(io::Error::other("dead")),
+            _ => self.files.truncate(name, length),
+        }
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.write(name).map_err(|(error, _)| error)?;
+        self.files.remove(name)
+    }
+
+    fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.files.names(folder)
+    }
+
+    fn error(&self, name: &str, source: io::Error) -> StoreError {
+        let full = source.kind() == io::ErrorKind::StorageFull;
+        let kind = if full { StoreErrorKind::Full } else { StoreErrorKind::Unavailable };
+        StoreError::new(kind, name, source)
+    }
+}
+
+fn book(files: &HeldFiles, trouble: Trouble) -> MemoryBook<TroubledFiles> {
+    let files = TroubledFiles { files: files.clone(), trouble, writes: Arc::default() };
+    MemoryBook::over(files, Arc::new(SystemClock))
+}
+
+fn change(tier: Tier, edit: MemoryEdit) -> MemoryChange {
+    let provenance = Provenance {
+        at: Timestamp::from_millis(1_000),
+        by: "web:user:7".parse().ok(),
+        via: None,
+        thread: None,
+        from: Vec::new(),
+        origin: Origin::Owner,
+        reviewed: true,
+    };
+    MemoryChange { scope: ScopeKey::Project, tier, edit, expected: None, provenance }
+}
+
+fn add(tier: Tier, text: &str) -> MemoryChange {
+    change(tier, MemoryEdit::Add { text: text.to_owned(), section: None })
+}
+
+fn text(files: &HeldFiles, name: &str) -> String {
+    String::from_utf8(files.read(name, 0, u64::MAX).unwrap()).unwrap()
+}
+
+/// Core memory and a note that were there before the trouble, and the id of the first core item.
+async fn begun() -> (HeldFiles, String) {
+    let files = HeldFiles::default();
+    let memory = book(&files, Trouble::None);
+    let line = memory.apply(add(Tier::Core, "old")).await.unwrap().unwrap();
+    memory.apply(add(Tier::Notes, "old note")).await.unwrap();
+    (files, line.id.unwrap())
+}
+
+fn batch(id: &str) -> MemoryBatch {
+    let replace = MemoryEdit::Replace { id: id.to_owned(), text: "newer".to_owned() };
+    let changes = vec![
+        change(Tier::Core, replace),
+        add(Tier::Core, "more"),
+        add(Tier::Notes, "a note"),
+        add(Tier::Notes, "another note"),
+    ];
+    MemoryBatch { changes, mark: None }
+}
+
+#[tokio::test]
+async fn a_batch_that_is_cut_off_at_any_write_is_there_completely_or_not_at_all() {
+    let mut whole = 0;
+    for at in 0..4 {
+        let (files, id) = begun().await;
+        let done = book(&files, Trouble::DiesAt(at)).apply_all(batch(&id)).await;
+        // The next process.
+        let memory = book(&files, Trouble::None);
+        let core = memory.core(&ScopeKey::Project).await.unwrap();
+        let added = memory.apply(add(Tier::Core, "later")).await.unwrap();
+        assert!(added.is_some());
+        let notes: Vec<String> = items_of(&text(&files, NOTES)).into_iter().map(|item| item.text).collect();
+        let told: Vec<String> = core.items().into_iter().map(|item| item.text).collect();
+        if told == ["old"] {
+            assert!(done.is_err(), "what was confirmed is there");
+            assert_eq!(notes, ["old note"], "write {at}");
+        } else {
+            whole += 1;
+            assert_eq!(told, ["newer", "more"], "write {at}");
+            assert_eq!(notes, ["old note", "a note", "another note"], "write {at}");
+        }
+        let lines = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap();
+        assert!(lines.lines.iter().all(|line| line.op != LedgerOp::Edit), "nothing counts as edited by hand");
+        let undone = memory.undo(
+            &ScopeKey::Project,
+            change(Tier::Core, MemoryEdit::Write { text: String::new() }).provenance,
+        );
+        assert_eq!(undone.await.unwrap().undoes, added.map(|line| line.seq));
+    }
+    assert_eq!(whole, 3, "after the ledger line, the change is made whatever happens");
+}
+
+#[tokio::test]
+async fn a_forgotten_item_is_forgotten_although_the_process_died_before_the_file_was_written() {
+    let (files, id) = begun().await;
+    let forget = change(Tier::Core, MemoryEdit::Forget { id });
+    assert!(book(&files, Trouble::DiesAt(1)).apply(forget).await.is_err());
+    assert_eq!(book(&files, Trouble::None).core(&ScopeKey::Project).await.unwrap().text, "");
+    let (files, _) = begun().await;
+    let by = add(Tier::Core, "x").provenance;
+    assert!(book(&files, Trouble::DiesAt(1)).forget_all(&ScopeKey::Project, by).await.is_err());
+    let memory = book(&files, Trouble::None);
+    assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "");
+    assert_eq!(memory.notes(&ScopeKey::Project, None).await.unwrap().notes, []);
+    assert!(!text(&files, LEDGER).contains("old"), "{}", text(&files, LEDGER));
+}
+
+#[tokio::test]
+async fn without_room_nothing_is_changed_and_the_next_change_succeeds() {
+    for part in ["ledger", "project.md", "notes"] {
+        let (files, id) = begun().await;
+        let before = [LEDGER, CORE, NOTES].map(|name| text(&files, name));
+        let full = book(&files, Trouble::FullFor(part));
+        for _ in 0..2 {
+            match full.apply_all(batch(&id)).await {
+                Err(ChangeError::Store(error)) => assert_eq!(error.kind(), StoreErrorKind::Full),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!([LEDGER, CORE, NOTES].map(|name| text(&files, name)), before, "{part}");
+        }
+        assert_eq!(book(&files, Trouble::None).apply_all(batch(&id)).await.unwrap().len(), 4, "{part}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_edited_by_hand_is_noted_and_kept() {
+    let (files, _) = begun().await;
+    files.replace(CORE, b"- by hand\n").unwrap();
+    let memory = book(&files, Trouble::None);
+    for _ in 0..2 {
+        assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "- by hand\n");
+    }
+    files.replace(CORE, b"- by hand\n- twice\n").unwrap();
+    memory.apply(add(Tier::Core, "by the agent")).await.unwrap();
+    assert!(text(&files, CORE).starts_with("- by hand\n- twice\n- by the agent <!-- k"));
+    let lines = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap().lines;
+    let told: Vec<(LedgerOp, bool)> = lines.iter().map(|line| (line.op, line.is_hand_edit())).collect();
+    let by_hand = (LedgerOp::Edit, true);
+    assert_eq!(
+        told,
+        [(LedgerOp::Add, false), by_hand, by_hand, (LedgerOp::Add, false), (LedgerOp::Add, false)]
+    );
+}
+
+#[tokio::test]
+async fn torn_and_foreign_lines_of_the_ledger_are_skipped_and_counted() {
+    let (files, _) = begun().await;
+    files.append(LEDGER, b"{\"seq\": 3, \"op\": \"add\", \"scope\": \"nobody\"}\n{\"seq\": 4, \"sc").unwrap();
+    let memory = book(&files, Trouble::None);
+    assert!(memory.core(&ScopeKey::Project).await.unwrap().text.contains("old"));
+    memory.apply(add(Tier::Core, "new")).await.unwrap();
+    let page = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap();
+    assert_eq!((page.lines.len(), page.damaged), (3, 2));
+    let again = book(&files, Trouble::None);
+    again.apply(add(Tier::Core, "newest")).await.unwrap();
+    assert_eq!(again.core(&ScopeKey::Project).await.unwrap().items().len(), 3);
+}
