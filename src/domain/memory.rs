@@ -185,6 +185,9 @@ pub struct LedgerLine {
     pub undoes: Option<u64>,
     /// The number of the first line that was written together with this one.
     pub batch: u64,
+    /// The number of the last of them. Without that line none of them counts: the write was cut off.
+    #[serde(default)]
+    pub last: u64,
     /// The month's file of a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,

@@ -177,6 +177,7 @@ const READ_CHINESE: &[&str] = &[
     "policy/reply/",
     "search/",
     "threads/grant_commands.rs",
+    "threads/memory_commands.rs",
 ];
 
 fn sources(dir: &std::path::Path, out: &mut Vec<(String, String)>) {

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(
             MemoryPhrase::Here(all).say(Language::En),
             "**About this project** (`.ship/memory/project.md`):\n\n- ships on Fridays (`k1`)\n\
-             - by hand (`h5de9bf`)\n\n\
+             - by hand (`hc9616c`)\n\n\
              I remember nothing about you yet. It would be in `.ship/memory/users/telegram%3Auser%3A7.md`."
         );
         let mut cut = found(&ann, "- 喜欢茶");

@@ -166,6 +166,8 @@ const FILE_ACCESS: &[(&str, &str)] = &[
     ("commands/chat/", "the terminal, standard input"),
     ("adapters/telegram/attachments.rs", "files that a Bot API server on this machine offers"),
     ("commands/memory/import.rs", "reads the files that the operator imports"),
+    ("commands/memory/export.rs", "the folder that the operator names"),
+    ("commands/memory/change.rs", "the file that the operator names, and one for their editor"),
 ];
 const OPENS_FILES: &[&str] = &[
     "std::fs",
@@ -191,6 +193,7 @@ const STATE_PATHS: &[(&str, &str)] = &[
     ("commands/cli_context.rs", "the directory itself"),
     ("commands/doctor/run.rs", "the directory itself"),
     ("commands/memory/show.rs", "shown to the operator"),
+    ("commands/memory/change.rs", "shown to the operator"),
     ("app.rs", "an identity for the page's stored logins"),
     ("files/resolve.rs", "the one folder of .ship/ that a thread's tools may read"),
     ("tools/exec_shell/tool.rs", "shown to commands inside the sandbox"),

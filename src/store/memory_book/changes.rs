@@ -54,7 +54,7 @@ impl<F: MemoryFiles> Book<F> {
         }
         let mark = batch.mark.map(|mark| {
             let (seq, batch) = (plan.next_seq(), plan.first);
-            StoredLine::Distilled(DistilLine { seq, op: ledger::Distil::Distil, mark, batch })
+            StoredLine::Distilled(DistilLine { seq, op: ledger::Distil::Distil, mark, batch, last: seq })
         });
         let lines = self.make(&mut state, plan, mark)?;
         Ok(lines.into_iter().filter(|line| own.contains(&line.seq)).collect())
@@ -313,7 +313,11 @@ impl<F: MemoryFiles> Book<F> {
         plan: Plan,
         mark: Option<StoredLine>,
     ) -> Result<Vec<LedgerLine>, ChangeError> {
-        let Plan { lines, files, erased, .. } = plan;
+        let Plan { mut lines, files, erased, first } = plan;
+        let count = lines.len().saturating_add(usize::from(mark.is_some()));
+        for line in &mut lines {
+            line.last = first.saturating_add(count.saturating_sub(1) as u64);
+        }
         let stored: Vec<StoredLine> =
             lines.iter().cloned().map(|line| StoredLine::Change(Box::new(line))).chain(mark).collect();
         if stored.is_empty() {
@@ -500,6 +504,7 @@ fn line_of(change: &MemoryChange, edited: &EditedText, seq: u64, batch: u64) -> 
         reviewed,
         undoes: None,
         batch,
+        last: seq,
         file: None,
         base: None,
         digest: None,

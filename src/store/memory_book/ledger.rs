@@ -32,6 +32,39 @@ pub(super) struct DistilLine {
     #[serde(flatten)]
     pub(super) mark: DistilMark,
     pub(super) batch: u64,
+    #[serde(default)]
+    pub(super) last: u64,
+}
+
+impl StoredLine {
+    /// The number of the line, of the first and of the last that were written with it.
+    const fn numbers(&self) -> (u64, u64, u64) {
+        match self {
+            Self::Change(line) => (line.seq, line.batch, line.last),
+            Self::Distilled(line) => (line.seq, line.batch, line.last),
+        }
+    }
+}
+
+/// Lines that were written together, while they are read.
+#[derive(Debug, Default)]
+struct Together {
+    lines: Vec<StoredLine>,
+    /// Lines whose last one never came.
+    dropped: usize,
+}
+
+impl Together {
+    /// Takes the next line; gives all of them once they are complete.
+    fn add(&mut self, line: StoredLine) -> Vec<StoredLine> {
+        let (seq, batch, last) = line.numbers();
+        if self.lines.first().is_some_and(|first| first.numbers().1 != batch) {
+            self.dropped = self.dropped.saturating_add(self.lines.len());
+            self.lines.clear();
+        }
+        self.lines.push(line);
+        if seq >= last { std::mem::take(&mut self.lines) } else { Vec::new() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -51,6 +84,8 @@ pub(super) struct LedgerState {
     core: HashMap<ScopeKey, String>,
     marks: HashMap<ThreadId, DistilMark>,
     unreviewed: HashMap<ScopeKey, BTreeSet<String>>,
+    /// What was read of lines that are not complete yet.
+    together: Together,
     /// The changes that were written together last.
     batch: Vec<LedgerLine>,
     /// Whether the files have the changes of that batch.
@@ -69,7 +104,7 @@ impl LedgerState {
             *self = Self::default();
         }
         let mut damaged = 0_usize;
-        let mut lines = Vec::new();
+        let mut lines: Vec<StoredLine> = Vec::new();
         self.offset = for_each_line(files, self.offset, |line| match serde_json::from_slice(line) {
             Ok(line) => lines.push(line),
             Err(_) if line.trim_ascii().is_empty() => {}
@@ -80,7 +115,10 @@ impl LedgerState {
         }
         self.damaged = self.damaged.saturating_add(damaged);
         for line in lines {
-            self.absorb(line);
+            self.last_seq = self.last_seq.max(line.numbers().0);
+            for line in self.together.add(line) {
+                self.absorb(line);
+            }
         }
         self.facts = facts;
         Ok(())
@@ -89,14 +127,12 @@ impl LedgerState {
     fn absorb(&mut self, line: StoredLine) {
         self.settled = false;
         let line = match line {
-            StoredLine::Distilled(DistilLine { seq, mark, .. }) => {
-                self.last_seq = self.last_seq.max(seq);
+            StoredLine::Distilled(DistilLine { mark, .. }) => {
                 self.marks.insert(mark.thread.clone(), mark);
                 return;
             }
             StoredLine::Change(line) => *line,
         };
-        self.last_seq = self.last_seq.max(line.seq);
         if let (Tier::Core, Some(digest)) = (line.tier, &line.digest) {
             self.core.insert(line.scope.clone(), digest.clone());
         }
@@ -191,19 +227,25 @@ fn for_each_line(files: &impl MemoryFiles, mut offset: u64, mut each: impl FnMut
     }
 }
 
-/// All changes, oldest first, that `keep` takes.
+/// Calls `each` with all changes, oldest first, and returns how many lines count for nothing.
 pub(super) fn for_each_change(
     files: &impl MemoryFiles,
     mut each: impl FnMut(LedgerLine),
 ) -> io::Result<usize> {
     let mut damaged = 0_usize;
+    let mut together = Together::default();
     for_each_line(files, 0, |line| match serde_json::from_slice(line) {
-        Ok(StoredLine::Change(line)) => each(*line),
-        Ok(StoredLine::Distilled(_)) => {}
+        Ok(line) => {
+            for line in together.add(line) {
+                if let StoredLine::Change(line) = line {
+                    each(*line);
+                }
+            }
+        }
         Err(_) if line.trim_ascii().is_empty() => {}
         Err(_) => damaged = damaged.saturating_add(1),
     })?;
-    Ok(damaged)
+    Ok(damaged.saturating_add(together.dropped))
 }
 
 /// The newest lines that a request asks for.
