@@ -13,7 +13,7 @@ use super::embedded_daemon::EmbeddedDaemon;
 use crate::commands::daemon_client::{DaemonClient, DaemonError, EventStream};
 use crate::commands::sse_reader::SseEvent;
 use crate::domain::{Approval, ApprovalFile, CorrelationId, MessageId, ThreadId};
-use crate::uimessage::{Chunk, UiMessage};
+use crate::uimessage::{Chunk, UiMessage, unfinished_runs};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ThreadEvent {
@@ -48,6 +48,8 @@ pub(super) struct Connection {
     path: String,
     events: EventStream,
     embedded: Option<EmbeddedDaemon>,
+    /// Runs that were unfinished when the daemon inside this process started.
+    resumed: Vec<CorrelationId>,
 }
 
 impl Connection {
@@ -55,7 +57,7 @@ impl Connection {
     pub(super) async fn open(client: DaemonClient, thread: &ThreadId) -> Result<Self, DaemonError> {
         let path = format!("/api/threads/{}", utf8_percent_encode(thread.as_str(), NON_ALPHANUMERIC));
         let events = client.events(&format!("{path}/events")).await?;
-        Ok(Self { client, path, events, embedded: None })
+        Ok(Self { client, path, events, embedded: None, resumed: Vec::new() })
     }
 
     /// Connects to a thread of a daemon inside this process, which ends with the connection.
@@ -68,6 +70,17 @@ impl Connection {
                 Err(error.into())
             }
         }
+    }
+
+    pub(super) fn resuming(self, resumed: Vec<CorrelationId>) -> Self {
+        Self { resumed, ..self }
+    }
+
+    /// The runs of the thread that are or were unfinished when the chat began.
+    pub(super) fn unfinished(&self, recent: &[UiMessage]) -> Vec<CorrelationId> {
+        let mut runs = unfinished_runs(recent);
+        runs.extend(self.resumed.iter().filter(|run| !runs.contains(run)).cloned().collect::<Vec<_>>());
+        runs
     }
 
     /// Where the daemon listens, unless it runs inside this process.

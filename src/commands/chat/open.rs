@@ -6,10 +6,12 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::embedded_daemon::EmbeddedDaemon;
+use super::turn::RUN_MESSAGES;
 use crate::commands::daemon_client::{DaemonClient, DaemonError};
 use crate::config::{Env, Settings};
 use crate::domain::ThreadId;
 use crate::store::{Layout, Lock, OpenError, State, address};
+use crate::uimessage::unfinished_runs;
 
 /// How long to retry: a daemon that has just taken the lock does not listen yet.
 const RETRY_FOR: Duration = Duration::from_secs(5);
@@ -68,8 +70,11 @@ async fn embedded(
 ) -> Result<Connection, ConnectError> {
     // A daemon that died may have left its address; this one is not to be found there.
     address::withdraw(&settings.state);
+    // Read before the daemon resumes them, so that a run that ends at once is still shown as resumed.
+    let before = state.threads.page(thread, None, RUN_MESSAGES).await.unwrap_or_default();
     let daemon = EmbeddedDaemon::start(settings, env, state).map_err(ConnectError::Start)?;
-    Connection::to_embedded(daemon, thread).await.map_err(ConnectError::Start)
+    let connection = Connection::to_embedded(daemon, thread).await.map_err(ConnectError::Start)?;
+    Ok(connection.resuming(unfinished_runs(&before)))
 }
 
 async fn running(settings: &Settings, thread: &ThreadId) -> Result<Connection, DaemonError> {

@@ -20,7 +20,7 @@ use crate::config::{Env, Settings};
 use crate::domain::{CorrelationId, Language};
 use crate::render::Phrase;
 use crate::store::Layout;
-use crate::uimessage::{Part, Role, UiMessage, unfinished_runs};
+use crate::uimessage::{Part, Role, UiMessage};
 
 /// How many earlier messages are shown.
 const EARLIER: usize = 6;
@@ -61,7 +61,7 @@ impl<'o> Session<'_, 'o> {
     /// Runs until the person leaves or the daemon has ended.
     pub(super) async fn run(&mut self, connection: &mut Connection) -> io::Result<Exit> {
         let recent = connection.recent(RUN_MESSAGES).await.unwrap_or_default();
-        let open = unfinished_runs(&recent);
+        let open = connection.unfinished(&recent);
         self.greet(connection, &recent, &open)?;
         if !open.is_empty() {
             let end = self.watch().catch_up(connection, open).await?;
@@ -330,6 +330,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::uimessage::unfinished_runs;
 
     fn message(role: &str, run: &str, status: Option<&str>, parts: Value) -> UiMessage {
         let mut metadata =

@@ -10,6 +10,7 @@ use super::remark::Remark;
 use super::transcript_printer::{Shown, TranscriptPrinter};
 use crate::commands::daemon_client::DaemonError;
 use crate::domain::{CorrelationId, Language};
+use crate::uimessage::{Part, ToolState};
 
 /// How many messages are read again when events were missed.
 pub(super) const RUN_MESSAGES: usize = 200;
@@ -80,10 +81,14 @@ impl TurnWatcher<'_, '_> {
         for run in runs {
             self.printer.follow(run);
         }
-        self.read_again(connection).await?;
-        if self.rest(None).is_none() {
+        let recent = connection.recent(RUN_MESSAGES).await.unwrap_or_default();
+        let asks = recent.iter().flat_map(|message| &message.parts).any(|part| {
+            matches!(part, Part::Tool(tool) if matches!(tool.state, ToolState::ApprovalRequested { .. }))
+        });
+        if !asks {
             self.remark(&Remark::StillRunning)?;
         }
+        self.read_again(connection).await?;
         self.follow(connection, None).await
     }
 
