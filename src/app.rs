@@ -24,15 +24,18 @@ use crate::permissions::ProjectJudge;
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{EXEC_GRACE, exec_settings, project_judge, redact, rights, sandbox_mode};
 use crate::ports::{
-    AccessBook, Audit, BuiltAdapter, Changes, Clock, Ids, Model, RandomIds, SystemClock, ThreadsHandle,
-    ToolBox,
+    AccessBook, Audit, BuiltAdapter, Changes, Clock, DirectChats, Ids, Model, RandomIds, SystemClock,
+    TaskCommands, ThreadsHandle, ToolBox,
 };
 use crate::sandbox;
 use crate::store::{InstructionsFile, State};
+use crate::tasks::run::RunParts;
+use crate::tasks::scheduler::{Scheduler, SchedulerParts};
+use crate::tasks::{ChatTasks, TaskBook, TaskRequests};
 use crate::telemetry::Redactor;
 use crate::threads::{
-    AgentFacts, Asking, FrozenMemory, HelperModel, Limits, RecallSettings, RedactingModel, Router, Runtime,
-    SearchFollower, SearchFollowerHandle, TokenBook,
+    AgentFacts, Asking, DirectChatBook, FrozenMemory, HelperModel, Limits, RecallSettings, RedactingModel,
+    Router, Runtime, SearchFollower, SearchFollowerHandle, TokenBook,
 };
 use crate::tools::{Scratch, all_tools, sweep};
 use crate::turn::CompactionRules;
@@ -41,6 +44,8 @@ use crate::turn::CompactionRules;
 const TOOL_DEADLINE: Duration = Duration::from_secs(120);
 /// Deadline of one delivery: long enough for an edit, a deletion and a send to a server that stalls on each.
 const DELIVERY_DEADLINE: Duration = Duration::from_secs(150);
+/// The platform of the threads in which tasks run.
+const TASK_PLATFORM: &str = "task";
 /// How long an idle thread stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -210,7 +215,9 @@ impl App {
             ids: world.ids.clone(),
             http: world.http.clone(),
         })?;
+        let (task_book, task_requests) = task_book(settings, &state, &world);
         let parts = WebParts {
+            tasks: Arc::new(task_book.clone()),
             hooks: built.iter().filter_map(|built| built.hook.clone()).collect(),
             store: state.threads.clone(),
             approvals: state.approvals.clone(),
@@ -229,14 +236,38 @@ impl App {
         };
         let adapters = adapter_set(settings, web, &world, parts, built);
         let (access, audit) = (state.access.clone(), state.audit.clone());
+        let direct_chats: Arc<dyn DirectChats> = Arc::new(DirectChatBook::new(state.notes.shelf("direct")));
         let clock = world.clock.clone();
         let (follower, follower_handle) = SearchFollower::new(state.search.clone());
         actors.tasks.spawn(follower.run(actors.stop.clone()));
+        let shared = SharedParts {
+            changes,
+            tasks: Arc::new(ChatTasks { tasks: Arc::new(task_book.clone()) }),
+            direct_chats: direct_chats.clone(),
+            metrics: metrics.clone(),
+        };
         let parts = (tools, judge, follower_handle);
-        let runtime =
-            Runtime { changes, ..runtime(settings, state, world, parts, &adapters, metrics.clone()) };
+        let runtime = runtime(settings, state, world, parts, &adapters, shared);
         let (router, threads) = Router::new(Arc::new(runtime), actors.stop.clone());
         let cut = actors.tasks.spawn(router.run(recovered_sender)).abort_handle();
+        if let Some(platform) = platform(TASK_PLATFORM) {
+            let parts = SchedulerParts {
+                files: task_book.files.clone(),
+                states: task_book.states.clone(),
+                run: RunParts {
+                    threads: threads.clone(),
+                    clock: clock.clone(),
+                    access: access.clone(),
+                    platform,
+                    owners: settings.owners.clone(),
+                    direct: direct_chats,
+                    language: settings.language,
+                },
+                zone: settings.zone.clone(),
+            };
+            let scheduler = Scheduler::new(parts, task_requests, ingress.stop.clone());
+            ingress.tasks.spawn(scheduler.run());
+        }
         let (keeper_threads, keeper_healths, stop) = (threads.clone(), healths.clone(), ingress.stop.clone());
         ingress
             .tasks
@@ -275,6 +306,12 @@ impl App {
     }
 }
 
+/// The tasks of the project, and the requests for their scheduler.
+fn task_book(settings: &Settings, state: &State, world: &Environment) -> (TaskBook, TaskRequests) {
+    let states = state.notes.shelf("tasks");
+    TaskBook::new(state.tasks.clone(), states, world.clock.clone(), settings.zone.clone()).for_daemon()
+}
+
 fn platform(name: &str) -> Option<Platform> {
     name.parse().ok()
 }
@@ -292,6 +329,7 @@ fn adapter_set(
     for name in ["api", "cli", "web"] {
         set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
     }
+    set = platform(TASK_PLATFORM).into_iter().fold(set, AdapterSet::with_unattended);
     let (Some(web), Some(name)) = (web, platform("web")) else { return set };
     let options = WebOptions {
         listen: web.address,
@@ -320,13 +358,21 @@ fn instructions_of(settings: &Settings) -> InstructionsFile {
     InstructionsFile::new(settings.project.join(AGENT_MD), &settings.agent_md, read)
 }
 
+/// Parts that threads share with the console and the scheduler.
+struct SharedParts {
+    changes: Changes,
+    tasks: Arc<dyn TaskCommands>,
+    direct_chats: Arc<dyn DirectChats>,
+    metrics: Arc<Metrics>,
+}
+
 fn runtime(
     settings: &Settings,
     state: State,
     world: Environment,
     (tools, judge, follower): (ToolBox, ProjectJudge, SearchFollowerHandle),
     adapters: &AdapterSet,
-    metrics: Arc<Metrics>,
+    shared: SharedParts,
 ) -> Runtime {
     let patience = |provider: &Provider| match provider {
         Provider::Offline => Duration::from_secs(60),
@@ -335,7 +381,9 @@ fn runtime(
     };
     let fallbacks: Duration = settings.model.fallbacks.iter().map(patience).sum();
     Runtime {
-        changes: Changes::default(),
+        changes: shared.changes,
+        tasks: shared.tasks,
+        direct_chats: shared.direct_chats,
         store: state.threads,
         model: Arc::new(RedactingModel::new(world.model, &world.shell.redactor)),
         tools,
@@ -368,7 +416,7 @@ fn runtime(
             while_waiting: settings.approvals.while_waiting,
             read_replies: settings.approvals.read_replies,
         },
-        adapters: adapters.to_run().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
+        adapters: adapters.with_capabilities().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,
         ids: world.ids,
         agent: AgentFacts {
@@ -392,7 +440,7 @@ fn runtime(
             idle: IDLE,
         },
         slots: Arc::new(Semaphore::new(settings.limits.max_concurrent_runs)),
-        metrics,
+        metrics: shared.metrics,
         redactor: world.shell.redactor,
     }
 }

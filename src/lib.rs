@@ -66,6 +66,7 @@ pub mod sandbox;
 pub mod search;
 pub mod signals;
 pub mod store;
+pub mod tasks;
 pub mod telemetry;
 pub mod threads;
 pub mod tools;

@@ -28,6 +28,13 @@ impl AdapterSet {
         self
     }
 
+    /// Adds the platform of runs that nobody may be watching.
+    #[must_use]
+    pub fn with_unattended(mut self, platform: Platform) -> Self {
+        self.surfaces.insert(platform.clone(), Arc::new(PullSurface::unattended(platform)));
+        self
+    }
+
     /// The adapter of a platform; `None` where it is not served.
     pub fn get(&self, platform: &Platform) -> Option<&Arc<dyn Adapter>> {
         self.adapters.get(platform).or_else(|| self.surfaces.get(platform))
@@ -36,6 +43,12 @@ impl AdapterSet {
     /// The capabilities of a platform; `None` where it is not served.
     pub fn capabilities(&self, platform: &Platform) -> Option<Capabilities> {
         self.get(platform).map(|adapter| adapter.capabilities())
+    }
+
+    /// The adapters whose capabilities differ from those of a plain surface.
+    pub fn with_capabilities(&self) -> impl Iterator<Item = &Arc<dyn Adapter>> {
+        let unattended = self.surfaces.values().filter(|surface| surface.capabilities().unattended);
+        self.adapters.values().chain(unattended)
     }
 
     /// The adapters to run, ordered by name.

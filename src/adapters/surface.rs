@@ -11,11 +11,17 @@ use crate::ports::{Adapter, AdapterIo, Attempt, Delivering, OutboxEntry, Receipt
 #[derive(Clone, Debug)]
 pub struct PullSurface {
     platform: Platform,
+    capabilities: Capabilities,
 }
 
 impl PullSurface {
     pub const fn new(platform: Platform) -> Self {
-        Self { platform }
+        Self { platform, capabilities: Capabilities::pull() }
+    }
+
+    /// The threads of scheduled tasks: nobody may be watching.
+    pub const fn unattended(platform: Platform) -> Self {
+        Self { platform, capabilities: Capabilities { unattended: true, ..Capabilities::pull() } }
     }
 }
 
@@ -25,7 +31,7 @@ impl Adapter for PullSurface {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::pull()
+        self.capabilities.clone()
     }
 
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {

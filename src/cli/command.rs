@@ -13,7 +13,8 @@ use super::args::{
     ThreadsCommand,
 };
 use super::help::localized;
-use super::memory::{MemoryCommand, TasksCommand};
+use super::memory::MemoryCommand;
+use super::tasks::TasksCommand;
 use crate::domain::Language;
 
 #[derive(Debug, Parser)]

@@ -1,4 +1,4 @@
-//! `shipagent memory` and `shipagent tasks`.
+//! `shipagent memory`.
 
 use std::path::PathBuf;
 
@@ -91,10 +91,4 @@ pub struct MemoryOf {
     pub user: Option<String>,
     #[arg(long, value_name = "SCOPE", conflicts_with = "user")]
     pub scope: Option<String>,
-}
-
-/// Subcommands about tasks.
-#[derive(Debug, Subcommand)]
-pub enum TasksCommand {
-    List(Output),
 }

@@ -6,6 +6,7 @@ mod command;
 mod exit;
 mod help;
 mod memory;
+mod tasks;
 
 pub use approvals::{ApprovalFilter, ApprovalsCommand, DecisionArgs, ScopeArg};
 pub use args::{
@@ -15,4 +16,5 @@ pub use args::{
 pub use command::{Cli, Command};
 pub use exit::Exit;
 pub use help::complaint;
-pub use memory::{MemoryCommand, MemoryOf, ScopeArgs, TasksCommand};
+pub use memory::{MemoryCommand, MemoryOf, ScopeArgs};
+pub use tasks::{OneTask, TasksCommand};

@@ -115,7 +115,8 @@ mod tests {
         let (text, exit) = run(Some(ship), Output { json: false });
         let expected = "warning: ship.json:1:20: permissions.delete_files_now: shipagent has no tool of this name, \
                         so this does nothing; the tools are exec_shell, write_file, edit_file, memory_upsert, chat_send, \
-                        send_file, read_file, list_files, search_files, current_time, memory_search, chat_load_history\n\
+                        send_file, read_file, list_files, search_files, current_time, memory_search, chat_load_history, \
+                        task_done\n\
                         ship.json is valid\n";
         assert_eq!((text.as_str(), exit), (expected, Exit::Ok));
         let zh = format!(r#"{{ "language": "zh", {}"#, ship.trim_start_matches('{'));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::doctor::{DoctorInput, doctor};
-use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, threads};
+use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, tasks, threads};
 use crate::app::model_of;
 use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
 use crate::config::{Endpoint, Env, ModelSettings, check_config};
@@ -44,7 +44,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
         }
         Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
         Command::Memory(command) => memory::run(&project, &env, command, out, &mut io::stderr()),
-        Command::Tasks(command) => memory::tasks(&project, &env, &command, out, &mut io::stderr()),
+        Command::Tasks(command) => tasks::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Access(command) => access::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
         Command::Config(ConfigCommand::Check(output)) => {

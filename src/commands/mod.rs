@@ -20,6 +20,7 @@ mod setup;
 mod sse_reader;
 mod summary;
 mod table;
+mod tasks;
 mod terminal;
 pub mod threads;
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::problem::ConfigFault;
 use super::suggest::nearest;
-use crate::domain::AuthorId;
+use crate::domain::{AuthorId, time_zone};
 use crate::policy::shell::check_rule;
 use crate::ports::AdapterTable;
 
@@ -28,6 +28,7 @@ pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), 
         "approver" => approver(text, platforms).map(drop),
         "host-name" => host(text),
         "socket-path" => socket(text),
+        "time-zone" => time_zone(text).map(drop).ok_or_else(|| ConfigFault::BadTimeZone(clip(text))),
         "command-start" => check_rule(text).map_err(|_| ConfigFault::BadRule(clip(text))),
         _ => Ok(()),
     }
@@ -194,6 +195,11 @@ mod tests {
                     "/home/ann/app/.SHIP",
                     "/run/x\n",
                 ],
+            ),
+            (
+                "time-zone",
+                &["Asia/Shanghai", "Europe/Berlin", "UTC"],
+                &["", "CST", "GMT+8", "Asia/Nowhere", "+08:00"],
             ),
             (
                 "host-name",

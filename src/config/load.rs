@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use super::formats;
 use super::problem::{ConfigFault, ConfigProblem, Position, Positions};
 use super::resolve::{self, Faults};
 use super::settings::{AdapterSettings, LimitSettings, MemorySettings, QueueSettings, Settings};
-use crate::domain::{AuthorId, Language, ScopeSettings};
+use crate::domain::{AuthorId, Language, ScopeSettings, time_zone};
 use crate::ports::{AdapterTable, EnrichStep};
 
 const DOT_ENV: &str = ".env";
@@ -274,6 +275,7 @@ fn settings(
             LanguageChoice::Zh => Some(Language::Zh),
             LanguageChoice::En => Some(Language::En),
         },
+        zone: file.timezone.as_deref().and_then(time_zone).unwrap_or_else(TimeZone::system),
         operator_language: config.language,
         owners,
         model,

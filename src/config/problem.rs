@@ -162,6 +162,8 @@ pub enum ConfigFault {
     },
     /// Not a host name.
     BadHost(String),
+    /// Not a time zone of the IANA database.
+    BadTimeZone(String),
     /// Not the beginning of one plain command.
     BadRule(String),
     /// Not the path of a socket that commands may connect to.
@@ -184,6 +186,7 @@ impl ConfigFault {
         if let Self::BadUrl(found)
         | Self::BadListen(found)
         | Self::BadHost(found)
+        | Self::BadTimeZone(found)
         | Self::BadRule(found)
         | Self::BadSocket(found)
         | Self::BadPeer(found)

@@ -64,6 +64,9 @@ pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
             (words::two_peers(found, other, l), words::two_peers_fix(l).into())
         }
         ConfigFault::BadHost(found) => (words::bad_host(found, l), words::bad_host_fix(l).into()),
+        ConfigFault::BadTimeZone(found) => {
+            (words::bad_time_zone(found, l), words::bad_time_zone_fix(l).into())
+        }
         ConfigFault::BadRule(found) => (words::bad_rule(found, l), words::bad_rule_fix(l).into()),
         ConfigFault::BadSocket(found) => (words::bad_socket(found, l), words::bad_socket_fix(l).into()),
         ConfigFault::LiteralSecret { variable } => {

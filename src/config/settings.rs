@@ -29,6 +29,8 @@ pub struct Settings {
     pub agent_md: String,
     /// The language of the daemon's own messages; `None` means the language of each person.
     pub language: Option<Language>,
+    /// The time zone of tasks that name none.
+    pub zone: jiff::tz::TimeZone,
     /// The language at the terminal and in start messages.
     pub operator_language: Language,
     pub owners: Vec<AuthorId>,

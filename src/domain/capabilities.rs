@@ -60,6 +60,8 @@ pub struct Capabilities {
     pub replies_per_message: Option<u32>,
     /// After how many seconds the platform's typing indicator ends; `None`: it has none.
     pub typing_secs: Option<u64>,
+    /// Its threads are runs that nobody may be watching.
+    pub unattended: bool,
 }
 
 impl Capabilities {
@@ -79,6 +81,7 @@ impl Capabilities {
             length_unit,
             replies_per_message: None,
             typing_secs: None,
+            unattended: false,
         }
     }
 
@@ -98,6 +101,7 @@ impl Capabilities {
             length_unit: LengthUnit::Chars,
             replies_per_message: None,
             typing_secs: None,
+            unattended: false,
         }
     }
 }

@@ -232,10 +232,3 @@ pub enum ChangeRefusal {
     #[error("words of a guest or from the output of a tool are kept as notes only")]
     NotTrusted,
 }
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskNote {
-    pub file: String,
-    /// Its first heading, or the file name without its extension.
-    pub title: String,
-}

@@ -22,6 +22,7 @@ mod role;
 mod sandbox;
 mod scope_key;
 mod stored_file;
+mod task;
 mod thread_state;
 mod time;
 pub mod tokens;
@@ -50,7 +51,7 @@ pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, Intent, OutboundInt
 pub use language::Language;
 pub use memory::{
     CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, Origin,
-    Provenance, TaskNote, Tier,
+    Provenance, Tier,
 };
 pub use memory_items::{MemoryItem, item_blocks, read_item};
 pub use memory_scope::{DmScope, HistoryReach, MemoryScope, ScopeSettings};
@@ -58,7 +59,8 @@ pub use role::{BadRole, Role};
 pub use sandbox::{SandboxLevel, SandboxReport};
 pub use scope_key::{PeerName, ScopeKey};
 pub use stored_file::StoredFile;
+pub use task::TaskStatus;
 pub use thread_state::ThreadState;
-pub use time::Timestamp;
+pub use time::{Timestamp, time_zone};
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};
 pub use turn_settings::{ReadReplies, WhileRunning, WhileWaiting};

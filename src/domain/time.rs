@@ -6,6 +6,14 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
+/// The time zone of this IANA name. Abbreviations are refused: `CST` is China, Cuba and Chicago.
+pub fn time_zone(name: &str) -> Option<jiff::tz::TimeZone> {
+    if name != "UTC" && !name.contains('/') {
+        return None;
+    }
+    jiff::tz::TimeZone::get(name).ok()
+}
+
 impl Timestamp {
     /// From milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {

@@ -157,10 +157,25 @@ phrases! {
             en: "About this person, such as telegram:user:123456, instead of the project",
             zh: "关于此人（例如 telegram:user:123456），而不是项目",
         }
-        "tasks" => { en: "Look at the project's tasks", zh: "查看项目的任务" }
-        "tasks list" => {
-            en: "List them; this version does not start them by itself yet",
-            zh: "列出任务；当前版本还不会自动执行",
+        "tasks" => { en: "Look at scheduled tasks, start and pause them", zh: "查看、启动和暂停定时任务" }
+        "tasks list" => { en: "List the tasks with their next runs", zh: "列出任务及其下次运行时间" }
+        "tasks show" => { en: "Show a task and its file", zh: "显示一个任务及其文件" }
+        "tasks run" => { en: "Start a run now; the schedule stays as it is", zh: "立即运行一次；时间表不变" }
+        "tasks pause" => { en: "Start no more runs of a task", zh: "暂停一个任务" }
+        "tasks resume" => {
+            en: "End a pause, or enable a task that failed too often",
+            zh: "恢复一个暂停的任务，或重新启用失败过多的任务",
+        }
+        "tasks validate" => {
+            en: "Check task files and print their next five times",
+            zh: "检查任务文件并打印接下来的五个时间",
+        }
+        "tasks history" => { en: "Show the last runs of a task", zh: "显示一个任务最近的运行" }
+        "tasks clean" => { en: "Move the files of tasks that are over to .ship/tasks/done", zh: "把已结束任务的文件移到 .ship/tasks/done" }
+        "tasks show/task" | "tasks run/task" | "tasks pause/task" | "tasks resume/task" | "tasks validate/task"
+        | "tasks history/task" => {
+            en: "The task: the name of its file without .md",
+            zh: "任务：文件名去掉 .md",
         }
         "access" => { en: "Let people in, and out", zh: "放行用户，或收回访问权" }
         "access list" => {

@@ -99,6 +99,11 @@ phrases! {
         en: "write the name alone, such as agent.example.org, without scheme, port or path",
         zh: "只写主机名，例如 agent.example.org，不带协议、端口和路径",
     }
+    format bad_time_zone(found: &str) { en: "{found:?} is not a time zone", zh: "{found:?} 不是时区" }
+    text bad_time_zone_fix() {
+        en: "write a name such as Asia/Shanghai or Europe/Berlin; abbreviations such as CST name several zones",
+        zh: "请写 Asia/Shanghai、Europe/Berlin 这样的名称；CST 之类的缩写可能指多个时区",
+    }
     format bad_rule(found: &str) {
         en: "{found:?} is not the beginning of one plain command",
         zh: "{found:?} 不是一条普通命令的开头",

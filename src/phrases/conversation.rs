@@ -323,12 +323,4 @@ phrases! {
         en: "*The file is longer; I read no more of it than this.*",
         zh: "*文件更长，我只读到这里。*",
     }
-    text no_tasks() {
-        en: "There are no tasks: no file in `.ship/tasks/`.",
-        zh: "没有任务：`.ship/tasks/` 里没有文件。",
-    }
-    text tasks_only_listed() {
-        en: "They are only listed: this version does not start tasks by itself yet.",
-        zh: "这里只是列出：当前版本还不会自动执行任务。",
-    }
 }

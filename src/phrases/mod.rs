@@ -11,9 +11,11 @@ pub(crate) mod cli;
 pub(crate) mod commands;
 pub(crate) mod config;
 pub(crate) mod conversation;
+pub(crate) mod cron;
 pub(crate) mod doctor;
 pub(crate) mod permissions;
 pub(crate) mod start;
+pub(crate) mod tasks;
 
 pub(crate) use table::phrases;
 

@@ -2,7 +2,7 @@
 
 use super::table::Row;
 use super::{
-    adapters, approvals, chat, cli, commands, config, conversation, doctor, page, permissions, start,
+    adapters, approvals, chat, cli, commands, config, conversation, doctor, page, permissions, start, tasks,
 };
 use crate::adapters::{feishu, qq, telegram};
 
@@ -22,6 +22,7 @@ const TOPICS: &[(&str, &[&[Row]])] = &[
     ("page", page::ROWS),
     ("permissions", permissions::ROWS),
     ("start", start::ROWS),
+    ("tasks", tasks::ROWS),
 ];
 
 /// Entries whose languages need different parameters, with the reason.
@@ -176,6 +177,7 @@ const READ_CHINESE: &[&str] = &[
     "model/offline/command.rs",
     "policy/reply/",
     "search/",
+    "tasks/run.rs",
     "threads/grant_commands.rs",
     "threads/memory_commands.rs",
 ];

@@ -29,6 +29,11 @@ impl Rights {
         own || powerful || answers
     }
 
+    /// Whether a person owns the project, by the settings or by the access records.
+    pub fn is_owner(&self, person: &AuthorId, role: AuthorRole) -> bool {
+        role != AuthorRole::Anonymous && (role.is_owner() || self.named_owners.contains(person))
+    }
+
     /// How far the words of an event's author are trusted.
     pub fn origin_of(&self, event: &IngressEvent) -> Origin {
         match event.author.role {

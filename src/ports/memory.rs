@@ -1,11 +1,11 @@
-//! The port of memory and tasks.
+//! The port of memory.
 
 use std::collections::BTreeSet;
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{
     ChangeRefusal, CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey,
-    TaskNote, ThreadId, Timestamp,
+    ThreadId, Timestamp,
 };
 
 /// Something to be found again by search.
@@ -72,7 +72,7 @@ pub struct NotesPage {
     pub earlier: Option<String>,
 }
 
-/// Memory and tasks.
+/// Memory.
 pub trait Memory: Send + Sync + std::fmt::Debug {
     /// The core memory of a scope; empty where there is none. A change that was cut off by a crash is completed first, and a
     /// file that was edited by hand is noted in the ledger.
@@ -120,7 +120,4 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
     /// Adds notes behind those of the same month, in their order. All are written or none of a month. They are not entered
     /// into the ledger: they come from the operator.
     fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>>;
-
-    /// All tasks, by file name.
-    fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>>;
 }

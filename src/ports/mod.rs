@@ -11,6 +11,7 @@ mod approvals;
 mod audit;
 mod changes;
 mod clock;
+mod direct_chats;
 mod enrich;
 mod file_store;
 mod grants;
@@ -25,6 +26,8 @@ mod scoped_search;
 mod search;
 mod store;
 mod store_error;
+mod task_files;
+mod tasks;
 mod threads_handle;
 mod tool;
 mod tool_outputs;
@@ -50,6 +53,7 @@ pub use audit::{
 };
 pub use changes::{Change, Changes};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
+pub use direct_chats::DirectChats;
 pub use enrich::{EnrichError, EnrichInput, EnrichStep};
 pub use file_store::{FileStore, FileWriter, OpenFile};
 pub use grants::{Grants, Revoker};
@@ -70,6 +74,10 @@ pub use store::{
     ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
 pub use store_error::{StoreError, StoreErrorKind};
+pub use task_files::{TaskFileEntry, TaskFiles};
+pub use tasks::{
+    TaskCommands, TaskDetails, TaskHistoryEntry, TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
+};
 pub use threads_handle::{
     Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
 };

@@ -1,11 +1,11 @@
-//! The daemon's messages about memory and tasks.
+//! The daemon's messages about memory.
 
 use crate::domain::{
-    ChangeRefusal, CoreFile, Language, LedgerLine, ScopeKey, TaskNote, item_blocks, read_item, replace_block,
+    ChangeRefusal, CoreFile, Language, LedgerLine, ScopeKey, item_blocks, read_item, replace_block,
 };
 use crate::phrases::conversation;
 
-/// A message about memory or tasks.
+/// A message about memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemoryPhrase {
     /// Core memory of the scopes of this thread.
@@ -23,8 +23,6 @@ pub enum MemoryPhrase {
     ForgotMe(usize),
     ForgetMeInPrivate,
     ForgetMeHowTo,
-    /// The list of tasks.
-    Tasks(Vec<TaskNote>),
     /// The files cannot be read.
     Unreadable,
 }
@@ -42,7 +40,6 @@ impl MemoryPhrase {
     pub fn say(&self, language: Language) -> String {
         match self {
             Self::Here(all) => here(all, language),
-            Self::Tasks(tasks) => told(tasks, language),
             Self::Unreadable => conversation::memory_unreadable(language).into(),
             Self::Forgotten(id) => conversation::memory_forgotten(id, language),
             Self::Undone => conversation::memory_undone(language).into(),
@@ -102,14 +99,6 @@ fn with_handles(text: &str, changes: &[LedgerLine], language: Language) -> Strin
     out
 }
 
-fn told(tasks: &[TaskNote], language: Language) -> String {
-    if tasks.is_empty() {
-        return conversation::no_tasks(language).into();
-    }
-    let lines: Vec<String> = tasks.iter().map(|task| format!("- {} (`{}`)", task.title, task.file)).collect();
-    format!("{}\n\n{}", lines.join("\n"), conversation::tasks_only_listed(language))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,11 +129,8 @@ mod tests {
 
     #[test]
     fn everything_is_said_in_both_languages() {
-        let task = TaskNote { file: "a.md".to_owned(), title: "Water".to_owned() };
         for phrase in [
             MemoryPhrase::Here(vec![found(&ScopeKey::Project, "")]),
-            MemoryPhrase::Tasks(Vec::new()),
-            MemoryPhrase::Tasks(vec![task]),
             MemoryPhrase::Unreadable,
             MemoryPhrase::Forgotten("k1".to_owned()),
             MemoryPhrase::Undone,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::files::FileSearch;
 use super::files::{
-    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, OpenError,
-    Reader, ThreadFiles, ToolOutputFiles,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileTasks,
+    OpenError, Reader, ThreadFiles, ToolOutputFiles,
 };
 use crate::ports::Search;
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, ThreadStore, ToolOutputs,
+    AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, TaskFiles, ThreadStore,
+    ToolOutputs,
 };
 
 /// The ports of one project's state. Clones share it.
@@ -27,6 +28,7 @@ pub struct State {
     pub search: Arc<dyn Search>,
     /// The key-value stores of adapters; each has the nested store of its platform.
     pub notes: Arc<dyn KeyValueStore>,
+    pub tasks: Arc<dyn TaskFiles>,
     pub files: Arc<dyn FileStore>,
     pub audit: Arc<dyn Audit>,
     /// The full output of commands, for people.
@@ -56,6 +58,7 @@ impl State {
             memory: Arc::new(FileMemory::new(ship_dir)),
             search: Arc::new(FileSearch::new(ship_dir)),
             notes: Arc::new(FileNotes::of_all(ship_dir)),
+            tasks: Arc::new(FileTasks::new(ship_dir)),
             files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,
             outputs: Arc::new(ToolOutputFiles::new(ship_dir)),

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::actor::{Actor, outcome_of};
-use crate::domain::{Author, AuthorRole, Command, IngressEvent, IngressKind, MessageId, Role};
+use crate::domain::{Author, AuthorRole, ChatKind, Command, IngressEvent, IngressKind, MessageId, Role};
 use crate::ports::{Acceptance, RunOutcome, Saying, StoreError};
 use crate::turn::{Conversation, Event, Lookups, ReplyToken};
 use crate::uimessage::UiMessage;
@@ -31,6 +31,7 @@ impl Actor {
         }
         self.interrupt_compaction(&event);
         event.author.role = self.standing_of(&event.author).await;
+        self.note_direct_chat(&event).await;
         let lookups = match self.look_up(&event).await {
             Ok(lookups) => lookups,
             Err(error) => {
@@ -41,6 +42,14 @@ impl Actor {
         self.conversation.note_held(self.deliveries.hear());
         let ticket = self.ticket(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
+    }
+
+    /// Remembers where an owner is spoken with in private.
+    async fn note_direct_chat(&self, event: &IngressEvent) {
+        let (author, rights) = (&event.author, &self.runtime.asking.rights);
+        if event.chat == ChatKind::Direct && rights.is_owner(&author.id, author.role) {
+            self.runtime.direct_chats.note(&author.id, &event.thread).await;
+        }
     }
 
     /// The author's role, combined with the role in the access book. If the book cannot be read, the person may talk,
@@ -70,7 +79,7 @@ impl Actor {
                 Command::Grants => lookups.words = Some(self.govern(&order.words, &event.author).await),
                 Command::Memory => lookups.words = Some(self.memory_command(&order.words, event).await),
                 Command::Forget => lookups.words = Some(self.forget_command(&order.words, event).await),
-                Command::Tasks => lookups.words = Some(self.tell_tasks().await),
+                Command::Tasks => lookups.words = Some(self.tell_tasks(&order.words, &event.author).await),
                 Command::Approve | Command::Deny => {
                     lookups.approvals = self.decided_again(&order.to_string()).await?;
                 }

@@ -2,7 +2,7 @@
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};
-use crate::domain::{IngressEvent, MemoryScope};
+use crate::domain::{Author, IngressEvent, MemoryScope};
 use crate::ports::StoreError;
 use crate::render::MemoryPhrase;
 
@@ -14,8 +14,10 @@ impl Actor {
     }
 
     /// The reply text of `/tasks`.
-    pub(super) async fn tell_tasks(&self) -> String {
-        self.told(self.runtime.memory.tasks().await.map(MemoryPhrase::Tasks))
+    pub(super) async fn tell_tasks(&self, words: &str, author: &Author) -> String {
+        let owner = self.runtime.asking.rights.is_owner(&author.id, author.role);
+        let answer = self.runtime.tasks.answer(words, owner, self.conversation.language()).await;
+        self.runtime.redactor.apply(&answer).into_owned()
     }
 
     /// Core memory for the run in flight.

@@ -8,6 +8,7 @@ mod asking;
 mod compaction;
 mod count;
 mod deliver;
+mod direct_chats;
 mod effects;
 mod execution;
 mod frozen_memory;
@@ -31,6 +32,7 @@ mod storage_failure;
 mod token_book;
 mod waiters;
 
+pub use direct_chats::DirectChatBook;
 pub use frozen_memory::FrozenMemory;
 pub use redacting_model::RedactingModel;
 pub use router::Router;

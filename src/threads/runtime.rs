@@ -15,8 +15,8 @@ use crate::domain::{
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, FileStore, Grants, Ids, Instructions, Judge,
-    Memory, Model, NoteSink, Search, ThreadStore, ToolBox,
+    AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, DirectChats, FileStore, Grants, Ids,
+    Instructions, Judge, Memory, Model, NoteSink, Search, TaskCommands, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{CheckArguments, CompactionRules, EffectsOf, Rules};
@@ -117,6 +117,9 @@ pub struct Runtime {
     /// What sums conversations up.
     pub helper: HelperModel,
     /// Where a checkpoint's notes go, where any are kept.
+    /// Where owners were last spoken with in private.
+    pub direct_chats: Arc<dyn DirectChats>,
+    pub tasks: Arc<dyn TaskCommands>,
     pub note_sink: Option<Arc<dyn NoteSink>>,
     /// How the servers count tokens.
     pub tokens: TokenBook,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemorySearch,
-    MemoryUpsert, ReadFile, Redact, SearchFiles, SendFile, WriteFile,
+    MemoryUpsert, ReadFile, Redact, SearchFiles, SendFile, TaskDone, WriteFile,
 };
 use crate::domain::Effects;
 use crate::ports::{Tool, ToolBox};
@@ -36,6 +36,7 @@ pub const TOOLS: &[ToolDef] = &[
         permits: "Handing over a file of the project.",
         make: |redact| Arc::new(SendFile::new(redact.clone())),
     },
+    ToolDef { permits: "Ending a scheduled run.", make: |_| Arc::new(TaskDone) },
 ];
 
 /// All tools; the shell is the one that needs settings.
@@ -123,6 +124,6 @@ mod tests {
         let bare = Capabilities { files: false, ..Capabilities::pull() };
         assert!(tools.suited(&Capabilities::pull()).get("send_file").is_some());
         assert!(tools.suited(&bare).get("send_file").is_none(), "neither told of nor callable");
-        assert_eq!(tools.suited(&bare).specs().len(), TOOLS.len() - 1);
+        assert_eq!(tools.suited(&bare).specs().len(), TOOLS.len() - 2, "nor the one of scheduled runs");
     }
 }

@@ -284,6 +284,17 @@ impl Stage {
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             compaction: shipagent::turn::CompactionRules::default(),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
+            tasks: Arc::new(shipagent::tasks::ChatTasks {
+                tasks: Arc::new(shipagent::tasks::TaskBook::new(
+                    shipagent::store::State::files_beside_daemon(dir).tasks,
+                    shipagent::store::State::files_beside_daemon(dir).notes.shelf("tasks"),
+                    Arc::new(SystemClock),
+                    jiff::tz::TimeZone::UTC,
+                )),
+            }),
+            direct_chats: Arc::new(shipagent::threads::DirectChatBook::new(
+                shipagent::store::State::files_beside_daemon(dir).notes.shelf("direct"),
+            )),
             note_sink: None,
             tokens: shipagent::threads::TokenBook::new(
                 shipagent::store::State::files_beside_daemon(dir).notes,

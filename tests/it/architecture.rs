@@ -35,6 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "memory_release",
         ],
     ),
+    ("tasks", &["domain", "phrases", "uimessage", "ports"]),
     ("config", &["domain", "phrases", "policy", "ports", "tools"]),
     ("store", &["domain", "uimessage", "ports", "policy", "search"]),
     ("model", &["domain", "phrases", "uimessage", "ports", "http_client"]),

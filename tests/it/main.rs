@@ -26,6 +26,7 @@ mod platforms;
 mod qq;
 mod recall;
 mod secrets;
+mod tasks;
 mod telegram;
 mod terminal;
 mod turns;

@@ -260,5 +260,6 @@ pub const fn capabilities() -> Capabilities {
         length_unit: LengthUnit::Bytes,
         replies_per_message: None,
         typing_secs: None,
+        unattended: false,
     }
 }

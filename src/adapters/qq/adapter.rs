@@ -268,5 +268,6 @@ pub const fn capabilities(buttons: bool) -> Capabilities {
         length_unit: LengthUnit::Chars,
         replies_per_message: Some(5),
         typing_secs: Some(TYPING_SECS),
+        unattended: false,
     }
 }

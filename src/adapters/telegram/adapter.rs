@@ -121,5 +121,6 @@ pub const fn capabilities() -> Capabilities {
         length_unit: LengthUnit::Utf16,
         replies_per_message: None,
         typing_secs: Some(4),
+        unattended: false,
     }
 }

@@ -29,6 +29,7 @@ mod request_checks;
 mod run_stream;
 mod server;
 mod sse;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -12,7 +12,7 @@ use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, ThreadStore,
+    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, Tasks, ThreadStore,
 };
 
 /// The settings of this daemon.
@@ -51,6 +51,7 @@ pub struct WebParts {
     pub memory: Arc<dyn Memory>,
     pub search: Arc<dyn Search>,
     pub audit: Arc<dyn Audit>,
+    pub tasks: Arc<dyn Tasks>,
     pub files: Arc<dyn FileStore>,
     pub ids: Arc<dyn Ids>,
     pub healths: AdapterHealths,

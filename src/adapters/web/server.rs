@@ -25,7 +25,7 @@ use super::request_checks::{
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
 use super::{
     WebOptions, WebParts, access, all_events, approvals, chat, events, execute, files, grants, health, hooks,
-    memory, page, threads,
+    memory, page, tasks, threads,
 };
 use crate::blocking::PoolProbe;
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
@@ -101,6 +101,12 @@ pub(super) fn router(web: Arc<Web>) -> Router {
         .route("/access/approve", post(access::approve))
         .route("/access/invite", post(access::invite))
         .route("/access/{who}", post(access::change_role).delete(access::revoke))
+        .route("/tasks", get(tasks::list))
+        .route("/tasks/check", post(tasks::check))
+        .route("/tasks/{id}", get(tasks::show).put(tasks::write).delete(tasks::remove))
+        .route("/tasks/{id}/run", post(tasks::run))
+        .route("/tasks/{id}/pause", post(tasks::pause))
+        .route("/tasks/{id}/resume", post(tasks::resume))
         .route("/files/{thread}/{name}", get(files::file))
         .route("/files/{thread}/{name}/link", post(files::link))
         .route("/session", post(renew))

@@ -1,4 +1,4 @@
-//! `shipagent memory` and `shipagent tasks`.
+//! `shipagent memory`: what stays between conversations.
 
 mod change;
 mod export;
@@ -8,4 +8,3 @@ mod search;
 mod show;
 
 pub use run::run;
-pub use show::tasks;

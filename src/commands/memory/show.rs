@@ -1,16 +1,13 @@
-//! `shipagent memory show` and `path`, and `shipagent tasks`.
+//! `shipagent memory show` and `path`.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde_json::json;
 
 use super::super::cli_context::CliContext;
-use crate::cli::{Exit, MemoryOf, Output, TasksCommand};
-use crate::config::Env;
+use crate::cli::{Exit, MemoryOf, Output};
 use crate::domain::{AuthorId, ScopeKey};
 use crate::phrases::commands::{memory_bad_person, memory_bad_scope, memory_empty};
-use crate::render::MemoryPhrase;
 
 /// Shows core memory.
 pub(super) fn show(
@@ -70,37 +67,6 @@ fn no_person(context: &CliContext, of: &MemoryOf, err: &mut dyn Write) -> anyhow
     };
     writeln!(err, "{words}")?;
     Ok(Exit::Usage)
-}
-
-/// Runs one of the commands about tasks. What was found goes to `out`, trouble to `err`.
-///
-/// # Errors
-/// When nothing can be written to the terminal.
-pub fn tasks(
-    project: &Path,
-    env: &Env,
-    command: &TasksCommand,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> anyhow::Result<Exit> {
-    let Some(look) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
-    let TasksCommand::List(Output { json }) = *command;
-    match look.wait(look.store.memory.tasks()) {
-        Ok(tasks) if json => {
-            let all: Vec<_> =
-                tasks.iter().map(|task| json!({ "file": task.file, "title": task.title })).collect();
-            writeln!(out, "{}", json!({ "tasks": all }))?;
-            Ok(Exit::Ok)
-        }
-        Ok(tasks) => {
-            writeln!(out, "{}", MemoryPhrase::Tasks(tasks).say(look.language))?;
-            Ok(Exit::Ok)
-        }
-        Err(error) => {
-            writeln!(err, "{}", look.trouble(&error))?;
-            Ok(Exit::Failed)
-        }
-    }
 }
 
 fn scope_of(of: &MemoryOf) -> Option<ScopeKey> {

@@ -22,6 +22,9 @@ pub struct ShipFile {
     pub name: Option<String>,
     /// The language of the daemon's own words; auto follows the people who write.
     pub language: LanguageChoice,
+    /// The time zone of tasks and dates, such as Asia/Shanghai. Without it, that of the machine.
+    #[schemars(extend("format" = "time-zone"))]
+    pub timezone: Option<String>,
     /// The people the agent belongs to, as platform:user:id. They may approve what the agent asks for.
     #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "author-id" })))]
     pub owners: Vec<String>,

@@ -62,6 +62,7 @@ fn fullest(schema: &Value) -> Value {
             Some("author-id" | "approver") => json!("qq:user:A%3A1"),
             Some("host-name") => json!("agent.example.org"),
             Some("command-start") => json!("git status"),
+            Some("time-zone") => json!("Asia/Shanghai"),
             Some("socket-path") => json!("/run/docker.sock"),
             Some(other) => panic!("no check knows the format {other}"),
             None => json!("text"),

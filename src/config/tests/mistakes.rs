@@ -47,12 +47,12 @@ fn wrong_keys_and_types_are_told_with_their_fix() {
         ),
         (
             r#"{ "modle": "a" }"#,
-            "1:3: modle: unknown key; the keys here are name, language, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
+            "1:3: modle: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
         ),
         (r#"{ "telegram": {} }"#, r#"1:3: telegram: unknown key; did you mean "adapters.telegram"?"#),
         (
             r#"{ "colour": 1 }"#,
-            "1:3: colour: unknown key; the keys here are name, language, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
+            "1:3: colour: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
         ),
         (
             r#"{ "llm": { "maxSteps": "40" } }"#,

@@ -171,6 +171,7 @@ fn what_is_left_out_has_these_values() {
     assert_eq!(settings.state, settings.project.join(".ship"));
     assert!(settings.project.is_absolute());
     (settings.project, settings.state, settings.name) = ("P".into(), "P/.ship".into(), "N".into());
+    settings.zone = jiff::tz::TimeZone::UTC;
     insta::assert_debug_snapshot!(settings, @r#"
     Settings {
         project: "P",
@@ -178,6 +179,9 @@ fn what_is_left_out_has_these_values() {
         name: "N",
         agent_md: "Be kind.",
         language: None,
+        zone: TimeZone(
+            UTC,
+        ),
         operator_language: En,
         owners: [],
         model: ModelSettings {

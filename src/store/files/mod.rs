@@ -65,6 +65,7 @@ mod search;
 mod shared_file;
 mod stats;
 mod summary;
+mod task_files;
 #[cfg(test)]
 mod tests;
 mod thread_files;
@@ -90,5 +91,6 @@ pub use search::FileSearch;
 pub use shared_file::{FileAccess, FileGrants, SharedFile};
 pub use stats::Stats;
 pub(in crate::store) use summary::title_of;
+pub use task_files::FileTasks;
 pub use thread_files::ThreadFiles;
 pub use tool_outputs::ToolOutputFiles;

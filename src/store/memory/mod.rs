@@ -10,6 +10,7 @@ mod outputs;
 mod remembered;
 mod search;
 mod store;
+mod tasks;
 mod threads;
 
 pub use approvals::InMemoryApprovals;
@@ -21,4 +22,5 @@ pub use outputs::InMemoryOutputs;
 pub use remembered::InMemoryMemory;
 pub use search::InMemorySearch;
 pub use store::InMemoryStore;
+pub use tasks::InMemoryTasks;
 pub use threads::InMemoryThreads;

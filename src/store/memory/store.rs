@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     InMemoryAccess, InMemoryApprovals, InMemoryAudit, InMemoryDocument, InMemoryFiles, InMemoryGrants,
-    InMemoryMemory, InMemoryNotes, InMemoryOutputs, InMemorySearch, InMemoryThreads,
+    InMemoryMemory, InMemoryNotes, InMemoryOutputs, InMemorySearch, InMemoryTasks, InMemoryThreads,
 };
 use crate::ports::Audit;
 use crate::store::access_records::AccessRecords;
@@ -20,6 +20,7 @@ pub struct InMemoryStore {
     access: InMemoryDocument<AccessRecords>,
     memory: InMemoryMemory,
     notes: InMemoryNotes,
+    tasks: InMemoryTasks,
     files: InMemoryFiles,
     audit: InMemoryAudit,
     outputs: InMemoryOutputs,
@@ -40,6 +41,7 @@ impl InMemoryStore {
                 threads: self.threads.reopened(),
             }),
             notes: Arc::new(self.notes.clone()),
+            tasks: Arc::new(self.tasks.clone()),
             files: Arc::new(self.files.clone()),
             audit,
             outputs: Arc::new(self.outputs.clone()),

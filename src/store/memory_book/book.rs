@@ -9,7 +9,7 @@ use super::files::MemoryFiles;
 use super::ledger::{self, LEDGER, LedgerState, StoredLine};
 use super::notes;
 use crate::domain::{
-    CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey, TaskNote, ThreadId,
+    CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey, ThreadId,
 };
 use crate::policy::fingerprint::digest_of;
 use crate::ports::{
@@ -267,9 +267,5 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
             let _lock = book.files.lock()?;
             notes::add_notes(&book.files, &folder, notes)
         }))
-    }
-
-    fn tasks(&self) -> BoxFuture<'_, Result<Vec<TaskNote>, StoreError>> {
-        Box::pin(self.read("tasks", |book| super::tasks::tasks(&book.files)))
     }
 }

@@ -15,7 +15,6 @@ mod changes;
 mod files;
 mod ledger;
 mod notes;
-mod tasks;
 #[cfg(test)]
 mod tests;
 

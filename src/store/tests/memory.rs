@@ -18,7 +18,6 @@ for_every_store!(
     changes_are_made_together_or_not_at_all,
     notes_are_added_once_and_can_be_corrected,
     words_that_are_not_trusted_do_not_become_core_memory,
-    there_are_no_tasks_at_first,
 );
 
 pub(super) fn key(text: &str) -> ScopeKey {
@@ -236,11 +235,5 @@ async fn words_that_are_not_trusted_do_not_become_core_memory(store: TestStore) 
         assert_eq!(refusal(state.memory.apply(untrusted(Tier::Core)).await), ChangeRefusal::NotTrusted);
         assert!(state.memory.apply(untrusted(Tier::Notes)).await.unwrap().is_some());
     }
-    state.threads.close().await;
-}
-
-async fn there_are_no_tasks_at_first(store: TestStore) {
-    let state = store.open();
-    assert_eq!(state.memory.tasks().await.unwrap(), []);
     state.threads.close().await;
 }

@@ -333,6 +333,7 @@ pub(super) fn parts(
         audit,
         memory: Arc::new(crate::store::FileMemory::new(files)),
         search: Arc::new(crate::store::FileSearch::new(files)),
+        tasks: Arc::new(no_tasks()),
         files: Arc::new(AttachmentFiles::new(files)),
         store,
         ids: Arc::new(CountedIds::default()),
@@ -342,6 +343,15 @@ pub(super) fn parts(
         changes: crate::ports::Changes::default(),
         sandbox: watch::channel(None).1,
     }
+}
+
+fn no_tasks() -> crate::tasks::TaskBook {
+    crate::tasks::TaskBook::new(
+        Arc::new(crate::store::memory::InMemoryTasks::default()),
+        Arc::new(crate::store::memory::InMemoryNotes::default()),
+        Arc::new(ManualClock::default()),
+        jiff::tz::TimeZone::UTC,
+    )
 }
 
 pub(super) fn io(threads: ThreadsHandle) -> AdapterIo {

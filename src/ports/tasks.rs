@@ -1,0 +1,150 @@
+//! The port of scheduled tasks: what people, the console and tools see of them and ask for.
+
+use serde::Serialize;
+
+use super::{BoxFuture, StoreError};
+use crate::domain::{AuthorId, Language, TaskStatus, ThreadId, Timestamp};
+
+/// One ended run, or a slot that did not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskHistoryEntry {
+    /// When it was due, RFC 3339.
+    pub slot: String,
+    /// `schedule`, `catch-up` or `manual`; absent for a slot that did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<&'static str>,
+    /// `done`, `quiet`, `failed`, `timed-out`, `stopped`, `missed` or `overlap`.
+    pub outcome: &'static str,
+    /// When it ended, RFC 3339.
+    pub at: String,
+    /// The beginning of the result, or the reason of a failure.
+    pub text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<ThreadId>,
+}
+
+/// A mistake in a task file, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskMistake {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    pub message: String,
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSummary {
+    pub id: String,
+    /// The first line of the prompt.
+    pub title: String,
+    pub status: TaskStatus,
+    /// The schedule in words; empty for a broken file.
+    pub schedule: String,
+    pub timezone: String,
+    /// The next slots, RFC 3339.
+    pub next: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<TaskHistoryEntry>,
+    /// Failures in a row.
+    pub failures: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mistake: Option<TaskMistake>,
+    /// Keys of the file that have no effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_keys: Vec<String>,
+}
+
+/// A task with its file and history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskDetails {
+    #[serde(flatten)]
+    pub summary: TaskSummary,
+    /// The text of the file.
+    pub file: String,
+    /// Newest first.
+    pub history: Vec<TaskHistoryEntry>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskRefusal {
+    #[error("there is no such task")]
+    Unknown,
+    #[error("a task id has 1 to 64 small letters, digits and hyphens")]
+    BadId,
+    #[error("the task file has a mistake")]
+    Broken(TaskMistake),
+    #[error("a run of the task is going on")]
+    Running,
+    #[error("the task file was changed meanwhile")]
+    Changed,
+    #[error("the daemon is stopping")]
+    Stopping,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a task file would mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskPreview {
+    pub schedule: String,
+    pub timezone: String,
+    /// The next slots on the wall clock of its zone.
+    pub next: Vec<String>,
+    pub unknown_keys: Vec<String>,
+    /// Where results go, as the file says it; empty: to the first owner.
+    pub deliver: Vec<ThreadId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<AuthorId>,
+    /// All its times have passed.
+    pub past: bool,
+}
+
+/// The scheduled tasks of the project.
+pub trait Tasks: Send + Sync + std::fmt::Debug {
+    /// All tasks by id. Changes nothing.
+    fn list(&self, language: Language) -> BoxFuture<'_, Result<Vec<TaskSummary>, TaskRefusal>>;
+
+    /// One task. Changes nothing.
+    fn show(&self, id: &str, language: Language) -> BoxFuture<'_, Result<TaskDetails, TaskRefusal>>;
+
+    /// Starts a run now; the schedule stays as it is. The same key starts one run. Returns the thread of the run.
+    fn run(&self, id: &str, key: Option<String>) -> BoxFuture<'_, Result<ThreadId, TaskRefusal>>;
+
+    fn pause(&self, id: &str) -> BoxFuture<'_, Result<(), TaskRefusal>>;
+
+    /// Ends a pause, or enables a task that failed too often.
+    fn resume(&self, id: &str) -> BoxFuture<'_, Result<(), TaskRefusal>>;
+
+    /// What a file would mean at this time. Writes nothing.
+    fn preview(&self, file: &str, now: Timestamp, language: Language) -> Result<TaskPreview, TaskMistake>;
+
+    /// The text of a task file.
+    fn file(&self, id: &str) -> BoxFuture<'_, Result<Option<String>, TaskRefusal>>;
+
+    /// Writes a task file, unless it is not `before`. A file with a mistake is refused.
+    fn write(
+        &self,
+        id: &str,
+        before: Option<String>,
+        file: String,
+        language: Language,
+    ) -> BoxFuture<'_, Result<(), TaskRefusal>>;
+
+    /// Removes a task file, unless it is not `before`.
+    fn remove(&self, id: &str, before: String) -> BoxFuture<'_, Result<(), TaskRefusal>>;
+
+    /// Sets the files of tasks that are over aside. Returns their ids.
+    fn clean(&self) -> BoxFuture<'_, Result<Vec<String>, TaskRefusal>>;
+}
+
+/// Answers the chat command `/tasks`.
+pub trait TaskCommands: Send + Sync + std::fmt::Debug {
+    /// The answer to the words behind the command. Only an owner may change something.
+    fn answer(&self, words: &str, owner: bool, language: Language) -> BoxFuture<'_, String>;
+}

@@ -1,0 +1,137 @@
+//! One task as the scheduler knows it, and as people are shown it.
+
+use jiff::tz::TimeZone;
+use ring::digest::{SHA256, digest};
+
+use super::definition::{ReadTask, TaskId, TaskProblem, read};
+use super::scheduler::{from_jiff, to_jiff};
+use super::state::TaskState;
+use super::words;
+use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
+use crate::ports::TaskSummary;
+
+/// How many next slots are shown.
+const SHOWN_SLOTS: usize = 3;
+
+/// A task file with its state.
+#[derive(Debug)]
+pub struct Task {
+    /// The version of the file that was read.
+    pub version: u64,
+    pub read: Result<ReadTask, TaskProblem>,
+    pub state: TaskState,
+    /// The work of the run in flight was started by this daemon.
+    pub at_work: bool,
+    /// When the slots that were missed are made up for.
+    pub spread_until: Option<Timestamp>,
+    /// The key and thread of the last run that a person started.
+    pub manual: Option<(String, ThreadId)>,
+}
+
+impl Task {
+    /// Reads a file. A schedule that is new begins now and never fires for the past; times that a person gave in a new
+    /// file are looked at even if they have passed.
+    pub fn read(
+        version: u64,
+        content: &[u8],
+        state: Option<TaskState>,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Self {
+        let read = read(content, zone, to_jiff(now));
+        let state = match &read {
+            Err(_) => state.unwrap_or_default(),
+            Ok(read) => {
+                let schedule = schedule_digest(read);
+                match state {
+                    Some(state) if state.schedule == schedule => state,
+                    Some(state) => TaskState::first_seen(schedule, now, Some(state)),
+                    None if read.definition.schedule.is_one_shot() => {
+                        TaskState::first_seen(schedule, Timestamp::default(), None)
+                    }
+                    None => TaskState::first_seen(schedule, now, None),
+                }
+            }
+        };
+        Self { version, read, state, at_work: false, spread_until: None, manual: None }
+    }
+
+    /// When the scheduler has to look at it.
+    pub fn attention(&self, now: Timestamp) -> Option<Timestamp> {
+        if let Some(until) = self.spread_until {
+            return Some(until);
+        }
+        let definition = &self.read.as_ref().ok()?.definition;
+        if !definition.enabled || !self.state.is_active() {
+            return None;
+        }
+        // The first slot that is not settled, which may have passed.
+        let next = definition.schedule.next_after(to_jiff(self.state.settled), &definition.zone)?;
+        Some(from_jiff(next)).map(|next| if next < now { now } else { next })
+    }
+
+    /// The next slots from now on.
+    pub fn next_slots(&self, now: Timestamp, count: usize) -> Vec<Timestamp> {
+        let Ok(read) = &self.read else { return Vec::new() };
+        let after = to_jiff(now.max(self.state.settled));
+        let slots = read.definition.schedule.slots(after, jiff::Timestamp::MAX, &read.definition.zone, count);
+        slots.into_iter().map(from_jiff).collect()
+    }
+
+    /// What it is doing.
+    pub fn status(&self, now: Timestamp) -> TaskStatus {
+        let Ok(read) = &self.read else { return TaskStatus::Broken };
+        if self.state.running.is_some() {
+            TaskStatus::Running
+        } else if self.state.disabled {
+            TaskStatus::Disabled
+        } else if self.state.paused || !read.definition.enabled {
+            TaskStatus::Paused
+        } else if read.definition.schedule.is_one_shot() && self.next_slots(now, 1).is_empty() {
+            TaskStatus::Over
+        } else {
+            TaskStatus::Waiting
+        }
+    }
+
+    /// As people and programs see it.
+    pub fn summary(&self, id: &TaskId, now: Timestamp, language: Language) -> TaskSummary {
+        let status = self.status(now);
+        let definition = self.read.as_ref().ok().map(|read| &read.definition);
+        let stands = matches!(status, TaskStatus::Paused | TaskStatus::Disabled);
+        let next = if stands { Vec::new() } else { self.next_slots(now, SHOWN_SLOTS) };
+        TaskSummary {
+            id: id.to_string(),
+            title: definition.map(|definition| title(&definition.body)).unwrap_or_default(),
+            status,
+            schedule: definition
+                .map(|definition| words::schedule(&definition.schedule, &definition.zone, language))
+                .unwrap_or_default(),
+            timezone: definition.map(|definition| words::zone_name(&definition.zone)).unwrap_or_default(),
+            next: next.into_iter().map(Timestamp::rfc3339).collect(),
+            last: self.state.history.back().map(words::entry),
+            failures: self.state.failures,
+            mistake: self.read.as_ref().err().map(|problem| words::mistake(problem, language)),
+            unknown_keys: self.read.as_ref().map(|read| read.unknown_keys.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// The first line of a prompt, without Markdown's heading marks.
+fn title(body: &str) -> String {
+    let line = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.trim_start_matches('#').trim().chars().take(80).collect()
+}
+
+/// Differs where the schedule or its zone differs.
+fn schedule_digest(read: &ReadTask) -> String {
+    let definition = &read.definition;
+    let text = match &definition.schedule {
+        super::schedule::Schedule::Cron(cron) => format!("cron {}", cron.as_str()),
+        super::schedule::Schedule::Every { interval, anchor } => format!("every {interval:?} {anchor}"),
+        super::schedule::Schedule::At(times) => format!("at {times:?}"),
+    };
+    let zone = definition.zone.iana_name().unwrap_or("-").to_owned();
+    let whole = digest(&SHA256, format!("{text} {zone}").as_bytes());
+    whole.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,476 @@
+//! One run of a task: submits the event of a slot, waits for its end, asks or refuses where an approval is needed, and
+//! delivers the result. Every step may be done again after a restart: events and deliveries have ids of their own, and
+//! threads drop repeated ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tokio_util::sync::CancellationToken;
+
+use super::definition::{
+    Deliver, OnApproval, Placeholders, Quiet, RunThread, TaskDefinition, TaskId, TaskKind,
+};
+use super::planner::Trigger;
+use super::state::{MOST_FAILURES, TaskOutcome, TaskRun};
+use crate::domain::{
+    Answer, Approval, Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, CorrelationId, Decision,
+    IngressEvent, IngressKind, Intent, Language, MessageId, Platform, Said, ThreadId, ThreadState, Timestamp,
+    ToolCallId,
+};
+use crate::phrases;
+use crate::ports::{Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, ThreadsHandle};
+use crate::uimessage::{Part, RunStatus, ToolState, UiMessage};
+
+/// How long to wait before an event or a delivery that was not taken is submitted again.
+const AGAIN: Duration = Duration::from_secs(5);
+/// How often an owner is told of failures.
+const FAILURE_INTERVAL_MILLIS: u64 = 60 * 60 * 1000;
+/// Answers that mean "nothing to report", where the agent forgot the tool.
+const NOTHING: [&str; 4] = ["NOTHING_TO_REPORT", "NO_REPLY", "HEARTBEAT_OK", "无需汇报"];
+/// The tool that ends a run with or without a report.
+pub const TASK_DONE: &str = "task_done";
+
+/// What all runs work with.
+#[derive(Clone, Debug)]
+pub struct RunParts {
+    pub threads: ThreadsHandle,
+    pub clock: Arc<dyn Clock>,
+    pub access: Arc<dyn AccessBook>,
+    /// The platform of the tasks' own threads.
+    pub platform: Platform,
+    /// The owners of the project, the first one first.
+    pub owners: Vec<AuthorId>,
+    /// Finds the direct chat of a person.
+    pub direct: Arc<dyn DirectChats>,
+    pub language: Option<Language>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    Ended {
+        outcome: TaskOutcome,
+        text: String,
+    },
+    /// The daemon stops; the run goes on at the next start.
+    Interrupted,
+}
+
+/// What a run reports while it goes on; the scheduler stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunNote {
+    /// People were told of an approval.
+    Asked(String),
+    /// An approval was refused because nobody can decide.
+    Refused,
+    /// An owner was told of failures.
+    FailureTold,
+}
+
+/// The id of the event that a slot submits.
+pub fn slot_message(id: &TaskId, slot: Timestamp) -> MessageId {
+    MessageId::made("task_", &format!("{id}@{}", slot.rfc3339()))
+}
+
+/// One run.
+#[derive(Debug)]
+pub struct Run {
+    pub parts: RunParts,
+    pub id: TaskId,
+    pub definition: TaskDefinition,
+    pub run: TaskRun,
+    /// The results of earlier runs, for the placeholders.
+    pub last_run: Option<Timestamp>,
+    pub last_result: String,
+    /// Failures in a row before this run.
+    pub failures: u32,
+    /// When an owner was last told of failures.
+    pub failure_told: Option<Timestamp>,
+    pub notes: tokio::sync::mpsc::UnboundedSender<(TaskId, RunNote)>,
+    pub stop: CancellationToken,
+}
+
+impl Run {
+    /// Runs or resumes it.
+    pub async fn finish(self) -> (TaskId, RunEnd) {
+        let stop = self.stop.clone();
+        let end = tokio::select! {
+            biased;
+            () = stop.cancelled() => RunEnd::Interrupted,
+            end = self.attempt_and_tell() => end,
+        };
+        (self.id, end)
+    }
+
+    async fn attempt_and_tell(&self) -> RunEnd {
+        let end = self.attempt().await;
+        if let RunEnd::Ended { outcome: TaskOutcome::Failed | TaskOutcome::TimedOut, text } = &end {
+            self.tell_failure(text).await;
+        }
+        end
+    }
+
+    /// Tells an owner of failures: after the configured number in a row, then at most once an hour, and when the task is
+    /// disabled.
+    async fn tell_failure(&self, reason: &str) {
+        let failures = self.failures.saturating_add(1);
+        let disabled = failures >= MOST_FAILURES;
+        let recently = self
+            .failure_told
+            .is_some_and(|told| self.parts.clock.now().millis_since(told) < FAILURE_INTERVAL_MILLIS);
+        let policy = self.definition.failures;
+        if !policy.owner || failures < policy.after || (recently && !disabled) {
+            return;
+        }
+        let Some(owner) = self.owner_chat().await else { return };
+        let language = self.language();
+        let heading = phrases::tasks::failing_heading(disabled, language);
+        let text = phrases::tasks::failing(self.id.as_str(), heading, failures, reason, language);
+        match self.say(owner, text_intent(text), "failure").await {
+            Ok(()) => drop(self.notes.send((self.id.clone(), RunNote::FailureTold))),
+            Err(reason) => tracing::warn!(task = %self.id, reason, "failure notice not delivered"),
+        }
+    }
+
+    async fn attempt(&self) -> RunEnd {
+        let author = match self.author().await {
+            Ok(author) => author,
+            Err(text) => return failed(text),
+        };
+        if self.definition.kind == TaskKind::Message {
+            return match self.deliver(vec![text_intent(self.prompt())]).await {
+                Ok(()) => RunEnd::Ended { outcome: TaskOutcome::Done, text: self.definition.body.clone() },
+                Err(text) => failed(text),
+            };
+        }
+        if let Err(text) = self.submit(&author).await {
+            return failed(text);
+        }
+        let (outcome, timed_out) = match self.wait(&author).await {
+            Some(ended) => ended,
+            None => return RunEnd::Interrupted,
+        };
+        self.settle(outcome, timed_out).await
+    }
+
+    /// The person whose rights the run has.
+    async fn author(&self) -> Result<Author, String> {
+        let id = match (&self.definition.author, self.parts.owners.first()) {
+            (Some(author), _) => author.clone(),
+            (None, Some(owner)) => owner.clone(),
+            (None, None) => return operator(&self.parts.platform),
+        };
+        if self.parts.owners.contains(&id) {
+            return Ok(Author { id, name: None, role: AuthorRole::Owner { admin: false } });
+        }
+        let gone = || phrases::tasks::author_without_access(id.as_str(), self.language());
+        if self.parts.access.is_removed(&id).await.map_err(|error| error.to_string())? {
+            return Err(gone());
+        }
+        let role = self.parts.access.role_of(&id).await.map_err(|error| error.to_string())?;
+        let role = AuthorRole::Person.with(role);
+        Ok(Author { id, name: None, role })
+    }
+
+    fn language(&self) -> Language {
+        self.parts.language.unwrap_or_else(|| Language::of(&self.definition.body))
+    }
+
+    /// The words that the run begins with.
+    fn prompt(&self) -> String {
+        let zone = &self.definition.zone;
+        let at = |time: Timestamp| local(time, zone);
+        let now = at(self.parts.clock.now());
+        let date: String = now.chars().take(10).collect();
+        let last_run = self.last_run.map(at).unwrap_or_default();
+        let text = self.definition.text(&Placeholders {
+            now: &now,
+            date: &date,
+            last_run: &last_run,
+            last_result: &self.last_result,
+        });
+        if self.definition.kind == TaskKind::Message {
+            return text;
+        }
+        let slot = at(self.run.slot);
+        let about = match self.run.trigger {
+            Trigger::Schedule => phrases::tasks::scheduled_run(self.id.as_str(), &slot, self.language()),
+            Trigger::CatchUp => phrases::tasks::late_run(self.id.as_str(), &slot, self.language()),
+            Trigger::Manual => phrases::tasks::manual_run(self.id.as_str(), self.language()),
+        };
+        format!("[{about}]\n\n{text}")
+    }
+
+    async fn submit(&self, author: &Author) -> Result<(), String> {
+        let said = Said { text: self.prompt(), automatic: true, ..Said::default() };
+        let event = IngressEvent {
+            thread: self.run.thread.clone(),
+            author: author.clone(),
+            message: self.run.message.clone(),
+            platform_message: self.run.message.as_str().to_owned(),
+            at: self.parts.clock.now(),
+            // A run uses the memory of the project only: its result may go anywhere.
+            chat: ChatKind::Program,
+            kind: IngressKind::Said(said),
+        };
+        loop {
+            match self.parts.threads.deliver(event.clone()).await {
+                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
+                Acceptance::Refused(reason) => return Err(reason),
+                Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Waits for the end of the run. The time that people take for an approval does not count.
+    async fn wait(&self, author: &Author) -> Option<(RunOutcome, bool)> {
+        let mut refused = self.run.refused;
+        let mut left = self.definition.timeout;
+        let mut timed_out = false;
+        loop {
+            let began = tokio::time::Instant::now();
+            let outcome = self.parts.threads.outcome(self.run.thread.clone(), self.run.message.clone());
+            let outcome = match tokio::time::timeout(left, outcome).await {
+                Ok(Some(outcome)) => outcome,
+                // The thread's queue is full, or the daemon stops.
+                Ok(None) => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
+                Err(_) if timed_out => return Some((RunOutcome::default(), true)),
+                Err(_) => {
+                    timed_out = true;
+                    left = AGAIN;
+                    self.stop_run(author).await;
+                    continue;
+                }
+            };
+            left = left.saturating_sub(began.elapsed()).max(Duration::from_secs(1));
+            if outcome.approvals.is_empty() {
+                return Some((outcome, timed_out));
+            }
+            match self.definition.on_approval {
+                OnApproval::Ask => self.ask(&outcome.approvals).await,
+                OnApproval::Deny => {
+                    refused = refused.saturating_add(1);
+                    self.refuse(&outcome.approvals, author).await;
+                    if refused > 1 {
+                        self.stop_run(author).await;
+                    }
+                }
+            }
+            self.until_decided().await;
+        }
+    }
+
+    /// Waits until the thread no longer waits for an approval.
+    async fn until_decided(&self) {
+        loop {
+            if let Some(mut seen) = self.parts.threads.watch(self.run.thread.clone()).await {
+                let decided = seen.view.wait_for(|view| view.state != ThreadState::AwaitingApproval).await;
+                if decided.is_ok() {
+                    return;
+                }
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Tells people of the approvals that the run waits for, once each.
+    async fn ask(&self, approvals: &[Approval]) {
+        for approval in approvals {
+            let number = approval.number.to_string();
+            if self.run.asked.contains(&number) {
+                continue;
+            }
+            let summary = approval.summary.as_str();
+            let text = phrases::tasks::needs_approval(self.id.as_str(), &number, summary, self.language());
+            let mut targets = self.targets().await;
+            targets.extend(self.owner_chat().await.filter(|owner| !targets.contains(owner)));
+            for target in targets {
+                if let Err(reason) =
+                    self.say(target, text_intent(text.clone()), &format!("ask-{number}")).await
+                {
+                    tracing::warn!(task = %self.id, reason, "approval notice not delivered");
+                }
+            }
+            drop(self.notes.send((self.id.clone(), RunNote::Asked(number))));
+        }
+    }
+
+    /// Denies the approvals of a run that nobody watches.
+    async fn refuse(&self, approvals: &[Approval], author: &Author) {
+        drop(self.notes.send((self.id.clone(), RunNote::Refused)));
+        for approval in approvals {
+            let decision = Decision {
+                approval: approval.id.clone(),
+                answer: Answer::Deny,
+                reason: Some(phrases::tasks::nobody_can_approve(self.language()).to_owned()),
+                via: "task".to_owned(),
+                operator: true,
+            };
+            self.command(author, IngressKind::Decision(decision), &format!("deny-{}", approval.id)).await;
+        }
+    }
+
+    async fn stop_run(&self, author: &Author) {
+        let Some(stop) = CommandInvocation::parse("/stop") else { return };
+        self.command(author, IngressKind::Command(stop), "stop").await;
+    }
+
+    /// Submits a command or decision of the scheduler itself.
+    async fn command(&self, author: &Author, kind: IngressKind, name: &str) {
+        let message = MessageId::made(self.run.message.as_str(), &format!(".{name}"));
+        let event = IngressEvent {
+            thread: self.run.thread.clone(),
+            author: author.clone(),
+            platform_message: message.as_str().to_owned(),
+            message,
+            at: self.parts.clock.now(),
+            chat: ChatKind::Program,
+            kind,
+        };
+        let accepted = self.parts.threads.deliver(event).await;
+        if !matches!(accepted, Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) {
+            tracing::warn!(task = %self.id, ?accepted, name, "task command not accepted");
+        }
+    }
+
+    /// Delivers the result of a run that has ended.
+    async fn settle(&self, outcome: RunOutcome, timed_out: bool) -> RunEnd {
+        let text = outcome.messages.last().map(|message| message.final_text()).unwrap_or_default();
+        let text = text.trim().to_owned();
+        match outcome.status {
+            _ if timed_out => RunEnd::Ended {
+                outcome: TaskOutcome::TimedOut,
+                text: phrases::tasks::timed_out(self.definition.timeout.as_secs(), self.language()),
+            },
+            Some(RunStatus::Done) => self.report(&outcome, text).await,
+            Some(RunStatus::Stopped) => RunEnd::Ended { outcome: TaskOutcome::Stopped, text },
+            Some(RunStatus::Failed) => failed(outcome.error.map(|error| error.text).unwrap_or(text)),
+            Some(RunStatus::Running | RunStatus::Continued) | None => RunEnd::Interrupted,
+        }
+    }
+
+    async fn report(&self, outcome: &RunOutcome, text: String) -> RunEnd {
+        let done = outcome.messages.iter().rev().find_map(|message| report_of(message));
+        let quiet = match (self.definition.quiet, &done) {
+            (Quiet::Never, _) => false,
+            (Quiet::Always, _) => true,
+            (Quiet::Auto, Some(done)) => !done.report,
+            (Quiet::Auto, None) => says_nothing(&text),
+        };
+        let text = done.and_then(|done| done.text).unwrap_or(text);
+        // A run inside a conversation has answered there already.
+        let here = matches!(self.definition.thread, RunThread::In(_));
+        let mut intents: Vec<Intent> = Vec::new();
+        if !quiet && !text.is_empty() {
+            intents.push(text_intent(text.clone()));
+        }
+        if intents.is_empty() {
+            return RunEnd::Ended { outcome: TaskOutcome::Quiet, text };
+        }
+        match self.deliver(if here { Vec::new() } else { intents }).await {
+            Ok(()) => RunEnd::Ended { outcome: TaskOutcome::Done, text },
+            Err(reason) => failed(reason),
+        }
+    }
+
+    async fn targets(&self) -> Vec<ThreadId> {
+        match &self.definition.deliver {
+            Deliver::Nowhere => Vec::new(),
+            Deliver::Owner => self.owner_chat().await.into_iter().collect(),
+            Deliver::Threads(threads) => threads.clone(),
+        }
+    }
+
+    async fn owner_chat(&self) -> Option<ThreadId> {
+        let mut found = None;
+        for owner in &self.parts.owners {
+            found = self.parts.direct.of(owner).await;
+            if found.is_some() {
+                break;
+            }
+        }
+        found
+    }
+
+    async fn deliver(&self, intents: Vec<Intent>) -> Result<(), String> {
+        for target in self.targets().await {
+            for (number, intent) in intents.iter().enumerate() {
+                self.say(target.clone(), intent.clone(), &format!("report-{number}")).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts a message to a thread; the same `name` posts once for this slot.
+    async fn say(&self, target: ThreadId, intent: Intent, name: &str) -> Result<(), String> {
+        let saying = Saying {
+            from: self.run.thread.clone(),
+            correlation: CorrelationId::made("", self.run.message.as_str()),
+            call: ToolCallId::made("", name),
+            intent,
+        };
+        loop {
+            match self.parts.threads.say(target.clone(), saying.clone()).await {
+                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
+                Acceptance::Refused(reason) => return Err(reason),
+                Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+}
+
+fn operator(platform: &Platform) -> Result<Author, String> {
+    let id = AuthorId::new(platform, "operator").map_err(|error| error.to_string())?;
+    Ok(Author { id, name: None, role: AuthorRole::Owner { admin: false } })
+}
+
+fn failed(text: String) -> RunEnd {
+    RunEnd::Ended { outcome: TaskOutcome::Failed, text }
+}
+
+const fn text_intent(text: String) -> Intent {
+    Intent::AssistantText { text }
+}
+
+/// A time on the wall clock of a zone, for people and prompts.
+pub fn local(time: Timestamp, zone: &TimeZone) -> String {
+    let at = jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default().to_zoned(zone.clone());
+    at.strftime("%Y-%m-%d %H:%M %Q").to_string()
+}
+
+/// What a run said by its tool.
+#[derive(Debug)]
+struct Report {
+    report: bool,
+    text: Option<String>,
+}
+
+fn report_of(message: &UiMessage) -> Option<Report> {
+    message.parts.iter().rev().find_map(|part| {
+        let Part::Tool(tool) = part else { return None };
+        let ToolState::OutputAvailable { input, .. } = &tool.state else { return None };
+        (tool.tool.name() == TASK_DONE).then(|| Report {
+            report: input.get("report").and_then(serde_json::Value::as_bool).unwrap_or(true),
+            text: input
+                .get("text")
+                .and_then(|text| text.as_str())
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned),
+        })
+    })
+}
+
+/// Whether an answer is only one of the fixed words for "nothing to report".
+fn says_nothing(text: &str) -> bool {
+    let word = text.trim_matches(|c: char| c.is_whitespace() || (!c.is_alphanumeric() && c != '_'));
+    NOTHING.iter().any(|nothing| word.eq_ignore_ascii_case(nothing))
+}

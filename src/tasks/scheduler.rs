@@ -1,0 +1,427 @@
+//! The scheduler: reads the task files, starts a run for every slot that is due, and keeps the state of the tasks. One
+//! task of the daemon owns all of it; others send it requests.
+//!
+//! The wall clock is looked at after at most a minute, so that a suspended machine and a clock that was set are noticed.
+//! With no task nothing wakes up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::book::Task;
+use super::definition::{RunThread, TaskId};
+use super::planner::{PlanInput, Trigger};
+use super::run::{Run, RunEnd, RunNote, RunParts, slot_message};
+use super::state::{TaskOutcome, TaskRecord, TaskRun, TaskState};
+use super::tasks_handle::TaskRequests;
+use super::words;
+use crate::domain::{ThreadId, Timestamp};
+use crate::ports::{KeyValueStore, TaskFiles, TaskRefusal};
+
+/// How long the wall clock is trusted.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// Changes of files within this time are read together.
+const SETTLE: Duration = Duration::from_millis(100);
+/// Runs that make up for missed slots start spread over this time.
+const SPREAD_MILLIS: u64 = 60_000;
+/// From this number of tasks on, runs that make up for missed slots are spread.
+const SPREAD_FROM: usize = 4;
+/// Most slots given up that are recorded at once.
+const MOST_RECORDED: usize = 10;
+const REQUESTS: usize = 64;
+
+/// What the scheduler works with.
+#[derive(Clone, Debug)]
+pub struct SchedulerParts {
+    pub files: Arc<dyn TaskFiles>,
+    /// The states of the tasks.
+    pub states: Arc<dyn KeyValueStore>,
+    pub run: RunParts,
+    /// The zone of tasks that name none.
+    pub zone: TimeZone,
+}
+
+/// A request to the scheduler.
+#[derive(Debug)]
+pub(super) enum Request {
+    Run { id: TaskId, key: Option<String>, reply: oneshot::Sender<Result<ThreadId, TaskRefusal>> },
+    Pause { id: TaskId, reply: oneshot::Sender<Result<(), TaskRefusal>> },
+    Resume { id: TaskId, reply: oneshot::Sender<Result<(), TaskRefusal>> },
+}
+
+/// A channel for requests to a scheduler.
+pub(super) fn request_channel() -> (mpsc::Sender<Request>, mpsc::Receiver<Request>) {
+    mpsc::channel(REQUESTS)
+}
+
+/// Starts the runs of all tasks.
+#[derive(Debug)]
+pub struct Scheduler {
+    parts: SchedulerParts,
+    requests: mpsc::Receiver<Request>,
+    tasks: BTreeMap<TaskId, Task>,
+    /// When each task needs attention.
+    due: BTreeSet<(Timestamp, TaskId)>,
+    runs: JoinSet<(TaskId, RunEnd)>,
+    note_sender: mpsc::UnboundedSender<(TaskId, RunNote)>,
+    notes: mpsc::UnboundedReceiver<(TaskId, RunNote)>,
+    stop: CancellationToken,
+}
+
+impl Scheduler {
+    /// Does nothing before [`Self::run`].
+    pub fn new(parts: SchedulerParts, requests: TaskRequests, stop: CancellationToken) -> Self {
+        let TaskRequests(requests) = requests;
+        let (note_sender, notes) = mpsc::unbounded_channel();
+        Self {
+            parts,
+            requests,
+            tasks: BTreeMap::new(),
+            due: BTreeSet::new(),
+            runs: JoinSet::new(),
+            note_sender,
+            notes,
+            stop,
+        }
+    }
+
+    /// Runs tasks until the daemon stops. Runs that have not ended go on at the next start.
+    pub async fn run(mut self) {
+        let files = self.parts.files.clone();
+        files.changed().await;
+        self.load().await;
+        self.fire().await;
+        loop {
+            let wake = self.next_look();
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                Some((id, note)) = self.notes.recv() => self.note(id, note).await,
+                Some(ended) = self.runs.join_next() => match ended {
+                    Ok((id, end)) => self.ended(id, end).await,
+                    Err(error) => tracing::error!(%error, "task run ended unexpectedly"),
+                },
+                Some(request) = self.requests.recv() => self.answer(request).await,
+                () = files.changed() => {
+                    tokio::time::sleep(SETTLE).await;
+                    self.load().await;
+                }
+                () = sleep_for(wake) => {}
+            }
+            self.fire().await;
+        }
+        self.runs.shutdown().await;
+    }
+
+    fn now(&self) -> Timestamp {
+        self.parts.run.clock.now()
+    }
+
+    /// How long until the next slot or the next look at the wall clock; `None` where nothing is scheduled.
+    fn next_look(&self) -> Option<Duration> {
+        let (first, _) = self.due.first()?;
+        Some(Duration::from_millis(first.millis_since(self.now())).min(LOOK_AGAIN))
+    }
+
+    /// Reads the files that are new or changed, and forgets those that are gone.
+    async fn load(&mut self) {
+        let files = match self.parts.files.list().await {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "task files unavailable");
+                return;
+            }
+        };
+        let first = self.tasks.is_empty();
+        let mut states = if first { self.states().await } else { BTreeMap::new() };
+        let mut seen = BTreeSet::new();
+        for file in files {
+            let Some(id) = TaskId::new(&file.name) else {
+                tracing::warn!(file = file.name, "task file name is not valid");
+                continue;
+            };
+            seen.insert(id.clone());
+            if self.tasks.get(&id).is_some_and(|task| task.version == file.version) {
+                continue;
+            }
+            let content = match self.parts.files.read(&file.name).await {
+                Ok(Some(content)) => content,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task file unavailable");
+                    continue;
+                }
+            };
+            let state = match self.tasks.remove(&id) {
+                Some(known) => Some(known.state),
+                None => match states.remove(id.as_str()) {
+                    Some(state) => Some(state),
+                    None if first => None,
+                    None => self.state(&id).await,
+                },
+            };
+            let task = Task::read(file.version, &content, state, &self.parts.zone, self.now());
+            if let Err(problem) = &task.read {
+                tracing::warn!(task = %id, ?problem, "task file is not valid");
+            }
+            self.tasks.insert(id.clone(), task);
+            self.resume_run(&id);
+            self.save(&id).await;
+            self.schedule(&id);
+        }
+        let gone: Vec<TaskId> = self.tasks.keys().filter(|id| !seen.contains(*id)).cloned().collect();
+        for id in gone {
+            self.tasks.remove(&id);
+            self.due.retain(|(_, task)| *task != id);
+            if let Err(error) = self.parts.states.remove(id.as_str()).await {
+                tracing::warn!(task = %id, %error, "task state not removed");
+            }
+        }
+    }
+
+    async fn states(&self) -> BTreeMap<String, TaskState> {
+        let all = self.parts.states.all().await.unwrap_or_else(|error| {
+            tracing::error!(%error, "task states unavailable");
+            Vec::new()
+        });
+        all.into_iter()
+            .filter_map(|(name, state)| Some((name, serde_json::from_value(state).ok()?)))
+            .collect()
+    }
+
+    async fn state(&self, id: &TaskId) -> Option<TaskState> {
+        let found = self.parts.states.get(id.as_str()).await.ok()??;
+        serde_json::from_value(found).ok()
+    }
+
+    /// Puts a task into the queue for its next slot.
+    fn schedule(&mut self, id: &TaskId) {
+        self.due.retain(|(_, task)| task != id);
+        let now = self.now();
+        let Some(at) = self.tasks.get(id).and_then(|task| task.attention(now)) else { return };
+        self.due.insert((at, id.clone()));
+    }
+
+    /// Handles every task that is due.
+    async fn fire(&mut self) {
+        let now = self.now();
+        let mut due = Vec::new();
+        while let Some((at, _)) = self.due.first() {
+            if *at > now {
+                break;
+            }
+            due.extend(self.due.pop_first().map(|(_, id)| id));
+        }
+        let spread = due.len() >= SPREAD_FROM;
+        for id in due {
+            self.fire_one(&id, now, spread).await;
+        }
+    }
+
+    async fn fire_one(&mut self, id: &TaskId, now: Timestamp, spread: bool) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let Ok(read) = &task.read else { return };
+        let definition = &read.definition;
+        let plan = PlanInput {
+            schedule: &definition.schedule,
+            zone: &definition.zone,
+            missed: definition.missed,
+            grace: definition.grace,
+            overlap: definition.overlap,
+            settled: to_jiff(task.state.settled),
+            running: task.state.running.is_some(),
+            queued: !task.state.waiting.is_empty(),
+        }
+        .plan(to_jiff(now));
+        let late = plan.run.iter().any(|(_, trigger)| *trigger == Trigger::CatchUp);
+        let start = task.spread_until.take();
+        if late && spread && start.is_none() {
+            task.spread_until = Some(now.plus_millis(spread_of(id)));
+            self.schedule(id);
+            return;
+        }
+        if plan.run.is_empty() && plan.given_up.is_empty() {
+            self.schedule(id);
+            return;
+        }
+        let skip = plan.given_up.len().saturating_sub(MOST_RECORDED);
+        for (slot, reason) in plan.given_up.iter().skip(skip) {
+            task.state.record(TaskRecord {
+                slot: from_jiff(*slot),
+                trigger: None,
+                outcome: TaskOutcome::from(*reason),
+                at: now,
+                text: String::new(),
+                thread: None,
+            });
+        }
+        let newest =
+            plan.run.iter().map(|(slot, _)| *slot).chain(plan.given_up.iter().map(|(slot, _)| *slot));
+        if let Some(newest) = newest.max() {
+            task.state.settled = task.state.settled.max(from_jiff(newest));
+        }
+        task.state.waiting.extend(plan.run.into_iter().map(|(slot, trigger)| (from_jiff(slot), trigger)));
+        self.start_waiting(id).await;
+        self.schedule(id);
+    }
+
+    /// Starts the oldest waiting slot, if no run of the task is going on.
+    async fn start_waiting(&mut self, id: &TaskId) {
+        let now = self.now();
+        let platform = self.parts.run.platform.clone();
+        if let Some(task) = self.tasks.get_mut(id)
+            && task.state.running.is_none()
+            && let Ok(read) = &task.read
+            && let Some((slot, trigger)) = task.state.waiting.pop_front()
+        {
+            let message = slot_message(id, slot);
+            let thread = match &read.definition.thread {
+                RunThread::Own => ThreadId::of_chat(&platform, id.as_str()),
+                RunThread::PerRun => ThreadId::of_chat(&platform, &format!("{id}@{}", slot.as_millis())),
+                RunThread::In(thread) => Ok(thread.clone()),
+            };
+            match thread {
+                Ok(thread) => {
+                    tracing::info!(task = %id, slot = slot.rfc3339(), ?trigger, "task run started");
+                    task.state.running = Some(TaskRun {
+                        slot,
+                        trigger,
+                        thread,
+                        message,
+                        started: now,
+                        asked: Vec::new(),
+                        refused: 0,
+                    });
+                }
+                Err(error) => tracing::error!(task = %id, %error, "task thread id is not valid"),
+            }
+        }
+        // Stored before the event is submitted: a restart submits the same event again, which threads recognise.
+        self.save(id).await;
+        self.resume_run(id);
+    }
+
+    /// Starts the work of the run that the state names, unless it is under way.
+    fn resume_run(&mut self, id: &TaskId) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let (Ok(read), Some(run), false) = (&task.read, &task.state.running, task.at_work) else { return };
+        let last = task.state.last_result();
+        let run = Run {
+            parts: self.parts.run.clone(),
+            id: id.clone(),
+            definition: read.definition.clone(),
+            run: run.clone(),
+            last_run: task.state.history.back().map(|record| record.slot),
+            last_result: last.map(|record| record.text.clone()).unwrap_or_default(),
+            failures: task.state.failures,
+            failure_told: task.state.failure_told,
+            notes: self.note_sender.clone(),
+            stop: self.stop.clone(),
+        };
+        task.at_work = true;
+        self.runs.spawn(run.finish());
+    }
+
+    async fn note(&mut self, id: TaskId, note: RunNote) {
+        let now = self.now();
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        match (note, task.state.running.as_mut()) {
+            (RunNote::FailureTold, _) => task.state.failure_told = Some(now),
+            (RunNote::Asked(number), Some(run)) => run.asked.push(number),
+            (RunNote::Refused, Some(run)) => run.refused = run.refused.saturating_add(1),
+            (RunNote::Asked(_) | RunNote::Refused, None) => {}
+        }
+        self.save(&id).await;
+    }
+
+    async fn ended(&mut self, id: TaskId, end: RunEnd) {
+        let now = self.now();
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        task.at_work = false;
+        let RunEnd::Ended { outcome, text } = end else { return };
+        tracing::info!(task = %id, ?outcome, "task run ended");
+        task.state.end(outcome, text, now);
+        self.start_waiting(&id).await;
+        self.schedule(&id);
+    }
+
+    async fn answer(&mut self, request: Request) {
+        match request {
+            Request::Run { id, key, reply } => drop(reply.send(self.run_now(&id, key).await)),
+            Request::Pause { id, reply } => {
+                drop(reply.send(self.change(&id, |state, _| state.paused = true).await));
+            }
+            Request::Resume { id, reply } => drop(reply.send(self.change(&id, TaskState::resume).await)),
+        }
+    }
+
+    async fn run_now(&mut self, id: &TaskId, key: Option<String>) -> Result<ThreadId, TaskRefusal> {
+        let now = self.now();
+        let task = self.tasks.get_mut(id).ok_or(TaskRefusal::Unknown)?;
+        if let Err(problem) = &task.read {
+            return Err(TaskRefusal::Broken(words::mistake(
+                problem,
+                self.parts.run.language.unwrap_or_default(),
+            )));
+        }
+        if let Some((_, thread)) = task.manual.as_ref().filter(|(last, _)| key.as_ref() == Some(last)) {
+            return Ok(thread.clone());
+        }
+        if task.state.running.is_some() {
+            return Err(TaskRefusal::Running);
+        }
+        task.state.waiting.push_front((now, Trigger::Manual));
+        self.start_waiting(id).await;
+        let task = self.tasks.get_mut(id).ok_or(TaskRefusal::Unknown)?;
+        let thread = task.state.running.as_ref().map(|run| run.thread.clone()).ok_or(TaskRefusal::Unknown)?;
+        task.manual = key.map(|key| (key, thread.clone()));
+        Ok(thread)
+    }
+
+    async fn change(
+        &mut self,
+        id: &TaskId,
+        change: impl FnOnce(&mut TaskState, Timestamp),
+    ) -> Result<(), TaskRefusal> {
+        let now = self.now();
+        let task = self.tasks.get_mut(id).ok_or(TaskRefusal::Unknown)?;
+        change(&mut task.state, now);
+        self.save(id).await;
+        self.schedule(id);
+        Ok(())
+    }
+
+    async fn save(&self, id: &TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let Ok(state) = serde_json::to_value(&task.state) else { return };
+        if let Err(error) = self.parts.states.put(id.as_str(), state).await {
+            tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task state not written");
+        }
+    }
+}
+
+async fn sleep_for(duration: Option<Duration>) {
+    match duration {
+        Some(duration) => tokio::time::sleep(duration).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// When within the spread a task makes up for its missed slots: always the same for one task.
+fn spread_of(id: &TaskId) -> u64 {
+    let sum = id.as_str().bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    sum.checked_rem(SPREAD_MILLIS).unwrap_or(0)
+}
+
+pub(super) fn to_jiff(time: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default()
+}
+
+pub(super) fn from_jiff(time: jiff::Timestamp) -> Timestamp {
+    Timestamp::from_millis(time.as_millisecond())
+}

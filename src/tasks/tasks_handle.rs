@@ -1,0 +1,230 @@
+//! The [`Tasks`] port: reads task files and states, and sends requests to the scheduler of a daemon. Without a daemon it
+//! changes the states itself.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use tokio::sync::{mpsc, oneshot};
+
+use super::book::Task;
+use super::definition::{Deliver, TaskId, read};
+use super::scheduler::{Request, from_jiff, request_channel, to_jiff};
+use super::state::TaskState;
+use super::words;
+use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
+use crate::ports::{
+    BoxFuture, Clock, KeyValueStore, StoreError, TaskDetails, TaskFiles, TaskMistake, TaskPreview,
+    TaskRefusal, TaskSummary, Tasks,
+};
+
+/// How many next slots a preview shows.
+const PREVIEW_SLOTS: usize = 5;
+
+/// The task files and states of a project.
+#[derive(Clone, Debug)]
+pub struct TaskBook {
+    pub files: Arc<dyn TaskFiles>,
+    pub states: Arc<dyn KeyValueStore>,
+    pub clock: Arc<dyn Clock>,
+    /// The zone of tasks that name none.
+    pub zone: TimeZone,
+    /// Requests to the scheduler; `None` without a daemon.
+    scheduler: Option<mpsc::Sender<Request>>,
+}
+
+/// The scheduler's end of the requests.
+#[derive(Debug)]
+pub struct TaskRequests(pub(super) mpsc::Receiver<Request>);
+
+type Answer<T> = oneshot::Sender<Result<T, TaskRefusal>>;
+
+impl TaskBook {
+    /// Without a daemon.
+    pub fn new(
+        files: Arc<dyn TaskFiles>,
+        states: Arc<dyn KeyValueStore>,
+        clock: Arc<dyn Clock>,
+        zone: TimeZone,
+    ) -> Self {
+        Self { files, states, clock, zone, scheduler: None }
+    }
+
+    /// For a daemon, with the requests for its scheduler.
+    #[must_use]
+    pub fn for_daemon(self) -> (Self, TaskRequests) {
+        let (sender, requests) = request_channel();
+        (Self { scheduler: Some(sender), ..self }, TaskRequests(requests))
+    }
+
+    /// A task as it is on the disk.
+    async fn task(&self, id: &TaskId) -> Result<(Task, Vec<u8>), TaskRefusal> {
+        let content = self.files.read(id.as_str()).await?.ok_or(TaskRefusal::Unknown)?;
+        let state = self.state(id).await?;
+        Ok((Task::read(0, &content, state, &self.zone, self.clock.now()), content))
+    }
+
+    async fn state(&self, id: &TaskId) -> Result<Option<TaskState>, StoreError> {
+        let stored = self.states.get(id.as_str()).await?;
+        Ok(stored.and_then(|stored| serde_json::from_value(stored).ok()))
+    }
+
+    /// Sends a request to the scheduler; `None` without a daemon.
+    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Option<Result<T, TaskRefusal>> {
+        let scheduler = self.scheduler.as_ref()?;
+        let (reply, answer) = oneshot::channel();
+        if scheduler.send(request(reply)).await.is_err() {
+            return Some(Err(TaskRefusal::Stopping));
+        }
+        Some(answer.await.unwrap_or(Err(TaskRefusal::Stopping)))
+    }
+
+    /// Changes a state without a daemon.
+    async fn change(
+        &self,
+        id: &TaskId,
+        change: impl FnOnce(&mut TaskState, Timestamp) + Send,
+    ) -> Result<(), TaskRefusal> {
+        let (mut task, _) = self.task(id).await?;
+        change(&mut task.state, self.clock.now());
+        let state = serde_json::to_value(&task.state).unwrap_or_default();
+        Ok(self.states.put(id.as_str(), state).await?)
+    }
+}
+
+fn task_id(name: &str) -> Result<TaskId, TaskRefusal> {
+    TaskId::new(name).ok_or(TaskRefusal::BadId)
+}
+
+fn text(content: &[u8]) -> String {
+    String::from_utf8_lossy(content).into_owned()
+}
+
+impl Tasks for TaskBook {
+    fn list(&self, language: Language) -> BoxFuture<'_, Result<Vec<TaskSummary>, TaskRefusal>> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            let mut all = Vec::new();
+            for file in self.files.list().await? {
+                let Some(id) = TaskId::new(&file.name) else { continue };
+                match self.task(&id).await {
+                    Ok((task, _)) => all.push(task.summary(&id, now, language)),
+                    Err(TaskRefusal::Unknown) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    fn show(&self, id: &str, language: Language) -> BoxFuture<'_, Result<TaskDetails, TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            let (task, content) = self.task(&id).await?;
+            Ok(TaskDetails {
+                summary: task.summary(&id, self.clock.now(), language),
+                file: text(&content),
+                history: task.state.history.iter().rev().map(words::entry).collect(),
+            })
+        })
+    }
+
+    fn run(&self, id: &str, key: Option<String>) -> BoxFuture<'_, Result<ThreadId, TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            self.ask(|reply| Request::Run { id, key, reply }).await.unwrap_or(Err(TaskRefusal::Stopping))
+        })
+    }
+
+    fn pause(&self, id: &str) -> BoxFuture<'_, Result<(), TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            match self.ask(|reply| Request::Pause { id: id.clone(), reply }).await {
+                Some(answer) => answer,
+                None => self.change(&id, |state, _| state.paused = true).await,
+            }
+        })
+    }
+
+    fn resume(&self, id: &str) -> BoxFuture<'_, Result<(), TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            match self.ask(|reply| Request::Resume { id: id.clone(), reply }).await {
+                Some(answer) => answer,
+                None => self.change(&id, TaskState::resume).await,
+            }
+        })
+    }
+
+    fn preview(&self, file: &str, now: Timestamp, language: Language) -> Result<TaskPreview, TaskMistake> {
+        let read = read(file.as_bytes(), &self.zone, to_jiff(now))
+            .map_err(|problem| words::mistake(&problem, language))?;
+        let definition = read.definition;
+        let zone = &definition.zone;
+        let slots = definition.schedule.slots(to_jiff(now), jiff::Timestamp::MAX, zone, PREVIEW_SLOTS);
+        Ok(TaskPreview {
+            schedule: words::schedule(&definition.schedule, zone, language),
+            timezone: words::zone_name(zone),
+            past: slots.is_empty(),
+            next: slots.into_iter().map(|slot| words::local(from_jiff(slot), zone, language)).collect(),
+            unknown_keys: read.unknown_keys,
+            deliver: match definition.deliver {
+                Deliver::Threads(threads) => threads,
+                Deliver::Owner | Deliver::Nowhere => Vec::new(),
+            },
+            author: definition.author,
+        })
+    }
+
+    fn file(&self, id: &str) -> BoxFuture<'_, Result<Option<String>, TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move { Ok(self.files.read(id?.as_str()).await?.map(|content| text(&content))) })
+    }
+
+    fn write(
+        &self,
+        id: &str,
+        before: Option<String>,
+        file: String,
+        language: Language,
+    ) -> BoxFuture<'_, Result<(), TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            self.preview(&file, self.clock.now(), language).map_err(TaskRefusal::Broken)?;
+            let before = before.map(String::into_bytes);
+            let written = self.files.write(id.as_str(), before, file.into_bytes()).await?;
+            if written { Ok(()) } else { Err(TaskRefusal::Changed) }
+        })
+    }
+
+    fn remove(&self, id: &str, before: String) -> BoxFuture<'_, Result<(), TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let id = id?;
+            if self.files.read(id.as_str()).await?.is_none() {
+                return Err(TaskRefusal::Unknown);
+            }
+            let removed = self.files.remove(id.as_str(), before.into_bytes()).await?;
+            if removed { Ok(()) } else { Err(TaskRefusal::Changed) }
+        })
+    }
+
+    fn clean(&self) -> BoxFuture<'_, Result<Vec<String>, TaskRefusal>> {
+        Box::pin(async move {
+            let mut cleaned = Vec::new();
+            for file in self.files.list().await? {
+                let Some(id) = TaskId::new(&file.name) else { continue };
+                let (task, _) = self.task(&id).await?;
+                if task.status(self.clock.now()) == TaskStatus::Over {
+                    self.files.set_aside(id.as_str()).await?;
+                    cleaned.push(id.to_string());
+                }
+            }
+            Ok(cleaned)
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! A schedule, a mistake and a history entry in words, English and Chinese.
+
+use jiff::tz::TimeZone;
+
+use super::definition::{Problem, TaskProblem};
+use super::planner::Trigger;
+use super::schedule::{Interval, Schedule, ScheduleError};
+use super::state::{TaskOutcome, TaskRecord};
+use crate::domain::{Language, Timestamp};
+use crate::phrases::cron::cron;
+use crate::phrases::tasks as words;
+use crate::ports::{TaskHistoryEntry, TaskMistake};
+
+/// A time on the wall clock of a zone, with the day of the week.
+pub(super) fn local(time: Timestamp, zone: &TimeZone, language: Language) -> String {
+    let at = jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default().to_zoned(zone.clone());
+    let day = words::weekday(at.weekday().to_monday_one_offset(), language);
+    format!("{} ({day}) {}", at.strftime("%Y-%m-%d"), at.strftime("%H:%M"))
+}
+
+/// The name of a zone.
+pub(super) fn zone_name(zone: &TimeZone) -> String {
+    zone.iana_name().map_or_else(|| "UTC".to_owned(), str::to_owned)
+}
+
+pub(super) fn schedule(schedule: &Schedule, zone: &TimeZone, language: Language) -> String {
+    match schedule {
+        Schedule::Cron(expression) => cron(expression, language),
+        Schedule::Every { interval: Interval::Days(days), anchor } => {
+            words::every_days(*days, &anchor.strftime("%H:%M").to_string(), language)
+        }
+        Schedule::Every { interval: Interval::Exact(length), .. } => {
+            let minutes = length.as_mins();
+            words::every_time(minutes / 60, minutes % 60, language)
+        }
+        Schedule::At(times) => {
+            let shown = times
+                .iter()
+                .take(3)
+                .map(|at| local(Timestamp::from_millis(at.as_millisecond()), zone, language));
+            let shown = shown.collect::<Vec<_>>().join(words::between(language));
+            match times.len().checked_sub(3).filter(|more| *more > 0) {
+                Some(more) => words::and_more(&shown, more, language),
+                None => shown,
+            }
+        }
+    }
+}
+
+pub(super) fn mistake(problem: &TaskProblem, language: Language) -> TaskMistake {
+    let message = match &problem.what {
+        Problem::TooLarge => words::too_large(language).to_owned(),
+        Problem::NotUtf8 => words::not_utf8(language).to_owned(),
+        Problem::NoFrontmatter => words::no_frontmatter(language).to_owned(),
+        Problem::Yaml(reason) => words::bad_yaml(reason, language),
+        Problem::UnquotedCron(value) => words::unquoted_cron(value, language),
+        Problem::NotOneSchedule(0) => words::no_schedule(language).to_owned(),
+        Problem::NotOneSchedule(_) => words::several_schedules(language).to_owned(),
+        Problem::Schedule { key, error } => words::in_key(key, &schedule_error(error, language), language),
+        Problem::Value { key, found, allowed } => words::bad_value(key, found, allowed, language),
+        Problem::FromWithoutEvery => words::from_without_every(language).to_owned(),
+        Problem::EmptyBody => words::empty_body(language).to_owned(),
+    };
+    TaskMistake { line: problem.line, message }
+}
+
+fn schedule_error(error: &ScheduleError, language: Language) -> String {
+    match error {
+        ScheduleError::Cron(reason) => words::bad_cron(reason, language),
+        ScheduleError::Never => words::never(language).to_owned(),
+        ScheduleError::Interval => words::bad_interval(language).to_owned(),
+        ScheduleError::TooShort => words::interval_too_short(language).to_owned(),
+        ScheduleError::MixedInterval => words::mixed_interval(language).to_owned(),
+        ScheduleError::Time(found) => words::bad_time(found, language),
+        ScheduleError::DateWithoutTime(found) => words::date_without_time(found, language),
+        ScheduleError::NoTimes => words::no_times(language).to_owned(),
+        ScheduleError::TooManyTimes => words::too_many_times(language).to_owned(),
+        ScheduleError::Zone(found) => words::bad_zone(found, language),
+    }
+}
+
+pub(super) fn entry(record: &TaskRecord) -> TaskHistoryEntry {
+    TaskHistoryEntry {
+        slot: record.slot.rfc3339(),
+        trigger: record.trigger.map(|trigger| match trigger {
+            Trigger::Schedule => "schedule",
+            Trigger::CatchUp => "catch-up",
+            Trigger::Manual => "manual",
+        }),
+        outcome: match record.outcome {
+            TaskOutcome::Done => "done",
+            TaskOutcome::Quiet => "quiet",
+            TaskOutcome::Failed => "failed",
+            TaskOutcome::TimedOut => "timed-out",
+            TaskOutcome::Stopped => "stopped",
+            TaskOutcome::Missed => "missed",
+            TaskOutcome::Overlap => "overlap",
+        },
+        at: record.at.rfc3339(),
+        text: record.text.clone(),
+        thread_id: record.thread.clone(),
+    }
+}

@@ -1,0 +1,53 @@
+//! The direct chats of owners, kept in the key-value store: notices and results of tasks go there.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::domain::{AuthorId, ThreadId};
+use crate::ports::{BoxFuture, DirectChats, KeyValueStore};
+
+/// Direct chats by person. Owners are few, so all of them are cached.
+#[derive(Debug)]
+pub struct DirectChatBook {
+    store: Arc<dyn KeyValueStore>,
+    known: Mutex<BTreeMap<AuthorId, ThreadId>>,
+}
+
+impl DirectChatBook {
+    pub fn new(store: Arc<dyn KeyValueStore>) -> Self {
+        Self { store, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<AuthorId, ThreadId>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DirectChats for DirectChatBook {
+    fn of(&self, person: &AuthorId) -> BoxFuture<'_, Option<ThreadId>> {
+        let person = person.clone();
+        Box::pin(async move {
+            if let Some(thread) = self.known().get(&person) {
+                return Some(thread.clone());
+            }
+            let stored = self.store.get(person.as_str()).await.ok()??;
+            stored.as_str()?.parse().ok()
+        })
+    }
+
+    fn note(&self, person: &AuthorId, thread: &ThreadId) -> BoxFuture<'_, ()> {
+        let before = self.known().insert(person.clone(), thread.clone());
+        let (person, thread) = (person.clone(), thread.clone());
+        Box::pin(async move {
+            if before.as_ref() == Some(&thread) {
+                return;
+            }
+            let address = Value::String(thread.as_str().to_owned());
+            if let Err(error) = self.store.put(person.as_str(), address).await {
+                tracing::warn!(%error, "direct chat of an owner not recorded");
+            }
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! Scheduled tasks: from a file to a delivered result, by the real daemon.
+
+mod kill;
+mod runs;
