@@ -285,7 +285,7 @@ fn what_is_remembered_and_the_tasks_are_shown_on_the_machine() {
     assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["text"], "- ships on Fridays");
     assert_eq!(run(&["memory", "show", "--user", "nobody"]).0, Some(2));
     assert!(run(&["tasks", "list"]).1.starts_with("There are no tasks"));
-    project.write(".ship/tasks/a.md", "# Water the plants\n");
+    project.write(".ship/tasks/a.md", "---\nevery: 1d\n---\n# Water the plants\n");
     let (_, told) = run(&["tasks", "list", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["tasks"][0]["title"], "Water the plants");
 }
