@@ -54,7 +54,9 @@ async fn where_there_is_nothing_that_is_said_and_tasks_are_listed() {
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 1).await;
     chat.say(&ann, "/tasks");
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 2).await;
-    scene.project.write(".ship/tasks/report.md", "---\nschedule: \"0 9 * * 1\"\n---\n# 每周报告\n\n写一份报告。\n");
+    scene
+        .project
+        .write(".ship/tasks/report.md", "---\nschedule: \"0 9 * * 1\"\n---\n# 每周报告\n\n写一份报告。\n");
     chat.say(&ann, "/tasks");
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 3).await;
     let told = scene.fake.read(|world| world.bot_texts(7));
@@ -63,7 +65,10 @@ async fn where_there_is_nothing_that_is_said_and_tasks_are_listed() {
         "{told:?}"
     );
     assert!(told[1].contains("没有任务"), "{told:?}");
-    assert!(told[2].contains("report 每周报告") && told[2].contains("09:00") && told[2].contains("下次"), "{told:?}");
+    assert!(
+        told[2].contains("report 每周报告") && told[2].contains("09:00") && told[2].contains("下次"),
+        "{told:?}"
+    );
     assert_eq!(scene.model.requests().len(), 0, "no model is asked about it");
 }
 
