@@ -12,7 +12,8 @@ use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, Tasks, ThreadStore,
+    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, Tasks,
+    ThreadStore,
 };
 
 /// The settings of this daemon.
