@@ -35,14 +35,14 @@ impl Actor {
         mut judgement: Box<crate::ports::Judgement>,
     ) -> Result<(), StoreError> {
         redact_judgement(&self.runtime.redactor.clone().only_known(), &mut judgement);
-        let seat = if self.conversation.needs_seat(&call, &judgement) {
+        let slot = if self.conversation.needs_slot(&call, &judgement) {
             let number = self.runtime.approvals.next_number().await?;
             Some(ApprovalSlot { id: self.runtime.ids.approval(), number })
         } else {
             None
         };
         self.fingerprints.insert(call.clone(), judgement.fingerprint.clone());
-        self.feed(Event::Judged { call, judgement, seat }).await;
+        self.feed(Event::Judged { call, judgement, slot }).await;
         Ok(())
     }
 

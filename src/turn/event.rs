@@ -57,10 +57,10 @@ pub enum Event {
     Judged {
         call: ToolCallId,
         judgement: Box<Judgement>,
-        /// For the approval, where one is needed: see [`Conversation::needs_seat`].
+        /// For the approval, where one is needed: see [`Conversation::needs_slot`].
         ///
-        /// [`Conversation::needs_seat`]: super::Conversation::needs_seat
-        seat: Option<ApprovalSlot>,
+        /// [`Conversation::needs_slot`]: super::Conversation::needs_slot
+        slot: Option<ApprovalSlot>,
     },
     /// No grant was stored for this approval, though its scope was longer than once.
     NotGranted(ApprovalId),

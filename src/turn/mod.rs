@@ -1,7 +1,23 @@
 //! The turn: decides what happens next, without performing it.
 //!
-//! [`Conversation`] is a state machine: events go in, effects come out. Nothing here awaits, reads a clock or opens a
-//! file, so a crash, a stop or a duplicate message is a table in a test.
+//! [`Conversation`] is the state machine of a thread: events go in, effects come out. Nothing here awaits, reads a
+//! clock or opens a file, so a crash, a stop or a duplicate message is a table in a test.
+//!
+//! ```text
+//!              ┌─────────────────────── machine::Conversation ───────────────────────┐
+//!  Event ────► │ routes events, combines effects, starts the next run                │ ────► Vec<Effect>
+//!              │   │                        │                         │              │
+//!              │   ▼                        ▼                         ▼              │
+//!              │ Queue                    runs::Run          approval::Approvals     │
+//!              │ accepts, merges, edits   steps, calls,      questions, replies,     │
+//!              │ what waits for a run     results, restart   reminders, expiry       │
+//!              └────── all read TurnContext: settings, History, the time ────────────┘
+//! ```
+//!
+//! Each part keeps its fields to itself, and its entry points return what is to be done: effects, or a small result
+//! (`Accepted`, `Question`, `Settlement`) that the conversation passes to another part. The history follows the
+//! commits: what a part commits enters it. The queue decides where a message goes, the run what a call does, and the
+//! approvals who may say yes to what.
 
 mod approval;
 mod budget;

@@ -88,7 +88,7 @@ impl Conversation {
             Event::ToolEnded { call, outcome } => {
                 self.with_run(now, |run, ctx| run.tool_ended(&call, outcome, ctx))
             }
-            Event::Judged { call, judgement, seat } => self.judged(&call, *judgement, seat, now),
+            Event::Judged { call, judgement, slot } => self.judged(&call, *judgement, slot, now),
             Event::NotGranted(approval) => self.not_granted(&approval, now),
             Event::ReplyRead { message, words, hint } => {
                 self.reply_classified(&message, &words, hint.as_ref(), now, fresh)

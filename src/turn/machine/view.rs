@@ -163,7 +163,7 @@ impl Conversation {
 
     /// Whether this judgement leads to an approval, which then needs a number. Numbers are assigned only to approvals
     /// that are asked: a gap would make people look for a missing question.
-    pub fn needs_seat(&self, call: &ToolCallId, judgement: &Judgement) -> bool {
+    pub fn needs_slot(&self, call: &ToolCallId, judgement: &Judgement) -> bool {
         match self.run.as_ref().map(|run| run.call(call)) {
             Some(Call::Judging) => judgement.ruling == Ruling::Ask,
             Some(Call::JudgingLost) => true,

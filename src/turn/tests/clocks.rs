@@ -249,7 +249,7 @@ fn a_yes_for_what_went_before_a_restart_does_not_approve_what_is_asked_after_it(
         says_now(&mut driver, OWNER, said("no"));
         driver.model(words("I leave it"));
         let mut driver = Driver::resumed_at(DAWN + 30_000, push(), driver.lines, driver.book);
-        driver.seats = 10;
+        driver.slots_taken = 10;
         says_now(&mut driver, ADA, said("and now the rest"));
         driver.now = DAWN + 35_000;
         wants(&mut driver, "rm");

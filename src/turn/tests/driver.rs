@@ -107,7 +107,7 @@ pub(super) fn model_error(kind: ErrorKind) -> Result<Completion, ModelError> {
 
 /// A tool named `ask` needs approval, `forbidden` never runs, any other may; `peek` could have side effects, but its
 /// calls are read-only.
-fn judge(name: &str, input: &Value, world: &str) -> Judgement {
+pub(super) fn judge(name: &str, input: &Value, world: &str) -> Judgement {
     let ruling = match name {
         "ask" => Ruling::Ask,
         "forbidden" => Ruling::Deny("not here".to_owned()),
@@ -147,7 +147,7 @@ pub(super) struct Driver {
     pub(super) world: String,
     tickets: u64,
     runs: u64,
-    pub(super) seats: u32,
+    pub(super) slots_taken: u32,
     /// The window, in estimated tokens.
     pub(super) usable: usize,
 }
@@ -188,7 +188,7 @@ impl Driver {
             world,
             tickets: 0,
             runs,
-            seats: 0,
+            slots_taken: 0,
             usable: 8000,
         };
         driver.feed(Event::Resumed(approvals));
@@ -221,13 +221,13 @@ impl Driver {
                     }
                     Effect::Judge { call, name, input } => {
                         let (call, judgement) = (call.clone(), Box::new(judge(name, input, &self.world)));
-                        let seat = self.conversation.needs_seat(&call, &judgement).then(|| {
-                            self.seats += 1;
-                            let id = format!("apr_{:020}", self.seats).parse().unwrap();
-                            ApprovalSlot { id, number: ApprovalNumber(self.seats) }
+                        let slot = self.conversation.needs_slot(&call, &judgement).then(|| {
+                            self.slots_taken += 1;
+                            let id = format!("apr_{:020}", self.slots_taken).parse().unwrap();
+                            ApprovalSlot { id, number: ApprovalNumber(self.slots_taken) }
                         });
                         // Calls are judged in their order.
-                        events.insert(0, Event::Judged { call, judgement, seat });
+                        events.insert(0, Event::Judged { call, judgement, slot });
                     }
                     _ => {}
                 }

@@ -8,6 +8,7 @@ mod compaction;
 mod driver;
 mod flow;
 mod long_questions;
+mod parts;
 mod recovery;
 mod scopes_and_ask_backs;
 mod seen;
