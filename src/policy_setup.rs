@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::ShellWorld;
 use crate::config::{Approver, Sandbox, Settings};
+use crate::domain::AuthorId;
 use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
@@ -117,7 +118,10 @@ pub(crate) fn redact(redactor: &Redactor) -> Redact {
 
 /// Who may answer approvals.
 pub(crate) fn rights(settings: &Settings) -> Rights {
-    let mut rights = Rights { named_owners: settings.owners.clone(), ..Rights::default() };
+    let operator =
+        |platform: &str| AuthorId::new(&platform.parse().ok()?, crate::adapters::web::OPERATOR).ok();
+    let operators = ["web", "api", "cli"].into_iter().filter_map(operator).collect();
+    let mut rights = Rights { named_owners: settings.owners.clone(), operators, ..Rights::default() };
     for approver in &settings.approvals.approvers {
         match approver {
             Approver::Requester => rights.requester = true,

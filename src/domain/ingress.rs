@@ -98,6 +98,8 @@ pub struct Said {
     pub marked_up: Option<String>,
     /// Not written by hand at this time: a scheduled message, an automatic answer, the result of an inline bot.
     pub automatic: bool,
+    /// The threads that get the result of its run, beside its own. Its author needs the right to send there.
+    pub deliver_to: Vec<ThreadId>,
 }
 
 impl Said {

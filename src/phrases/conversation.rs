@@ -208,6 +208,18 @@ phrases! {
         en: "Replies that could not be delivered: {count} (the operator can see them in the log)",
         zh: "无法送达的回复：{count}（运维者可在日志中查看）",
     }
+    format target_refused(by: impl Display, thread: impl Display) {
+        en: "{by} may not have results sent to {thread}: only owners may, and people who have written there themselves",
+        zh: "{by} 不能把结果发送到 {thread}：只有所有者和在那里发过言的人可以",
+    }
+    format target_nobody(thread: impl Display) {
+        en: "nobody is known who asked for a result to be sent to {thread}",
+        zh: "不知道是谁要求把结果发送到 {thread}",
+    }
+    format target_not_served(thread: impl Display) {
+        en: "{thread} belongs to a platform that is not set up: see `adapters` in ship.json",
+        zh: "{thread} 所属的平台没有配置：请检查 ship.json 中的 `adapters`",
+    }
     format held(count: usize) {
         en: "Replies waiting for the next message in this chat, as its platform lets no more be sent now: {count}.",
         zh: "该平台目前不允许再发送，{count} 条回复将在收到下一条消息后送达。",

@@ -1,6 +1,6 @@
 //! Who may decide an approval, and who may stop a run or withdraw a request of another person.
 
-use crate::domain::{Approval, AuthorId, AuthorRole, ChatKind, IngressEvent, Origin};
+use crate::domain::{Approval, AuthorId, AuthorRole, ChatKind, IngressEvent, Origin, Role};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
@@ -13,6 +13,8 @@ pub struct Rights {
     pub owners: bool,
     /// Owners by the settings, whether or not they may decide.
     pub named_owners: Vec<AuthorId>,
+    /// The holder of the access token, on each surface where they write.
+    pub operators: Vec<AuthorId>,
 }
 
 impl Rights {
@@ -54,6 +56,13 @@ impl Rights {
             AuthorRole::Person | AuthorRole::Admin => self.named_owners.contains(by),
         };
         if approval.owners_only { owner } else { self.may_answer(&approval.requested_by, by, role) }
+    }
+
+    /// Whether the result of a run that `by` asked for may be delivered to a thread where `people` have written: the
+    /// operator and owners may send anywhere, other people where they take part themselves.
+    pub fn may_deliver(&self, by: &AuthorId, role: Option<Role>, people: &[AuthorId]) -> bool {
+        let everywhere = self.operators.contains(by) || self.named_owners.contains(by);
+        everywhere || role == Some(Role::Owner) || people.contains(by)
     }
 
     /// Whether `by` may answer an approval of `requester`.
@@ -107,6 +116,30 @@ mod tests {
             (&Rights::default(), &ada, Person, false),
         ] {
             assert_eq!(rights.may_answer(&ada, by, role), expected, "{rights:?} {by} {role:?}");
+        }
+    }
+
+    #[test]
+    fn results_go_to_ones_own_threads_and_those_of_owners_anywhere() {
+        let id = |text: &str| -> AuthorId { text.parse().unwrap() };
+        let (ada, bob, eve) = (id("web:user:ada"), id("web:user:bob"), id("web:user:eve"));
+        let rights = Rights {
+            named_owners: vec![ada.clone()],
+            operators: vec![id("web:user:operator")],
+            ..Rights::default()
+        };
+        for (by, role, people, expected) in [
+            (&ada, None, vec![], true),
+            (&id("web:user:operator"), None, vec![], true),
+            (&id("irc:user:operator"), None, vec![], false),
+            (&bob, None, vec![], false),
+            (&bob, None, vec![eve.clone()], false),
+            (&bob, None, vec![eve.clone(), bob.clone()], true),
+            (&bob, Some(Role::Owner), vec![], true),
+            (&bob, Some(Role::Member), vec![eve], false),
+            (&bob, Some(Role::Guest), vec![bob.clone()], true),
+        ] {
+            assert_eq!(rights.may_deliver(by, role, &people), expected, "{by} {role:?} {people:?}");
         }
     }
 

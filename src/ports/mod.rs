@@ -79,7 +79,8 @@ pub use tasks::{
     TaskCommands, TaskDetails, TaskHistoryEntry, TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
 };
 pub use threads_handle::{
-    Acceptance, Request, RunOutcome, Saying, Subscription, ThreadView, ThreadsHandle, WeakThreadsHandle,
+    Acceptance, Request, RunOutcome, Saying, SayingSource, Subscription, ThreadView, ThreadsHandle,
+    WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolBox, ToolContext, ToolFailure, ToolOutcome};
 pub use tool_outputs::{ToolOutput, ToolOutputs};

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, Receipt, StoreError};
-use crate::domain::{DeliveryId, MessageId, OutboundIntent, Platform, ThreadId, ThreadState, Timestamp};
+use crate::domain::{
+    AuthorId, DeliveryId, MessageId, OutboundIntent, Platform, ThreadId, ThreadState, Timestamp,
+};
 use crate::uimessage::UiMessage;
 
 /// The durability of a write.
@@ -34,7 +36,11 @@ pub struct OutboxEntry {
     pub id: DeliveryId,
     /// When it was added.
     pub at: Timestamp,
+    /// What to deliver. An entry for another thread than that of the outbox is handed over to that thread.
     pub intent: OutboundIntent,
+    /// For another thread: the person who needs the right to send there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<AuthorId>,
 }
 
 /// A line of a thread's outbox.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::domain::{
-    Approval, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState, ToolCallId,
+    Approval, AuthorId, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState, ToolCallId,
 };
 use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
 
@@ -65,17 +65,36 @@ pub struct RunOutcome {
     pub approvals: Vec<Approval>,
 }
 
-/// A message that a tool posts beside the answer.
+/// A message of a run for a thread: beside its own answer, or in another thread. The thread stores it in its history
+/// together with its delivery, once for each source, also after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// The thread of the call.
+    /// The thread of the run.
     pub from: ThreadId,
     pub correlation: CorrelationId,
-    /// The call: it posts its message only once, also after a restart. Model servers may reuse a call id in another
-    /// run.
-    pub call: ToolCallId,
-    /// A text or a file.
+    pub source: SayingSource,
+    /// A text, a file or an error.
     pub intent: Intent,
+}
+
+impl Saying {
+    /// The call that posts it; `None` for a result.
+    pub const fn call(&self) -> Option<&ToolCallId> {
+        match &self.source {
+            SayingSource::Call(call) => Some(call),
+            SayingSource::Result { .. } => None,
+        }
+    }
+}
+
+/// What a message of a run comes from, which is its identity within the run and the right to send it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SayingSource {
+    /// A tool call, which the judge or a person has permitted. Model servers may reuse a call id in another run.
+    Call(ToolCallId),
+    /// The result of the run, for a thread that its message named. The person who wrote that message must have the right
+    /// to send there.
+    Result { by: Option<AuthorId> },
 }
 
 /// A request to the threads.
@@ -85,7 +104,7 @@ pub enum Request {
         event: Box<IngressEvent>,
         reply: oneshot::Sender<Acceptance>,
     },
-    /// A tool posts a message to a thread.
+    /// A run has a message for a thread.
     Say {
         thread: ThreadId,
         saying: Box<Saying>,

@@ -120,6 +120,12 @@ pub enum Phrase {
     FileLost(String),
     /// This many replies wait for the next inbound message, because the platform allows no more now.
     Held(usize),
+    /// A person may not have results sent to a thread.
+    TargetRefused(AuthorId, ThreadId),
+    /// A result for a thread that nobody is known to have asked for.
+    TargetNobody(ThreadId),
+    /// The platform of a thread is not set up.
+    TargetNotServed(ThreadId),
     /// A too long answer is attached as a file.
     RestInFile,
     /// The caption of the file with the whole call.
@@ -176,6 +182,9 @@ impl Phrase {
             Self::FileTooBig { name, megabytes } => conversation::file_too_big(name, *megabytes, language),
             Self::FileLost(name) => conversation::file_lost(name, language),
             Self::Held(count) => conversation::held(*count, language),
+            Self::TargetRefused(by, thread) => conversation::target_refused(by, thread, language),
+            Self::TargetNobody(thread) => conversation::target_nobody(thread, language),
+            Self::TargetNotServed(thread) => conversation::target_not_served(thread, language),
             Self::RestInFile => conversation::rest_in_file(language).into(),
             Self::Resolved { approval, by } => resolved(approval, by.as_deref(), language),
             Self::ResolvedOnce { number, by } => {
@@ -337,6 +346,9 @@ mod tests {
             Phrase::EmptyAnswer,
             Phrase::NotTheirsToWithdraw(vec![ApprovalNumber(1), ApprovalNumber(2)]),
             Phrase::NotTheirsToStop,
+            Phrase::TargetRefused("web:user:ada".parse().unwrap(), "web:chat:1".parse().unwrap()),
+            Phrase::TargetNobody("web:chat:1".parse().unwrap()),
+            Phrase::TargetNotServed("web:chat:1".parse().unwrap()),
             Phrase::AnswerInWords(ApprovalNumber(1)),
         ];
         for kind in KINDS {

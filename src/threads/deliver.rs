@@ -190,6 +190,7 @@ mod tests {
                 reply_to: None,
                 intent: Intent::AssistantText { text: number.to_string() },
             },
+            on_behalf_of: None,
         }
     }
 

@@ -104,7 +104,9 @@ impl Actor {
         say: Vec<Spoken>,
         durability: Durability,
     ) -> Result<(), StoreError> {
-        let entries = self.entries(say).await?;
+        let mut hand_overs = self.hand_overs(&messages, &say);
+        let mut entries = self.entries(say).await?;
+        entries.append(&mut hand_overs);
         let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
         // The first one is attempted at once: the same write tells the store, so that it costs nothing.
         let first = entries.first().filter(|_| self.deliveries.are_idle()).map(|entry| entry.id.clone());
@@ -144,6 +146,7 @@ impl Actor {
             id: DeliveryId::new(&spoken.source, index),
             at,
             intent: self.addressed(&spoken.correlation, spoken.reply_to.clone(), intent),
+            on_behalf_of: None,
         };
         let mut entries = Vec::new();
         for spoken in &say {

@@ -98,7 +98,7 @@ impl Actor {
         Ok(lookups)
     }
 
-    /// Accepts a message that a tool sends to this thread.
+    /// Accepts a message of a run for this thread.
     pub(super) async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
         let id = Conversation::said_by(&saying);
         let known = match self.knows(&id).await {
@@ -108,6 +108,13 @@ impl Actor {
         };
         match known {
             Ok(known) => {
+                // What is stored already was permitted then.
+                let refusal = if known { None } else { self.refuses(&saying).await };
+                if let Some(why) = refusal {
+                    tracing::warn!(thread = %self.id, from = %saying.from, why, "message of another thread refused");
+                    drop(reply.send(Acceptance::Refused(why)));
+                    return;
+                }
                 let ticket = self.ticket(reply);
                 self.upcoming.push_back(Event::Voiced { saying, ticket, known });
             }

@@ -29,6 +29,7 @@ mod router;
 mod runtime;
 mod search_follower;
 mod storage_failure;
+mod targets;
 mod token_book;
 mod waiters;
 

@@ -4,6 +4,7 @@ use super::actor::Actor;
 use super::count;
 use super::deliver::{CUT_OFF, Next};
 use super::jobs::Done;
+use super::targets::hand_over;
 use crate::domain::Intent;
 use crate::ports::{Commit, DeliveryError, Durability, OutboxLine, Receipt, StoreError, Work};
 use crate::render::Phrase;
@@ -23,6 +24,12 @@ impl Actor {
         self.conversation.note_sending(&entry.intent.intent, self.runtime.clock.now());
         let adapter = self.runtime.adapters.get(self.id.platform()).cloned();
         let deadline = self.runtime.limits.delivery_deadline;
+        if entry.intent.thread_id != self.id {
+            let handing = hand_over(self.threads.open(), self.id.clone(), entry);
+            let job = async move { Done::Delivery(tokio::time::timeout(deadline, handing).await.ok()) };
+            self.jobs.start(job, Done::Delivery(None));
+            return;
+        }
         let job = async move {
             let Some(adapter) = adapter else {
                 let reason = "the platform is not configured".to_owned();

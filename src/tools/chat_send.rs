@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::arguments;
 use super::schema::schema_of;
 use crate::domain::{Effects, Intent, ThreadId, ToolSpec};
-use crate::ports::{Acceptance, BoxFuture, Saying, Tool, ToolContext, ToolFailure, ToolOutcome};
+use crate::ports::{
+    Acceptance, BoxFuture, Saying, SayingSource, Tool, ToolContext, ToolFailure, ToolOutcome,
+};
 
 const MAX_CHARS: usize = 16_000;
 
@@ -74,7 +76,7 @@ pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent)
     let saying = Saying {
         from: context.thread.clone(),
         correlation: context.correlation.clone(),
-        call: context.call.clone(),
+        source: SayingSource::Call(context.call.clone()),
         intent,
     };
     match context.threads.say(thread, saying).await {

@@ -146,6 +146,17 @@ impl History {
         spoke && self.private_with().as_ref() != Some(author)
     }
 
+    /// The people who have written here, as far as their messages are in memory.
+    pub(super) fn people(&self) -> Vec<AuthorId> {
+        let mut people: Vec<AuthorId> = Vec::new();
+        for author in self.messages.iter().filter_map(|message| message.metadata.author_id.as_ref()) {
+            if !people.contains(author) {
+                people.push(author.clone());
+            }
+        }
+        people
+    }
+
     /// The only person in this thread, where no one else can read it.
     pub(super) fn private_with(&self) -> Option<AuthorId> {
         let mut people = self.messages.iter().filter(|message| message.role == Role::User);

@@ -44,6 +44,7 @@ pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
 pub use machine::conversation::Conversation;
 pub use machine::recall::RecallPlan;
 pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
+pub use user_message::DELIVER_TO;
 
 #[cfg(test)]
 mod tests;

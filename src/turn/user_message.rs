@@ -1,11 +1,14 @@
 //! The stored messages of people: new ones, edited ones, and corrections of messages that are no longer in memory.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::context::TurnContext;
 use super::history::IN_COMPANY;
 use crate::domain::{ChatKind, CorrelationId, IngressEvent, MemoryScope, MessageId, Said};
 use crate::uimessage::{FilePart, Metadata, Part, Role, TextPart, UiMessage};
+
+/// The metadata of a message that names further threads for the result of its run.
+pub const DELIVER_TO: &str = "deliverTo";
 
 /// The user message of an event, with metadata about the author and other participants.
 pub(super) fn user_message(
@@ -88,6 +91,10 @@ fn plain_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId)
     }
     if let Some(from) = &said.forwarded_from {
         extra.insert("forwardedFrom".to_owned(), from.clone().into());
+    }
+    if !said.deliver_to.is_empty() {
+        let targets = said.deliver_to.iter().map(|thread| Value::from(thread.as_str()));
+        extra.insert(DELIVER_TO.to_owned(), targets.collect());
     }
     UiMessage {
         id: event.message.clone(),

@@ -22,6 +22,8 @@ use crate::ports::RunOutcome;
 use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(600);
+/// Most further threads that one run delivers its result to.
+const MOST_TARGETS: usize = 16;
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Deserialize)]
@@ -32,6 +34,9 @@ pub(super) struct ExecuteRequest {
     user_id: Option<String>,
     message_id: Option<String>,
     timeout_ms: Option<f64>,
+    /// Further threads that get the result.
+    #[serde(default)]
+    deliver_to: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,7 +98,8 @@ pub(super) async fn execute(
     let user = request.user_id.as_deref().unwrap_or(OPERATOR);
     let author = AuthorId::new(&platform, user).map_err(|bad| Problem::of_id("userId", user, &bad))?;
     let author = Author { id: author, name: None, role: AuthorRole::Person };
-    let said = Said { text: request.instructions, ..Said::default() };
+    let deliver_to = targets(request.deliver_to)?;
+    let said = Said { text: request.instructions, deliver_to, ..Said::default() };
     // Without a user there is no person whose memory could be meant.
     let chat = if request.user_id.is_some() { ChatKind::Direct } else { ChatKind::Program };
     let taken = web.submit_from(chat, &thread, author, message, said_or_command(said)).await?;
@@ -106,6 +112,15 @@ pub(super) async fn execute(
         Ok(None) | Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
     };
     Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
+}
+
+/// The further threads that get the result.
+fn targets(given: Vec<String>) -> Result<Vec<ThreadId>, Problem> {
+    if given.len() > MOST_TARGETS {
+        return Err(Problem::bad(format!("deliverTo takes at most {MOST_TARGETS} threads")));
+    }
+    let target = |given: &String| given.parse().map_err(|bad| Problem::of_id("deliverTo", given, &bad));
+    given.iter().map(target).collect()
 }
 
 /// The deadline of the wait.

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 
 /// The author id of the token holder.
-pub(super) const OPERATOR: &str = "operator";
+pub const OPERATOR: &str = "operator";
 
 /// A text is a message for the agent unless it is a command of the daemon.
 pub(super) fn said_or_command(said: Said) -> IngressKind {

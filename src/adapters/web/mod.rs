@@ -36,5 +36,6 @@ mod threads;
 
 pub use adapter::WebAdapter;
 pub use execute::{ExecuteResponse, answer};
+pub use ingress::OPERATOR;
 pub use listen::BindError;
 pub use options::{WebOptions, WebParts};

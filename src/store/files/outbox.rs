@@ -120,7 +120,7 @@ mod tests {
             reply_to: None,
             intent: Intent::AssistantText { text: format!("chunk {index}") },
         };
-        OutboxEntry { id: id(index), at: NOW, intent }
+        OutboxEntry { id: id(index), at: NOW, intent, on_behalf_of: None }
     }
 
     fn put(index: usize) -> OutboxLine {

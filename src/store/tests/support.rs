@@ -84,7 +84,7 @@ pub(super) fn entry(thread: &ThreadId, index: usize) -> OutboxLine {
         reply_to: None,
         intent: Intent::AssistantText { text: format!("chunk {index}") },
     };
-    OutboxLine::Entry(OutboxEntry { id: DeliveryId::new("m", index), at: at(0), intent })
+    OutboxLine::Entry(OutboxEntry { id: DeliveryId::new("m", index), at: at(0), intent, on_behalf_of: None })
 }
 
 pub(super) fn attempted(index: usize) -> OutboxLine {

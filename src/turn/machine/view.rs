@@ -90,6 +90,11 @@ impl Conversation {
         self.settings.rules.language.unwrap_or_else(|| self.history.language())
     }
 
+    /// The people who have written here, as far as their messages are in memory.
+    pub fn people(&self) -> Vec<AuthorId> {
+        self.history.people()
+    }
+
     /// The only person in this thread, where no one else can read it.
     pub fn private_with(&self) -> Option<AuthorId> {
         self.history.private_with()

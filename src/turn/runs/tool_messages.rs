@@ -1,12 +1,12 @@
-//! Messages that a tool posts beside the answer: in this thread, or from another thread.
+//! Messages of runs beside their own answer: of a tool call in this thread, of a call or a result in another thread.
 //!
-//! The message is committed together with its delivery, so a call that is repeated after a crash posts nothing twice.
+//! The message is committed together with its delivery, so one that is repeated after a crash posts nothing twice.
 
 use serde_json::{Map, json};
 
 use super::run::{Run, TOOL_METADATA};
 use crate::domain::{CorrelationId, Intent, MessageId, ThreadId, Timestamp};
-use crate::ports::Saying;
+use crate::ports::{Saying, SayingSource};
 use crate::uimessage::{FilePart, Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 /// Marks a call that has posted its message.
@@ -15,7 +15,7 @@ const SAID: &str = "said";
 impl Run {
     /// Marks a call that posts its message now, and returns the line. `None` means that it had posted before.
     pub(in crate::turn) fn post(&mut self, saying: &Saying) -> Option<UiMessage> {
-        let part = self.tool_mut(&saying.call)?;
+        let part = self.tool_mut(saying.call()?)?;
         let facts = part.extra.entry(TOOL_METADATA).or_insert_with(|| json!({}));
         if facts.get(SAID).is_some() {
             return None;
@@ -29,12 +29,16 @@ impl Run {
     }
 }
 
-/// The id under which a thread stores the message of a call in another thread.
+/// The id under which a thread stores a message of a run in another thread.
 pub(in crate::turn) fn said_by(saying: &Saying) -> MessageId {
-    MessageId::made(saying.correlation.as_str(), &format!(".said.{}", saying.call))
+    let source = match &saying.source {
+        SayingSource::Call(call) => format!(".said.{call}"),
+        SayingSource::Result { .. } => ".result".to_owned(),
+    };
+    MessageId::made(saying.correlation.as_str(), &source)
 }
 
-/// The stored message of a call in another thread, as an assistant message that this thread's model reads too.
+/// The stored message of a run in another thread, as an assistant message that this thread's model reads too.
 pub(in crate::turn) fn message_from(
     saying: &Saying,
     thread: &ThreadId,
@@ -44,7 +48,7 @@ pub(in crate::turn) fn message_from(
     let mut extra = Map::new();
     extra.insert("sentFrom".to_owned(), saying.from.as_str().into());
     let words = match &saying.intent {
-        Intent::AssistantText { text } => Some(text),
+        Intent::AssistantText { text } | Intent::Error { text, .. } => Some(text),
         Intent::Attachment { caption, .. } => caption.as_ref(),
         _ => None,
     };

@@ -108,7 +108,7 @@ fn a_question_that_was_left_in_the_outbox_may_have_been_seen() {
         intent: intent.clone(),
     };
     let at = Timestamp::from_millis(DAWN);
-    let entry = OutboxEntry { id: DeliveryId::new("m", 1), at, intent: sent };
+    let entry = OutboxEntry { id: DeliveryId::new("m", 1), at, intent: sent, on_behalf_of: None };
     for sent_again in [false, true] {
         let record = ThreadRecord {
             tail: driver.lines.clone(),

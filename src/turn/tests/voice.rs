@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::driver::{Driver, call, calls, rules, thread, words};
 use crate::domain::{AttachmentKind, Intent, StoredFile};
-use crate::ports::{Acceptance, Saying};
+use crate::ports::{Acceptance, Saying, SayingSource};
 use crate::turn::{Effect, Event, ReplyToken};
 use crate::uimessage::{Part, fold};
 
@@ -18,7 +18,7 @@ fn voice(driver: &mut Driver, from: &str, intent: Intent) -> (Acceptance, Vec<In
     let saying = Saying {
         from: from.parse().unwrap(),
         correlation: "run_9".parse().unwrap(),
-        call: "c1".parse().unwrap(),
+        source: SayingSource::Call("c1".parse().unwrap()),
         intent,
     };
     driver.feed(Event::Voiced { saying: Box::new(saying), ticket: ReplyToken(90), known: false });

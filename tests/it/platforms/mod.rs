@@ -4,4 +4,5 @@ mod irc;
 mod shown;
 mod soak;
 mod table;
+mod targets;
 mod together;

@@ -107,7 +107,7 @@ impl Screen {
     async fn deliver(&self, run: &str, reply_to: Option<&str>, intent: Intent) -> String {
         for (index, part) in lower(&intent, &self.adapter.capabilities()).into_iter().enumerate() {
             let (id, at) = (DeliveryId::new(run, index), SystemClock.now());
-            let entry = OutboxEntry { id, at, intent: self.intent(run, reply_to, part) };
+            let entry = OutboxEntry { id, at, intent: self.intent(run, reply_to, part), on_behalf_of: None };
             self.adapter.deliver(entry, Attempt::nth(1)).await.unwrap();
         }
         self.recorder.take()

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shipagent::domain::{ErrorKind, Intent, ThreadId};
-use shipagent::ports::{Acceptance, DeliveryError, Saying, ThreadStore};
+use shipagent::ports::{Acceptance, DeliveryError, Saying, SayingSource, ThreadStore};
 use shipagent::uimessage::{Role, RunStatus};
 
 use crate::fakes::daemon::PATIENCE;
@@ -55,7 +55,7 @@ async fn what_a_call_says_in_another_thread_is_said_once_also_after_a_restart() 
     let saying = || Saying {
         from: "task:chat:other".parse().unwrap(),
         correlation: "run_1".parse().unwrap(),
-        call: "call_1".parse().unwrap(),
+        source: SayingSource::Call("call_1".parse().unwrap()),
         intent: Intent::AssistantText { text: "the build is red".to_owned() },
     };
     let thread: ThreadId = "task:chat:a".parse().unwrap();

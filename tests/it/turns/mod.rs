@@ -5,3 +5,4 @@ mod cut_files;
 mod kill;
 mod kill_effects;
 mod over_http;
+mod targets;

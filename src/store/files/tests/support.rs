@@ -58,7 +58,8 @@ pub(super) fn put(thread: &ThreadId, index: usize) -> OutboxLine {
         reply_to: None,
         intent: Intent::AssistantText { text: format!("chunk {index}") },
     };
-    OutboxLine::Entry(OutboxEntry { id: DeliveryId::new("m", index), at: Timestamp::default(), intent })
+    let (id, at) = (DeliveryId::new("m", index), Timestamp::default());
+    OutboxLine::Entry(OutboxEntry { id, at, intent, on_behalf_of: None })
 }
 
 pub(super) fn receipt(index: usize) -> OutboxLine {

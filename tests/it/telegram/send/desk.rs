@@ -148,6 +148,7 @@ pub(crate) fn entry(thread: &ThreadId, run: &str, index: usize, meant: Intent) -
         // Later than any sender's start: an older one may have been sent by the sender before.
         at: Timestamp::from_millis(4_102_444_800_000),
         intent: intent(thread, run, meant),
+        on_behalf_of: None,
     }
 }
 
