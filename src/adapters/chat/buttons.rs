@@ -63,18 +63,18 @@ pub fn rows(kind: ApprovalKind, menu: Menu, scopes: &[ScopeKind]) -> Vec<Vec<But
 }
 
 /// The buttons under a question back: the answers to each question that may be meant, one row each.
-pub fn ask_back_rows(choices: &[ApprovalChoice]) -> Vec<(&ApprovalChoice, Vec<Button>)> {
+pub(super) fn ask_back_rows(choices: &[ApprovalChoice]) -> Vec<(&ApprovalChoice, Vec<Button>)> {
     let answers =
         |choice: &ApprovalChoice| rows(choice.kind, Menu::First, &[]).into_iter().next().unwrap_or_default();
     choices.iter().take(MOST_CHOICES).map(|choice| (choice, answers(choice))).collect()
 }
 
 /// What a button under a question back says: the answer, and which question it is for.
-pub fn ask_back_label(button: &Button, choice: &ApprovalChoice, language: Language) -> String {
+pub(super) fn ask_back_label(button: &Button, choice: &ApprovalChoice, language: Language) -> String {
     format!("{} {}", label(button, choice.kind, language), choice.number)
 }
 
-pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
+pub(super) fn label(button: &Button, kind: ApprovalKind, language: Language) -> String {
     let words = match (button, kind) {
         (Button::Answer(Answer::Approve(Scope::Minutes(count) | Scope::Program(count))), _) => {
             return words::button_minutes(count.get(), language);
@@ -94,7 +94,7 @@ pub fn label(button: &Button, kind: ApprovalKind, language: Language) -> String 
 }
 
 /// The data of a button; `None` where it would exceed the limit.
-pub fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
+pub(super) fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
     let verb = match button {
         Button::Answer(Answer::Approve(Scope::Once)) => "y".to_owned(),
         Button::Answer(Answer::Approve(Scope::Thread)) => "t".to_owned(),

@@ -7,6 +7,7 @@ mod buttons;
 mod draft_scheduler;
 mod groups;
 pub mod inbound;
+mod outbound;
 mod pace;
 pub mod probe;
 mod question;
@@ -17,10 +18,13 @@ mod ttl_cache;
 
 pub use access_policy::{AccessPolicy, Admission, AllowList};
 pub use addressing_policy::{Addressed, AddressingPolicy, Facts};
-pub use buttons::{Button, Menu, ask_back_label, ask_back_rows, decode, encode, label, rows};
+pub use buttons::{Button, Menu, decode, rows};
 pub use draft_scheduler::{DraftMessage, DraftScheduler, DraftTarget, DraftTask, Frame};
 pub use groups::{GroupsSection, Respond, Threading};
 pub use inbound::{FetchError, is_kept, keep, name_before};
+pub use outbound::{
+    Block, BlockButton, ButtonsBlock, FileBlock, Question, approval_buttons, ask_back_buttons, lower,
+};
 pub use pace::{Pace, Rate};
 pub use question::{fenced, plain_words, question};
 pub use task_slot::TaskSlot;

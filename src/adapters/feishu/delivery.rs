@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
-use serde_json::Value;
 
+use super::adapter::capabilities;
 use super::api::Api;
 use super::attachments::{Attachment, Unsent, upload};
 use super::calls::{InTopic, Target};
-use super::card::{Outgoing, ladder, settled_card};
+use super::card::{Outgoing, ladder, question_card, settled_card};
 use super::fault::ApiError;
 use super::notes::{Notes, Shown};
-use super::press::{ask_back_card, menu_card};
+use super::press::card_rows;
 use super::sequences::Sequences;
-use crate::adapters::chat::{DraftScheduler, Menu, Pace, Rate, question};
-use crate::domain::{ApprovalId, ChatKind, Intent, Language, OutboundIntent, ThreadId};
+use crate::adapters::chat::{Block, ButtonsBlock, DraftScheduler, Pace, Question, Rate, lower};
+use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 
 /// The platform's rate limit for one app, over all chats.
@@ -49,35 +49,24 @@ impl Sender {
     pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         let OutboxEntry { id, intent, .. } = entry;
         let id = id.as_str();
-        match &intent.intent {
-            Intent::AssistantText { text } | Intent::Error { text, .. } => {
-                if let Some(receipt) = self.finish_growing(&intent, id, text).await? {
+        match lower(&intent.intent, &capabilities(), self.language, self.clock.now()) {
+            Some(Block::Text(text)) => {
+                if let Some(receipt) = self.finish_growing(&intent, id, &text).await? {
                     return Ok(receipt);
                 }
-                self.say(&intent, id, text).await
+                self.say(&intent, id, &text).await
             }
-            Intent::ApprovalRequest { approval_id, kind, language, scopes, .. } => {
+            Some(Block::Buttons(block)) => {
                 self.end_growing(&intent).await;
-                let words = question(&intent.intent, self.clock.now()).unwrap_or_default();
-                let language = self.language.unwrap_or(*language);
-                let (message, kind, scopes) = (String::new(), *kind, scopes.clone());
-                let shown = Shown { message, question: words, kind, scopes, language };
-                self.ask(&intent, id, approval_id, shown).await
+                self.ask(&intent, id, block).await
             }
-            Intent::ApprovalAskBack { text, language, choices } => {
+            Some(Block::EditOf { question, outcome }) => self.resolve(&intent, id, &question, &outcome).await,
+            Some(Block::File(file)) => {
                 self.end_growing(&intent).await;
-                let card = ask_back_card(text, choices, self.language.unwrap_or(*language));
-                self.ask_back(&intent, id, text, &card).await
+                let attachment = Attachment { file: &file.file, name: &file.name, kind: file.kind };
+                self.attach(&intent, id, &attachment, file.caption.as_deref()).await
             }
-            Intent::ApprovalResolved { approval_id, text } => {
-                self.resolve(&intent, id, approval_id, text).await
-            }
-            Intent::Attachment { file, name, kind, caption, .. } => {
-                self.end_growing(&intent).await;
-                let attachment = Attachment { file, name, kind: *kind };
-                self.attach(&intent, id, &attachment, caption.as_deref()).await
-            }
-            Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
+            None => {
                 let reason = "drafts and progress are shown, not delivered".to_owned();
                 Err(DeliveryError::Permanent { reason })
             }
@@ -106,38 +95,25 @@ impl Sender {
         &self,
         intent: &OutboundIntent,
         id: &str,
-        approval: &ApprovalId,
-        mut shown: Shown,
+        block: ButtonsBlock,
     ) -> Result<Receipt, DeliveryError> {
+        let ButtonsBlock { markdown, rows, question } = block;
         let target = self.target(intent, id).await;
-        let card = Outgoing::card(&menu_card(&shown, approval, Menu::First, shown.language));
+        let card = Outgoing::card(&question_card(&markdown, card_rows(rows)));
         match self.send(&intent.thread_id, &target, &card, id, "card").await {
             Ok(message) => {
-                shown.message.clone_from(&message);
-                if let Err(error) = self.notes.learn_question(approval, &shown).await {
-                    // The buttons still work; only the outcome becomes a new message instead of an edit.
-                    tracing::warn!(%error, "approval message id not stored");
+                if let Some(Question { approval, kind, scopes, language, .. }) = question {
+                    let shown =
+                        Shown { message: message.clone(), question: markdown, kind, scopes, language };
+                    if let Err(error) = self.notes.learn_question(&approval, &shown).await {
+                        // The buttons still work; only the outcome becomes a new message instead of an edit.
+                        tracing::warn!(%error, "approval message id not stored");
+                    }
                 }
                 Ok(Receipt { platform_message: Some(message) })
             }
-            // Without buttons the approval can still be decided by text.
-            Err(error) if error.may_go_plainer() => self.say(intent, id, &shown.question).await,
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn ask_back(
-        &self,
-        intent: &OutboundIntent,
-        id: &str,
-        words: &str,
-        card: &Value,
-    ) -> Result<Receipt, DeliveryError> {
-        let target = self.target(intent, id).await;
-        match self.send(&intent.thread_id, &target, &Outgoing::card(card), id, "card").await {
-            Ok(message) => Ok(Receipt { platform_message: Some(message) }),
-            // Its words say how to answer without buttons.
-            Err(error) if error.may_go_plainer() => self.say(intent, id, words).await,
+            // The text says how to answer without buttons.
+            Err(error) if error.may_go_plainer() => self.say(intent, id, &markdown).await,
             Err(error) => Err(error.into()),
         }
     }

@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
 use super::notes::Shown;
-use crate::adapters::chat::{Button, Menu, ask_back_label, ask_back_rows, encode, label, question, rows};
-use crate::domain::{
-    Answer, Approval, ApprovalChoice, ApprovalId, ApprovalKind, Intent, Language, Timestamp,
-};
+use crate::adapters::chat::{BlockButton, Button, Menu, approval_buttons, question};
+use crate::domain::{Answer, Approval, ApprovalId, Intent, Language, Timestamp};
 use crate::render::{Phrase, fit_question};
 
 /// The key of our value in a button.
@@ -16,37 +14,21 @@ const KEY: &str = "ship";
 
 /// The card of an approval with the buttons of a menu.
 pub(super) fn menu_card(shown: &Shown, approval: &ApprovalId, menu: Menu, language: Language) -> Value {
-    let button = |button: &Button| dressed_button(button, approval, shown.kind, language);
-    let rows = rows(shown.kind, menu, &shown.scopes);
-    question_card(&shown.question, rows.iter().map(|row| row.iter().filter_map(button).collect()).collect())
+    let rows = approval_buttons(approval, shown.kind, menu, &shown.scopes, language);
+    question_card(&shown.question, card_rows(rows))
 }
 
-/// The card of a question back, with the answers to each question that may be meant.
-pub(super) fn ask_back_card(text: &str, choices: &[ApprovalChoice], language: Language) -> Value {
-    let rows = ask_back_rows(choices).into_iter().map(|(choice, row)| {
-        let button = |button: &Button| styled(button, &choice.id, ask_back_label(button, choice, language));
-        row.iter().filter_map(button).collect()
-    });
-    question_card(text, rows.collect())
-}
-
-fn dressed_button(
-    button: &Button,
-    approval: &ApprovalId,
-    kind: ApprovalKind,
-    language: Language,
-) -> Option<CardButton> {
-    styled(button, approval, label(button, kind, language))
-}
-
-fn styled(button: &Button, approval: &ApprovalId, label: String) -> Option<CardButton> {
-    let look = match button {
-        Button::Answer(Answer::Approve(_)) => ButtonStyle::Yes,
-        Button::Answer(Answer::Deny) => ButtonStyle::No,
-        Button::Answer(Answer::Done) | Button::Scopes | Button::Back => ButtonStyle::Quiet,
+/// Rows of buttons in the platform's format.
+pub(super) fn card_rows(rows: Vec<Vec<BlockButton>>) -> Vec<Vec<CardButton>> {
+    let styled = |BlockButton { button, label, data }: BlockButton| {
+        let look = match button {
+            Button::Answer(Answer::Approve(_)) => ButtonStyle::Yes,
+            Button::Answer(Answer::Deny) => ButtonStyle::No,
+            Button::Answer(Answer::Done) | Button::Scopes | Button::Back => ButtonStyle::Quiet,
+        };
+        CardButton { label, value: json!({ KEY: data }), look }
     };
-    let value = json!({ KEY: encode(button, approval)? });
-    Some(CardButton { label, value, look })
+    rows.into_iter().map(|row| row.into_iter().map(styled).collect()).collect()
 }
 
 /// The data of a pressed button; `None` where it is not ours.
@@ -80,8 +62,8 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::chat::decode;
-    use crate::domain::ScopeKind;
+    use crate::adapters::chat::{ask_back_buttons, decode, rows};
+    use crate::domain::{ApprovalChoice, ApprovalKind, ScopeKind};
 
     fn pressed_button(value: &Value) -> Option<(Button, ApprovalId)> {
         decode(&button_data(value)?)
@@ -95,7 +77,8 @@ mod tests {
             kind: ApprovalKind::Tool,
         };
         let choices = [choice("1", "A1"), choice("2", "A2")];
-        let card = ask_back_card("Which one: A1 or A2?", &choices, Language::En);
+        let rows = card_rows(ask_back_buttons(&choices, Language::En));
+        let card = question_card("Which one: A1 or A2?", rows);
         let elements = card["body"]["elements"].as_array().unwrap();
         assert_eq!(elements[0]["content"], "Which one: A1 or A2?");
         for (row, choice) in elements[1..].iter().zip(&choices) {

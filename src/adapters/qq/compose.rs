@@ -6,16 +6,13 @@ use serde_json::{Map, Value, json};
 use super::reply_budget::{Key, Weight};
 use super::scene::Scene;
 use super::text;
-use crate::adapters::chat::{Button, Menu, ask_back_label, ask_back_rows, encode, label, question, rows};
-use crate::domain::{
-    ApprovalChoice, ApprovalId, ApprovalKind, AttachmentKind, Intent, Language, StoredFile, Timestamp,
-};
+use crate::adapters::chat::{Block, BlockButton, FileBlock};
 
 /// One message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Draft {
     Words(Words),
-    File(FileDraft),
+    File(FileBlock),
 }
 
 /// Text with its Markdown source, for any form.
@@ -23,15 +20,6 @@ pub(super) enum Draft {
 pub(super) struct Words {
     pub(super) markdown: String,
     pub(super) keyboard: Option<Value>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct FileDraft {
-    pub(super) file: StoredFile,
-    pub(super) name: String,
-    pub(super) media_type: String,
-    pub(super) kind: AttachmentKind,
-    pub(super) caption: Option<String>,
 }
 
 /// The form of a text. After a refusal the next plainer form is tried.
@@ -45,65 +33,29 @@ pub(super) enum Form {
     Linkless,
 }
 
-/// The message of an intent, and its weight; `None` for an intent that is only shown.
-pub(super) fn draft(intent: &Intent, now: Timestamp) -> Option<(Draft, Weight)> {
-    let words = |markdown: &str, keyboard: Option<Value>| {
-        Draft::Words(Words { markdown: markdown.to_owned(), keyboard })
-    };
-    match intent {
-        Intent::AssistantText { text } | Intent::Error { text, .. } => {
-            Some((words(text, None), Weight::Needed))
-        }
-        Intent::ApprovalAskBack { text, language, choices } => {
-            Some((words(text, Some(ask_back_keyboard(choices, *language))), Weight::Needed))
-        }
-        // The person who decided knows the outcome; the others get it if the reply budget allows.
-        Intent::ApprovalResolved { text, .. } => Some((words(text, None), Weight::Passing)),
-        Intent::ApprovalRequest { approval_id, kind, language, .. } => {
-            let keyboard = keyboard(approval_id, *kind, *language);
-            Some((words(&question(intent, now)?, Some(keyboard)), Weight::Needed))
-        }
-        Intent::Attachment { file, name, media_type, kind, caption } => {
-            let draft = FileDraft {
-                file: file.clone(),
-                name: name.clone(),
-                media_type: media_type.clone(),
-                kind: *kind,
-                caption: caption.clone(),
-            };
-            Some((Draft::File(draft), Weight::Needed))
-        }
-        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => None,
+/// The message of a block, and its weight.
+pub(super) fn draft(block: Block) -> (Draft, Weight) {
+    let words = |markdown: String, keyboard| Draft::Words(Words { markdown, keyboard });
+    match block {
+        Block::Text(markdown) => (words(markdown, None), Weight::Needed),
+        Block::Buttons(block) => (words(block.markdown, Some(keyboard(block.rows))), Weight::Needed),
+        // No message can be edited. The person who decided knows the outcome; the others get it if the reply budget
+        // allows.
+        Block::EditOf { outcome, .. } => (words(outcome, None), Weight::Passing),
+        Block::File(file) => (Draft::File(file), Weight::Needed),
     }
 }
 
-/// The buttons of an approval. There are no submenus: a message cannot be edited.
-fn keyboard(approval: &ApprovalId, kind: ApprovalKind, language: Language) -> Value {
-    let rows = rows(kind, Menu::First, &[]).into_iter();
-    keyboard_of(rows.map(|row| {
-        let button = |one: &Button| Some((label(one, kind, language), encode(one, approval)?));
-        row.iter().filter_map(button).collect()
-    }))
-}
-
-/// The answers to each question that may be meant.
-fn ask_back_keyboard(choices: &[ApprovalChoice], language: Language) -> Value {
-    keyboard_of(ask_back_rows(choices).into_iter().map(|(choice, row)| {
-        let button = |one: &Button| Some((ask_back_label(one, choice, language), encode(one, &choice.id)?));
-        row.iter().filter_map(button).collect()
-    }))
-}
-
-/// Rows of buttons, each with its words and with what it carries.
-fn keyboard_of(rows: impl Iterator<Item = Vec<(String, String)>>) -> Value {
+fn keyboard(rows: Vec<Vec<BlockButton>>) -> Value {
     let mut number = 0;
-    let mut button = |(words, data): (String, String)| {
+    let mut button = |BlockButton { label: words, data, .. }: BlockButton| {
         number += 1;
         json!({ "id": number.to_string(),
             "render_data": { "label": words, "visited_label": words, "style": u8::from(number == 1) },
             "action": { "type": 1, "permission": { "type": 2 }, "data": data, "unsupport_tips": words } })
     };
     let rows: Vec<Value> = rows
+        .into_iter()
         .filter(|row| !row.is_empty())
         .map(|row| json!({ "buttons": row.into_iter().map(&mut button).collect::<Vec<_>>() }))
         .collect();
@@ -170,8 +122,14 @@ pub(super) fn reply(scene: Scene, key: &Key, seq: u32) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Risk, ScopeKind};
+    use crate::adapters::chat::lower;
+    use crate::adapters::qq::capabilities;
+    use crate::domain::{ApprovalChoice, ApprovalKind, Intent, Language, Risk, ScopeKind, Timestamp};
     use crate::ports::{Ids as _, RandomIds};
+
+    fn drafted(intent: &Intent) -> Option<(Draft, Weight)> {
+        lower(intent, &capabilities(true), None, Timestamp::from_millis(0)).map(draft)
+    }
 
     fn words(markdown: &str) -> Words {
         Words { markdown: markdown.to_owned(), keyboard: None }
@@ -215,10 +173,7 @@ mod tests {
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         };
         for (kind, count) in [(ApprovalKind::Tool, 2), (ApprovalKind::UnknownOutcome, 3)] {
-            let Some((Draft::Words(words), Weight::Needed)) = draft(&asked(kind), Timestamp::from_millis(0))
-            else {
-                panic!()
-            };
+            let Some((Draft::Words(words), Weight::Needed)) = drafted(&asked(kind)) else { panic!() };
             assert!(words.markdown.contains("git push") && words.markdown.contains("同意 A1"));
             let rows = words.keyboard.unwrap();
             let buttons: Vec<Value> = rows["content"]["rows"]
@@ -248,9 +203,7 @@ mod tests {
             language: Language::Zh,
             choices: choices.clone(),
         };
-        let Some((Draft::Words(words), Weight::Needed)) = draft(&back, Timestamp::from_millis(0)) else {
-            panic!()
-        };
+        let Some((Draft::Words(words), Weight::Needed)) = drafted(&back) else { panic!() };
         assert_eq!(words.markdown, "是哪一个：A1 还是 A2？");
         let rows = &words.keyboard.unwrap()["content"]["rows"];
         for (row, choice) in rows.as_array().unwrap().iter().zip(&choices) {
@@ -267,11 +220,8 @@ mod tests {
 
     #[test]
     fn what_passes_is_no_message() {
-        assert_eq!(draft(&Intent::Typing, Timestamp::from_millis(0)), None);
+        assert_eq!(drafted(&Intent::Typing), None);
         let resolved = Intent::ApprovalResolved { approval_id: RandomIds.approval(), text: "ok".to_owned() };
-        assert_eq!(
-            draft(&resolved, Timestamp::from_millis(0)).map(|(_, weight)| weight),
-            Some(Weight::Passing)
-        );
+        assert_eq!(drafted(&resolved).map(|(_, weight)| weight), Some(Weight::Passing));
     }
 }

@@ -5,11 +5,12 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::compose::{FileDraft, file_body, reply};
+use super::compose::{file_body, reply};
 use super::http::{Method, UPLOAD};
 use super::send::SendTarget;
 use super::text;
 use super::trouble::{Kind, Trouble};
+use crate::adapters::chat::FileBlock;
 use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
 
@@ -24,7 +25,7 @@ pub(super) async fn post(
     api: &Api,
     files: &dyn FileStore,
     place: &SendTarget,
-    file: &FileDraft,
+    file: &FileBlock,
 ) -> Result<Value, Trouble> {
     let bytes = read(files, &file.file).await?;
     let messages = place.scene.messages(&place.chat);
@@ -44,7 +45,7 @@ async fn post_in_guild(
     api: &Api,
     messages: &str,
     place: &SendTarget,
-    file: &FileDraft,
+    file: &FileBlock,
     bytes: &[u8],
 ) -> Result<Value, Trouble> {
     if file.kind != AttachmentKind::Image {
@@ -60,7 +61,7 @@ async fn post_in_guild(
 }
 
 /// The content of a text file, if it is short enough to be sent as messages.
-pub(super) async fn words_of(files: &dyn FileStore, file: &FileDraft) -> Option<String> {
+pub(super) async fn words_of(files: &dyn FileStore, file: &FileBlock) -> Option<String> {
     if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
         return None;
     }
@@ -86,7 +87,7 @@ fn refused(what: &str) -> Trouble {
 }
 
 /// The platform's file type. Voice must be in the platform's own format.
-fn file_type(file: &FileDraft) -> u8 {
+fn file_type(file: &FileBlock) -> u8 {
     match (file.kind, file.media_type.as_str()) {
         (AttachmentKind::Image, "image/png" | "image/jpeg") => 1,
         (_, "video/mp4") => 2,
@@ -109,7 +110,7 @@ mod tests {
             (AttachmentKind::Voice, "audio/silk", 3),
             (AttachmentKind::Voice, "audio/ogg", 4),
         ] {
-            let draft = FileDraft {
+            let draft = FileBlock {
                 file: StoredFile::new("qq:chat:1".parse().unwrap(), "", "x"),
                 name: "x".to_owned(),
                 media_type: media_type.to_owned(),

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
+use super::adapter::capabilities;
 use super::api::Api;
-use super::compose::{Draft, FileDraft, Form, Words, draft, typing_body, words_body};
+use super::compose::{Draft, Form, Words, draft, typing_body, words_body};
 use super::http::Method;
 use super::phrases::{content_refused, file_refused};
 use super::reply_budget::{Key, Weight};
@@ -16,7 +17,7 @@ use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendR
 use super::scene::Scene;
 use super::text;
 use super::trouble::{Kind, Trouble};
-use crate::adapters::chat::fenced;
+use crate::adapters::chat::{FileBlock, fenced, lower};
 use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 use crate::render::split;
@@ -67,10 +68,12 @@ enum Tried {
 impl Sender {
     /// Delivers an outbox entry in one or more messages. A message that an earlier attempt sent is not sent again.
     pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
-        let Some((draft, weight)) = draft(&entry.intent.intent, self.clock.now()) else {
+        let (intent, now) = (&entry.intent.intent, self.clock.now());
+        let Some(block) = lower(intent, &capabilities(true), self.language, now) else {
             let reason = "drafts and progress are shown, not delivered".to_owned();
             return Err(DeliveryError::Permanent { reason });
         };
+        let (draft, weight) = draft(block);
         self.send_all(&entry.intent, Part { name: entry.id.as_str().to_owned(), draft, weight }).await
     }
 
@@ -221,7 +224,7 @@ impl Sender {
         self.api.call(Method::POST, &place.scene.messages(&place.chat), Some(body)).await
     }
 
-    async fn post_file(&self, place: &SendTarget, file: &FileDraft) -> Result<Value, Trouble> {
+    async fn post_file(&self, place: &SendTarget, file: &FileBlock) -> Result<Value, Trouble> {
         super::media::post(&self.api, &*self.files, place, file).await
     }
 

@@ -8,7 +8,8 @@ use super::client::OutgoingMessage;
 use super::deliver::{Failure, Sender, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::Weight;
-use crate::domain::{AttachmentKind, DeliveryId, Intent, LengthUnit, StoredFile};
+use crate::adapters::chat::FileBlock;
+use crate::domain::{AttachmentKind, DeliveryId, LengthUnit, StoredFile};
 use crate::ports::{Attempt, OutboxEntry};
 
 /// The server's limits.
@@ -63,11 +64,10 @@ impl Sender {
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
+        block: &FileBlock,
         attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
-        let Intent::Attachment { file, name, media_type, kind, caption } = &entry.intent.intent else {
-            return Ok(None);
-        };
+        let FileBlock { file, name, media_type, kind, caption } = block;
         let content = self.content(file).await?;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
         let mut outgoing =

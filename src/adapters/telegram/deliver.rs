@@ -6,6 +6,7 @@ use serde_json::json;
 use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as _};
 use teloxide_core::types::CallbackQueryId;
 
+use super::adapter::capabilities;
 use super::aliases::Aliases;
 use super::api::{Api, ApiError, Upload};
 use super::change::Edited;
@@ -18,8 +19,8 @@ use super::limits::Weight;
 use super::live::{Live, Lives};
 use super::menu;
 use super::retry::{patiently_but_once_more, with_retry};
-use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTarget, DraftTask};
-use crate::domain::{CorrelationId, Intent, LengthUnit, OutboundIntent, ThreadId};
+use crate::adapters::chat::{Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, lower};
+use crate::domain::{CorrelationId, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
 
@@ -68,29 +69,23 @@ impl Sender {
             return Err(DeliveryError::Retry { after: Some(after), reason });
         }
         let live = self.take(&entry).await;
-        let delivered = match &entry.intent.intent {
-            Intent::AssistantText { text } | Intent::Error { text, .. } => {
-                Box::pin(self.put_text(place, &entry, text, live, attempt)).await
-            }
-            Intent::ApprovalRequest { .. } => {
+        let now = self.parts.clock.now();
+        let block = lower(&entry.intent.intent, &capabilities(), self.parts.language, now);
+        let live = match &block {
+            Some(Block::Text(_)) | None => live,
+            Some(Block::Buttons(_) | Block::File(_) | Block::EditOf { .. }) => {
                 self.clear(place, &entry, live).await;
-                Box::pin(self.ask(place, &entry, attempt)).await
+                None
             }
-            Intent::ApprovalAskBack { .. } => {
-                self.clear(place, &entry, live).await;
-                Box::pin(self.ask_back(place, &entry, attempt)).await
+        };
+        let delivered = match block {
+            Some(Block::Text(text)) => Box::pin(self.put_text(place, &entry, &text, live, attempt)).await,
+            Some(Block::Buttons(block)) => Box::pin(self.ask(place, &entry, block, attempt)).await,
+            Some(Block::EditOf { question, outcome }) => {
+                Box::pin(self.resolve(place, &question, &outcome, &entry, attempt)).await
             }
-            Intent::ApprovalResolved { approval_id, text } => {
-                self.clear(place, &entry, live).await;
-                Box::pin(self.resolve(place, approval_id, text, &entry, attempt)).await
-            }
-            Intent::Attachment { .. } => {
-                self.clear(place, &entry, live).await;
-                Box::pin(self.attach(place, &entry, attempt)).await
-            }
-            Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
-                Err(Failure::Never("drafts and progress are shown, not delivered".to_owned()))
-            }
+            Some(Block::File(file)) => Box::pin(self.attach(place, &entry, &file, attempt)).await,
+            None => Err(Failure::Never("drafts and progress are shown, not delivered".to_owned())),
         };
         if delivered.is_ok() {
             self.post.tidy(place, &entry.intent.thread_id, &self.lives).await;

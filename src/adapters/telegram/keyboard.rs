@@ -1,38 +1,12 @@
-//! The buttons of an approval as a Telegram keyboard.
+//! Rows of buttons as a Telegram keyboard.
 
 use teloxide_core::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
-use crate::adapters::chat::{Button, Menu, ask_back_label, ask_back_rows, encode, label, rows};
-use crate::domain::{ApprovalChoice, ApprovalId, ApprovalKind, Language, ScopeKind};
+use crate::adapters::chat::BlockButton;
 
-/// The keyboard of an approval. A button whose data exceeds the limit is left out.
-pub(super) fn keyboard(
-    approval: &ApprovalId,
-    kind: ApprovalKind,
-    menu: Menu,
-    scopes: &[ScopeKind],
-    language: Language,
-) -> InlineKeyboardMarkup {
-    let row = |buttons: Vec<_>| -> Vec<InlineKeyboardButton> {
-        let button = |button| {
-            let data = encode(&button, approval)?;
-            Some(InlineKeyboardButton::callback(label(&button, kind, language), data))
-        };
-        buttons.into_iter().filter_map(button).collect()
-    };
-    InlineKeyboardMarkup::new(rows(kind, menu, scopes).into_iter().map(row))
-}
-
-/// The keyboard of a question back: the answers to each question that may be meant.
-pub(super) fn ask_back_keyboard(choices: &[ApprovalChoice], language: Language) -> InlineKeyboardMarkup {
-    let row = |(choice, buttons): (&ApprovalChoice, Vec<Button>)| -> Vec<InlineKeyboardButton> {
-        let button = |button: &Button| {
-            let data = encode(button, &choice.id)?;
-            Some(InlineKeyboardButton::callback(ask_back_label(button, choice, language), data))
-        };
-        buttons.iter().filter_map(button).collect()
-    };
-    InlineKeyboardMarkup::new(ask_back_rows(choices).into_iter().map(row))
+pub(super) fn keyboard(rows: Vec<Vec<BlockButton>>) -> InlineKeyboardMarkup {
+    let button = |button: BlockButton| InlineKeyboardButton::callback(button.label, button.data);
+    InlineKeyboardMarkup::new(rows.into_iter().map(|row| row.into_iter().map(button).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -40,17 +14,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::adapters::chat::{Menu, approval_buttons};
+    use crate::domain::{ApprovalId, ApprovalKind, Language, ScopeKind};
 
     #[test]
     fn buttons_say_what_they_do_and_carry_the_approvals_own_id() {
         let id: ApprovalId = "apr_0123456789abcdef".parse().unwrap();
-        let keyboard = keyboard(
-            &id,
-            ApprovalKind::Tool,
-            Menu::First,
-            &[ScopeKind::Once, ScopeKind::Thread],
-            Language::En,
-        );
+        let scopes = [ScopeKind::Once, ScopeKind::Thread];
+        let rows = approval_buttons(&id, ApprovalKind::Tool, Menu::First, &scopes, Language::En);
+        let keyboard = keyboard(rows);
         assert_eq!(
             serde_json::to_value(keyboard).unwrap(),
             json!({ "inline_keyboard": [
@@ -66,7 +38,7 @@ mod tests {
     #[test]
     fn a_button_that_cannot_carry_its_meaning_is_not_shown() {
         let id: ApprovalId = "a".repeat(64).parse().unwrap();
-        let keyboard = keyboard(&id, ApprovalKind::Tool, Menu::First, &[], Language::Zh);
+        let keyboard = keyboard(approval_buttons(&id, ApprovalKind::Tool, Menu::First, &[], Language::Zh));
         assert!(keyboard.inline_keyboard.iter().all(Vec::is_empty));
     }
 }

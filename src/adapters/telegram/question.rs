@@ -3,20 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::adapter::capabilities;
 use super::api::ApiError;
 use super::change::Edited;
 use super::chat_target::ChatTarget;
 use super::client::OutgoingMessage;
 use super::deliver::{Failure, Sender, reply_target};
 use super::html::{MESSAGE_LIMIT, render_one};
-use super::keyboard::{ask_back_keyboard, keyboard};
+use super::keyboard::keyboard;
 use super::outgoing_message::new_buttons;
 use super::retry::with_retry;
-use crate::adapters::chat::{Menu, fenced, question};
-use crate::domain::{Approval, ApprovalId, Intent, Language};
+use crate::adapters::chat::{ButtonsBlock, Menu, Question, approval_buttons};
+use crate::domain::{Approval, ApprovalId, Language};
 use crate::ports::{Attempt, OutboxEntry};
-use crate::render::fit_question;
 
 /// The stored message of an approval, to find and edit it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,49 +30,24 @@ struct Asked {
 }
 
 impl Sender {
-    /// Sends an approval. Its file, if any, is a separate delivery before it.
+    /// Sends a text with buttons. The file of an approval, if any, is a separate delivery before it.
     pub(super) async fn ask(
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
+        block: ButtonsBlock,
         attempt: Attempt,
     ) -> Result<Option<i64>, Failure> {
-        let now = self.parts.clock.now();
-        let intent = &entry.intent.intent;
-        let Intent::ApprovalRequest { approval_id, kind, language, scopes, .. } = intent else {
-            return Ok(None);
-        };
-        let short = fit_question(intent, &capabilities());
-        let intent = short.as_ref().unwrap_or(intent);
-        let text = question(intent, now).unwrap_or_default();
-        let reply_to = reply_target(place, entry);
         let outgoing = OutgoingMessage {
-            words: render_one(&text, MESSAGE_LIMIT),
-            reply_to,
-            keyboard: Some(keyboard(approval_id, *kind, Menu::First, scopes, *language)),
+            words: render_one(&block.markdown, MESSAGE_LIMIT),
+            reply_to: reply_target(place, entry),
+            keyboard: Some(keyboard(block.rows)),
         };
         let message = self.post.send_entry(place, &outgoing, entry, attempt).await?;
-        let head = head(intent, &text);
-        self.note(approval_id, &Asked { message, head, language: *language }).await;
+        if let Some(Question { approval, head, language, .. }) = block.question {
+            self.note(&approval, &Asked { message, head, language }).await;
+        }
         Ok(message)
-    }
-
-    /// Asks back what a reply was meant for, with the answers as buttons.
-    pub(super) async fn ask_back(
-        &self,
-        place: ChatTarget,
-        entry: &OutboxEntry,
-        attempt: Attempt,
-    ) -> Result<Option<i64>, Failure> {
-        let Intent::ApprovalAskBack { text, language, choices } = &entry.intent.intent else {
-            return Ok(None);
-        };
-        let letter = OutgoingMessage {
-            words: render_one(text, MESSAGE_LIMIT),
-            reply_to: reply_target(place, entry),
-            keyboard: Some(ask_back_keyboard(choices, *language)),
-        };
-        Ok(self.post.send_entry(place, &letter, entry, attempt).await?)
     }
 
     /// Shows the outcome of an approval, on its own message where that is known.
@@ -104,7 +77,8 @@ impl Sender {
             Some(asked) => asked.language,
             None => self.parts.language_for(&approval.summary),
         };
-        let keyboard = keyboard(&approval.id, approval.kind, menu, &approval.scopes, language);
+        let rows = approval_buttons(&approval.id, approval.kind, menu, &approval.scopes, language);
+        let keyboard = keyboard(rows);
         let change = new_buttons(place.chat, message, keyboard);
         if let Err(error) = self.change_buttons(*place, &change).await {
             tracing::debug!(chat = place.chat, %error, "approval menu edit failed");
@@ -133,17 +107,13 @@ fn name(approval: &ApprovalId) -> String {
     format!("approval:{approval}")
 }
 
-/// The first lines of an approval: the request, without the reasons and the instructions.
-fn head(intent: &Intent, text: &str) -> String {
-    let Intent::ApprovalRequest { summary, .. } = intent else { return String::new() };
-    let title = text.lines().next().unwrap_or_default();
-    format!("{title}\n\n{}", fenced(summary))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ApprovalKind, LengthUnit, Risk, Timestamp};
+    use crate::adapters::chat::question;
+    use crate::adapters::telegram::capabilities;
+    use crate::domain::{ApprovalKind, Intent, LengthUnit, Risk, Timestamp};
+    use crate::render::fit_question;
 
     fn asked(summary: &str, details: &str) -> Intent {
         Intent::ApprovalRequest {
@@ -158,15 +128,6 @@ mod tests {
             suggested_replies: vec!["approve A1".to_owned()],
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         }
-    }
-
-    #[test]
-    fn the_first_lines_of_a_question_stay_when_it_is_answered() {
-        let intent = asked("echo '```'", "- why");
-        let text = question(&intent, Timestamp::from_millis(0)).unwrap();
-        let head = head(&intent, &text);
-        assert_eq!(head, "🟢 **A1: may I do this?**\n\n````\necho '```'\n````");
-        assert!(text.starts_with(&head));
     }
 
     #[test]

@@ -250,7 +250,9 @@ impl Conversation {
             return answer(Acceptance::Duplicate { message });
         }
         let (lines, correlation, reply_to) = if saying.from == self.settings.thread {
-            let Some(run) = self.run.as_mut().filter(|run| saying.call().is_some_and(|call| run.is_running(call))) else {
+            let Some(run) =
+                self.run.as_mut().filter(|run| saying.call().is_some_and(|call| run.is_running(call)))
+            else {
                 let why = "the call that wants to speak is not running any more";
                 return answer(Acceptance::Refused(why.to_owned()));
             };
