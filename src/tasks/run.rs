@@ -19,7 +19,7 @@ use crate::domain::{
     ToolCallId,
 };
 use crate::phrases;
-use crate::ports::{Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, ThreadsHandle};
+use crate::ports::{Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, SayingSource, ThreadsHandle};
 use crate::uimessage::{Part, RunStatus, ToolState, UiMessage};
 
 /// How long to wait before an event or a delivery that was not taken is submitted again.
@@ -412,7 +412,7 @@ impl Run {
         let saying = Saying {
             from: self.run.thread.clone(),
             correlation: CorrelationId::made("", self.run.message.as_str()),
-            call: ToolCallId::made("", name),
+            source: SayingSource::Call(ToolCallId::made("", name)),
             intent,
         };
         loop {
