@@ -34,8 +34,8 @@ use crate::tasks::scheduler::{Scheduler, SchedulerParts};
 use crate::tasks::{ChatTasks, TaskBook, TaskRequests};
 use crate::telemetry::Redactor;
 use crate::threads::{
-    AgentFacts, Asking, DirectChatBook, FrozenMemory, HelperModel, Limits, RecallSettings, RedactingModel,
-    Router, Runtime, SearchFollower, SearchFollowerHandle, TokenBook,
+    AgentFacts, Asking, DirectChatBook, FrozenMemory, HelperModel, Learning, Limits, RecallSettings,
+    RedactingModel, Router, Runtime, SearchFollower, SearchFollowerHandle, TokenBook,
 };
 use crate::tools::{Scratch, all_tools, sweep};
 use crate::turn::CompactionRules;
@@ -407,7 +407,7 @@ fn runtime(
             model: Arc::new(RedactingModel::new(world.helper, &world.shell.redactor)),
             context_tokens: helper_window(&settings.model),
         },
-        note_sink: None,
+        learning: Learning { auto: settings.memory.auto, distil_every: settings.memory.distil_every },
         tokens: TokenBook::new(state.notes.shelf("tokens")),
         audit: state.audit,
         asking: Asking {

@@ -49,6 +49,7 @@ pub mod commands;
 pub mod config;
 pub mod distil;
 pub mod domain;
+mod fail_point;
 pub mod files;
 pub mod http_client;
 mod memory_release;

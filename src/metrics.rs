@@ -39,6 +39,15 @@ pub struct Metrics {
     pub model_calls: Counter,
     /// Calls of a model for a checkpoint.
     pub checkpoint_calls: Counter,
+    /// Calls of a model that look for what is worth remembering.
+    pub distil_calls: Counter,
+    /// Tokens of both, where the server said.
+    pub memory_tokens_in: Counter,
+    pub memory_tokens_out: Counter,
+    pub memory_tokens_cached: Counter,
+    /// Notes that were taken when a conversation was distilled, and when a part of it was summed up.
+    pub notes_distilled: Counter,
+    pub notes_flushed: Counter,
     /// Tokens of all model calls, where the server said.
     pub tokens_in: Counter,
     pub tokens_out: Counter,
@@ -66,6 +75,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// All counters in the text format of Prometheus.
+    #[expect(clippy::too_many_lines, reason = "one list of all counters")]
     pub fn render(&self) -> String {
         let mut out = String::new();
         let mut family = |name: &str, help: &str, samples: &[(&str, &Counter)]| {
@@ -98,7 +108,21 @@ impl Metrics {
         family(
             "memory_calls_total",
             "Calls of a model for the agent's own notes.",
-            &[(r#"{kind="checkpoint"}"#, &self.checkpoint_calls)],
+            &[(r#"{kind="checkpoint"}"#, &self.checkpoint_calls), (r#"{kind="distil"}"#, &self.distil_calls)],
+        );
+        family(
+            "memory_tokens_total",
+            "Tokens of these calls, as the servers counted them.",
+            &[
+                (r#"{kind="in"}"#, &self.memory_tokens_in),
+                (r#"{kind="out"}"#, &self.memory_tokens_out),
+                (r#"{kind="cached"}"#, &self.memory_tokens_cached),
+            ],
+        );
+        family(
+            "memory_notes_total",
+            "Notes that were taken from conversations, by when.",
+            &[(r#"{kind="distil"}"#, &self.notes_distilled), (r#"{kind="flush"}"#, &self.notes_flushed)],
         );
         family(
             "llm_tokens_total",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::extract::Candidate;
 use super::instruction::{is_instruction, is_takeover};
 use super::own_words::{own_words, without_invisible};
-use crate::domain::{MessageId, ScopeKey, Timestamp};
+use crate::domain::{MessageId, Origin, ScopeKey, Timestamp};
 use crate::search::content_words;
 use crate::uimessage::UiMessage;
 
@@ -26,18 +26,10 @@ const TELLING: [&str; 32] = [
 const FIRST_PERSON: [&str; 6] = ["i", "my", "me", "mine", "im", "myself"];
 const FIRST_PERSON_CHINESE: [char; 3] = ['我', '俺', '咱'];
 
-/// How far what a person says is believed, the least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trust {
-    Guest,
-    Member,
-    Owner,
-}
-
 /// Who said a message, and for whom it may be remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
-    pub trust: Trust,
+    pub origin: Origin,
     /// The scope that the message's run may write.
     pub scope: Option<ScopeKey>,
 }
@@ -50,7 +42,7 @@ pub struct Accepted {
     pub from: Vec<MessageId>,
     pub scope: ScopeKey,
     /// Of the least trusted of its authors.
-    pub trust: Trust,
+    pub origin: Origin,
     /// When the newest of its messages was written.
     pub at: Timestamp,
 }
@@ -120,16 +112,21 @@ pub fn accept(
         return Err(Rejection::NotGrounded);
     }
     let speakers: Vec<Speaker> = sources.iter().map(|message| speaker_of(message)).collect();
-    let trust = speakers.iter().map(|speaker| speaker.trust).min().unwrap_or(Trust::Guest);
+    // Those later in the list of origins are trusted less.
+    let origin = speakers.iter().map(|speaker| speaker.origin).max().unwrap_or(Origin::Guest);
+    if origin == Origin::Tool {
+        return Err(Rejection::ForeignWords);
+    }
     let scope = speakers.first().and_then(|speaker| speaker.scope.clone());
     let scope = scope.filter(|scope| speakers.iter().all(|speaker| speaker.scope.as_ref() == Some(scope)));
     let scope = scope.ok_or(Rejection::NoScope)?;
-    if trust == Trust::Guest && !(is_of_one_person(&scope) && said.iter().all(|words| is_about_self(words))) {
+    if origin == Origin::Guest && !(scope.is_of_one_person() && said.iter().all(|words| is_about_self(words)))
+    {
         return Err(Rejection::GuestAboutOthers);
     }
     let at = sources.iter().map(|message| message.metadata.timestamp).max();
     let at = at.unwrap_or(Timestamp::from_millis(0));
-    Ok(Accepted { text, from: candidate.ids.clone(), scope, trust, at })
+    Ok(Accepted { text, from: candidate.ids.clone(), scope, origin, at })
 }
 
 /// Whether two items say the same, but for case, width, punctuation and spaces.
@@ -137,10 +134,6 @@ pub fn same_text(one: &str, other: &str) -> bool {
     let plain = |text: &str| crate::search::index_text(text);
     let (left, right) = (plain(one), plain(other));
     left == right && (!left.is_empty() || one.trim() == other.trim())
-}
-
-const fn is_of_one_person(scope: &ScopeKey) -> bool {
-    !matches!(scope, ScopeKey::Project | ScopeKey::Group(_))
 }
 
 /// Whether enough words of an item were said, and every name, number and path of it. What the authors are called may

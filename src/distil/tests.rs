@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{MessageId, ScopeKey};
+use crate::domain::{MessageId, Origin, ScopeKey};
 use crate::uimessage::{Content, ModelMessage, UiMessage};
 
 const POISON: &str = include_str!("../../tests/fixtures/memory_poison.jsonl");
@@ -57,8 +57,8 @@ fn judged(case: &Value) -> Result<Accepted, Rejection> {
         None => Some("web:user:1".parse().unwrap()),
         Some(scope) => scope.as_str().map(|scope| scope.parse().unwrap()),
     };
-    let trust = if case["trust"] == "guest" { Trust::Guest } else { Trust::Member };
-    let speaker = Speaker { trust, scope };
+    let origin = if case["trust"] == "guest" { Origin::Guest } else { Origin::Member };
+    let speaker = Speaker { origin, scope };
     accept(&candidate, &messages, |_| speaker.clone(), |text| text.replace("hunter2-hunter2", "[redacted]"))
 }
 
@@ -76,8 +76,8 @@ fn ordinary_facts_are_learned() {
     for case in cases(FACTS) {
         let accepted = judged(&case).unwrap_or_else(|why| panic!("{case}: {why:?}"));
         assert_eq!(accepted.text, case["model"].as_str().unwrap());
-        let expected = if case["trust"] == "guest" { Trust::Guest } else { Trust::Member };
-        assert_eq!(accepted.trust, expected, "{case}");
+        let expected = if case["trust"] == "guest" { Origin::Guest } else { Origin::Member };
+        assert_eq!(accepted.origin, expected, "{case}");
     }
 }
 
@@ -91,15 +91,16 @@ fn the_least_trusted_author_decides_and_different_scopes_are_not_mixed() {
     let both = [one, two];
     let own: ScopeKey = "web:user:1".parse().unwrap();
     let of = |message: &UiMessage, trust, scope: &ScopeKey| {
-        let (trust, scope) = if message.id.as_str() == "u1" { (Trust::Owner, &own) } else { (trust, scope) };
-        Speaker { trust, scope: Some(scope.clone()) }
+        let (origin, scope) =
+            if message.id.as_str() == "u1" { (Origin::Owner, &own) } else { (trust, scope) };
+        Speaker { origin, scope: Some(scope.clone()) }
     };
     let accepted = |trust, scope: &ScopeKey| {
-        accept(&candidate, &both, |message| of(message, trust, scope), str::to_owned).map(|one| one.trust)
+        accept(&candidate, &both, |message| of(message, trust, scope), str::to_owned).map(|one| one.origin)
     };
-    assert_eq!(accepted(Trust::Member, &own), Ok(Trust::Member));
-    assert_eq!(accepted(Trust::Guest, &own), Ok(Trust::Guest));
-    assert_eq!(accepted(Trust::Owner, &ScopeKey::Main), Err(Rejection::NoScope));
+    assert_eq!(accepted(Origin::Member, &own), Ok(Origin::Member));
+    assert_eq!(accepted(Origin::Guest, &own), Ok(Origin::Guest));
+    assert_eq!(accepted(Origin::Owner, &ScopeKey::Main), Err(Rejection::NoScope));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum AutoMemory {
     /// Nothing.
     Off,
-    /// Notes, which are only searched; a person is asked what goes into core memory.
+    /// Notes, which are only searched.
     #[default]
     Propose,
     /// Also core memory, without asking, of the owners' own direct chats.

@@ -124,6 +124,12 @@ pub struct DistilMark {
     /// The newest message that was read.
     pub through: MessageId,
     pub at: Timestamp,
+    /// How many turns of people were read since the thread was last distilled.
+    #[serde(default)]
+    pub turns: u32,
+    /// The date of the newest message that was read when the thread was last distilled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// What a ledger line tells.

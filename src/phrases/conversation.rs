@@ -251,6 +251,10 @@ phrases! {
     text rest_in_file() { en: "(The answer is long: the file has all of it.)", zh: "（回答较长，完整内容见文件。）" }
     format left_out(count: &str) { en: "[… {count} characters left out …]", zh: "[…… 省略 {count} 个字符 ……]" }
 
+    text quotes_note() {
+        en: "its words come from a note that nobody has reviewed",
+        zh: "其中的内容来自一条没有人核对过的笔记",
+    }
     text memory_unreadable() {
         en: "I cannot read that now; the operator finds the reason in the log.",
         zh: "现在读不了，原因请运维者查看日志。",

@@ -36,8 +36,8 @@ phrases! {
     text learning(auto: AutoMemory) {
         AutoMemory::Off => { en: "nothing is learned from conversations", zh: "不从对话中学习" }
         AutoMemory::Propose => {
-            en: "notes are taken from conversations; people are asked what goes into core memory",
-            zh: "从对话中记笔记；写入核心记忆前会询问",
+            en: "notes are taken from conversations; core memory changes only when a person agrees",
+            zh: "从对话中记笔记；核心记忆只在有人同意后才会改变",
         }
         AutoMemory::Write => {
             en: "notes are taken from conversations; in the owners' own direct chats core memory is written without asking",

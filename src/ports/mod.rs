@@ -21,7 +21,6 @@ mod judge;
 mod key_value_store;
 mod memory;
 mod model;
-mod note_sink;
 mod scoped_search;
 mod search;
 mod store;
@@ -63,7 +62,6 @@ pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::KeyValueStore;
 pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage};
 pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
-pub use note_sink::{NewNote, NoteBatch, NoteSink};
 pub use scoped_search::{Reviews, ScopedHistory, ScopedQuery, ScopedSearch, SearchIn};
 pub use search::{
     Coverage, FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,

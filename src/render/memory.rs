@@ -25,6 +25,8 @@ pub enum MemoryPhrase {
     ForgetMeHowTo,
     /// The files cannot be read.
     Unreadable,
+    /// Why a call is asked about that would be allowed.
+    QuotesNote,
 }
 
 /// The core memory of a scope, and the newest changes of it.
@@ -54,6 +56,7 @@ impl MemoryPhrase {
             Self::ForgotMe(count) => conversation::forget_me_done(*count, language),
             Self::ForgetMeInPrivate => conversation::forget_me_in_private(language).into(),
             Self::ForgetMeHowTo => conversation::forget_me_how_to(language).into(),
+            Self::QuotesNote => conversation::quotes_note(language).into(),
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::compaction::CompactionState;
 use super::deliver::Deliveries;
 use super::jobs::{Done, Jobs};
+use super::learning::LearningState;
 use super::mailbox::{ActorMsg, Envelope, RouterMsg};
 use super::progress::{LastLine, ProgressChannel};
 use super::publisher::Publisher;
@@ -41,6 +42,7 @@ pub(super) struct Actor {
     pub(super) publisher: Publisher,
     pub(super) jobs: Jobs,
     pub(super) compaction: CompactionState,
+    pub(super) learning: LearningState,
     /// The deltas of the running model call.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
     /// Progress of the running tool calls.
@@ -137,6 +139,7 @@ impl Actor {
             publisher,
             jobs: Jobs::default(),
             compaction: CompactionState::default(),
+            learning: LearningState::default(),
             deltas: None,
             progress: ProgressChannel::default(),
             slot: None,
@@ -182,8 +185,10 @@ impl Actor {
             if (stopping || !open) && self.may_end(stopping) && parts.is_none() {
                 break;
             }
-            let at_rest =
-                self.conversation.is_idle() && self.deliveries.to_do() == 0 && !self.compaction.is_busy();
+            let at_rest = self.conversation.is_idle()
+                && self.deliveries.to_do() == 0
+                && !self.compaction.is_busy()
+                && !self.learning.is_busy();
             let rests = open && !stopping && at_rest;
             if !rests || self.publisher.is_watched() {
                 told_resting = false;
@@ -271,6 +276,7 @@ impl Actor {
             self.feed(event).await;
         }
         self.compact_when_idle().await;
+        self.distil_when_idle().await;
         self.conversation.trim();
         self.tell_settled().await;
         self.start_delivery().await;
@@ -369,11 +375,13 @@ impl Actor {
                 self.upcoming.push_back(Event::ReplyRead { message, words, hint });
             }
             Done::Compacted(id, done) => {
+                self.learning.moved();
                 if self.compaction.ended(id) {
                     self.upcoming.push_back(Event::Compacted(done));
                 }
             }
             Done::Recalled(message, texts) => self.recalled(&message, &texts).await,
+            Done::Distilled(id, done) => self.distilled(id, *done),
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::Delivery(result) => self.delivered(result).await,
             Done::DeliveryDue => self.deliveries.waited(),

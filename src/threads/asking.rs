@@ -8,31 +8,58 @@ use tokio::sync::mpsc;
 use super::actor::{Actor, outcome_of};
 use super::jobs::{Done, judge_panicked};
 use super::redaction::redact_judgement;
-use crate::domain::{Approval, ApprovalId, ApprovalState, CorrelationId, MessageId, Said, Scope, ToolCallId};
+use crate::distil::{quotes_unreviewed, unreviewed_texts};
+use crate::domain::{
+    Approval, ApprovalId, ApprovalState, CorrelationId, Effects, Language, MessageId, Said, Scope, ScopeKind,
+    ToolCallId,
+};
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
-use crate::ports::{AuditLine, CallToJudge, Prompt, RunOutcome, StoreError};
+use crate::ports::{AuditLine, CallToJudge, Judgement, Prompt, Ruling, RunOutcome, StoreError};
+use crate::render::MemoryPhrase;
 use crate::turn::{ApprovalSlot, Event};
 use crate::uimessage::{Content, ModelMessage, Part, ToolState, UiMessage, unfinished_runs};
 
 /// A reply that no model has classified by then is an ordinary message.
 const READING_DEADLINE: Duration = Duration::from_secs(20);
 
+/// Tools that only read what the agent itself keeps.
+const MAY_QUOTE: [&str; 3] = ["memory_search", "chat_load_history", "current_time"];
+
 impl Actor {
     /// Has a call judged in a separate task, because the judge may read files.
     pub(super) fn judge(&mut self, call: ToolCallId, tool: String, input: Value) {
         let judge = self.runtime.judge.clone();
+        let notes = self.unreviewed_notes_for(&tool);
+        let language = self.conversation.language();
         let (scope, origin) = (self.conversation.memory_scope(), self.conversation.origin());
         let to_judge = CallToJudge { thread: self.id.clone(), scope, origin, tool, input };
         let id = call.clone();
-        let job = async move { Done::Judged(id, Box::new(judge.judge(to_judge).await)) };
+        let quotes = quotes_unreviewed(&to_judge.input, &notes);
+        let job = async move {
+            let mut judgement = judge.judge(to_judge).await;
+            if quotes {
+                ask_about_quotation(&mut judgement, language);
+            }
+            Done::Judged(id, Box::new(judgement))
+        };
         self.jobs.start_work(&self.span, job, judge_panicked(call));
+    }
+
+    /// The unreviewed notes that the model was shown and that a call must not quote unasked. A call that only searches or
+    /// speaks in this thread may.
+    fn unreviewed_notes_for(&self, tool: &str) -> Vec<String> {
+        let effects = self.runtime.tools_of(&self.id).get(tool).map(|(spec, _)| spec.effects);
+        if effects == Some(Effects::Speaks) || MAY_QUOTE.contains(&tool) {
+            return Vec::new();
+        }
+        unreviewed_texts(self.conversation.context())
     }
 
     /// Handles a judgement: a call that needs approval gets an approval number.
     pub(super) async fn judged(
         &mut self,
         call: ToolCallId,
-        mut judgement: Box<crate::ports::Judgement>,
+        mut judgement: Box<Judgement>,
     ) -> Result<(), StoreError> {
         redact_judgement(&self.runtime.redactor.clone().only_known(), &mut judgement);
         let slot = if self.conversation.needs_slot(&call, &judgement) {
@@ -184,4 +211,19 @@ fn open_approval(part: &Part) -> Option<ApprovalId> {
         ToolState::ApprovalResponded { approval, .. } => approval.id.parse().ok(),
         _ => None,
     }
+}
+
+/// Has a person asked about a call that would be allowed: its words come from a note that nobody has reviewed.
+fn ask_about_quotation(judgement: &mut Judgement, language: Language) {
+    if !matches!(judgement.ruling, Ruling::Allow(_) | Ruling::Ask) {
+        return;
+    }
+    judgement.ruling = Ruling::Ask;
+    judgement.scopes = vec![ScopeKind::Once];
+    judgement.grants.clear();
+    let reason = format!("- {}", MemoryPhrase::QuotesNote.say(language));
+    judgement.details = Some(match judgement.details.take() {
+        Some(details) => format!("{reason}\n{details}"),
+        None => reason,
+    });
 }

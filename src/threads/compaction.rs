@@ -1,19 +1,20 @@
 //! Compacting a conversation: one operation for every trigger. A model sums up what the plan covers, notes are flushed,
 //! and only then does the checkpoint go into the thread. Whatever fails on the way, the conversation goes on.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::actor::Actor;
 use super::count;
 use super::jobs::Done;
+use super::learning::{FlushPlace, flush};
 use super::runtime::Runtime;
-use crate::domain::{Command, IngressEvent, IngressKind, Intent, MemoryScope, ThreadId};
-use crate::ports::{NewNote, NoteBatch, Prompt};
+use crate::domain::{Command, IngressEvent, IngressKind, Intent};
+use crate::fail_point::fail_point;
+use crate::ports::Prompt;
 use crate::render::Phrase;
 use crate::turn::{
     BuiltPrompt, Compacted, Draft, Event, Span, by_rules, correction, read_summary, summary_prompt,
@@ -22,8 +23,6 @@ use crate::uimessage::CheckpointReason;
 
 /// How long a model may take to sum up, its second try included. Behind that, rules do.
 const SUMMARY_DEADLINE: Duration = Duration::from_secs(60);
-/// How long notes may take to be kept.
-const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 /// A turn that waits longer than this for a checkpoint says so.
 const SILENT_FOR: Duration = Duration::from_secs(2);
 /// What is kept of the helper's window for its answer: one part in so many.
@@ -130,6 +129,9 @@ impl Actor {
             abort.abort();
             tracing::info!(thread = %self.id, "idle compaction interrupted");
         }
+        if speaks {
+            self.learning.interrupt();
+        }
     }
 
     /// Tells people that a turn waits for a checkpoint.
@@ -153,12 +155,17 @@ impl Actor {
         let tokens_before = scaled(built.whole, self.conversation.token_ratio());
         let nothing = Compacted { reason, result: None, flushed: Vec::new(), tokens_before };
         let on_panic = Done::Compacted(id, Box::new(nothing.clone()));
-        let scope = self.conversation.scope_of(span.messages.iter());
-        let (runtime, place) = (self.runtime.clone(), (self.id.clone(), scope));
+        let place = FlushPlace {
+            thread: self.id.clone(),
+            behind: self.conversation.behind(&span),
+            private: self.conversation.private_with().is_some(),
+        };
+        let runtime = self.runtime.clone();
         let job = async move {
             let draft = summarise(&runtime, &span).await;
+            fail_point("flush-summarised");
             let flushed = match &draft {
-                Some(draft) => flush(&runtime, place, &span, draft).await,
+                Some(draft) => flush(&runtime, &place, &span, draft).await,
                 None => Vec::new(),
             };
             let result = draft.map(|draft| (span, draft));
@@ -207,6 +214,7 @@ async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<Str
     match timeout_at(deadline, runtime.helper.model.complete(prompt, live)).await {
         Ok(Ok(completion)) => {
             count::usage(&runtime.metrics, completion.usage);
+            count::memory_usage(&runtime.metrics, completion.usage);
             tracing::info!(usage = ?completion.usage, "conversation summed up");
             Some(completion.text)
         }
@@ -217,33 +225,6 @@ async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<Str
         Err(_) => {
             tracing::warn!("summary took too long");
             None
-        }
-    }
-}
-
-/// Keeps the notes that the same answer brought. They are a gain: without them the checkpoint is as good.
-async fn flush(
-    runtime: &Runtime,
-    (thread, scope): (ThreadId, MemoryScope),
-    span: &Span,
-    draft: &Draft,
-) -> Vec<String> {
-    let Some(sink) = runtime.note_sink.as_ref().map(Arc::clone).filter(|_| !draft.notes.is_empty()) else {
-        return Vec::new();
-    };
-    let notes = draft.notes.iter().map(|note| NewNote { text: note.text.clone(), from: note.ids.clone() });
-    let named = |id| draft.notes.iter().any(|note| note.ids.contains(id));
-    let sources = span.messages.iter().filter(|message| named(&message.id)).cloned().collect();
-    let batch = NoteBatch { thread, scope, at: runtime.clock.now(), notes: notes.collect(), sources };
-    match timeout(FLUSH_DEADLINE, sink.flush(batch)).await {
-        Ok(Ok(ids)) => ids,
-        Ok(Err(error)) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "notes not flushed");
-            Vec::new()
-        }
-        Err(_) => {
-            tracing::error!("notes not flushed in time");
-            Vec::new()
         }
     }
 }

@@ -41,6 +41,14 @@ pub(super) fn usage(metrics: &Metrics, usage: Option<Usage>) {
     metrics.tokens_cached.add(usage.cached);
 }
 
+/// Counts what a call for the agent's own notes cost, where the server said.
+pub(super) fn memory_usage(metrics: &Metrics, usage: Option<Usage>) {
+    let Some(usage) = usage else { return };
+    metrics.memory_tokens_in.add(usage.input);
+    metrics.memory_tokens_out.add(usage.output);
+    metrics.memory_tokens_cached.add(usage.cached);
+}
+
 /// Counts a checkpoint that was written.
 pub(super) fn checkpoint(metrics: &Metrics, by: WrittenBy) {
     match by {

@@ -14,6 +14,7 @@ use crate::domain::{
     AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language,
     OutboundIntent, Permit, StoredFile, ToolCallId,
 };
+use crate::fail_point::fail_point;
 use crate::ports::{
     AuditEvent, AuditLine, Change, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError,
     ToolContext, ToolFailure, Work,
@@ -124,6 +125,7 @@ impl Actor {
             self.runtime.follower.changed(&self.id);
         }
         for record in messages.iter().filter_map(UiMessage::checkpoint) {
+            fail_point("checkpoint-committed");
             count::checkpoint(&self.runtime.metrics, record.by);
         }
         self.deliveries.push(entries);
@@ -361,6 +363,7 @@ impl Actor {
         tracing::info!(correlationId = %correlation, thread = %self.id, status = ?outcome.status, "turn finished");
         self.waiters.tell(correlation, &outcome);
         self.compaction.due = true;
+        self.learning.due = true;
         // A delivery of this run replaces the draft. Without one (the run was stopped, or its answer is empty) the
         // adapter must be told to remove the draft.
         if !self.deliveries.are_of(correlation)

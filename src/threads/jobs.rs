@@ -8,6 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
+use super::learning::Distilled;
 use crate::domain::{ErrorKind, MessageId, Risk, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{
@@ -40,6 +41,8 @@ pub(super) enum Done {
     Compacted(u64, Box<Compacted>),
     /// What was found for a message before the model is asked.
     Recalled(MessageId, Vec<RecalledText>),
+    /// An attempt to distil the conversation is at its end.
+    Distilled(u64, Box<Distilled>),
     /// The retry delay of a delivery is over.
     DeliveryDue,
     /// The delay before the store is tried again is over.

@@ -15,6 +15,7 @@ mod frozen_memory;
 mod grant_commands;
 mod inbound;
 mod jobs;
+mod learning;
 mod mailbox;
 mod memory_commands;
 mod memory_context;
@@ -35,6 +36,7 @@ mod waiters;
 
 pub use direct_chats::DirectChatBook;
 pub use frozen_memory::FrozenMemory;
+pub use learning::Learning;
 pub use redacting_model::RedactingModel;
 pub use router::Router;
 pub use runtime::{AgentFacts, Asking, HelperModel, Limits, RecallSettings, Runtime};

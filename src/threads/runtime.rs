@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::{FrozenMemory, SearchFollowerHandle, TokenBook};
+use super::{FrozenMemory, Learning, SearchFollowerHandle, TokenBook};
 use crate::domain::{
     Capabilities, HistoryReach, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning,
     WhileWaiting,
@@ -16,7 +16,7 @@ use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
     AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, DirectChats, FileStore, Grants, Ids,
-    Instructions, Judge, Memory, Model, NoteSink, Search, TaskCommands, ThreadStore, ToolBox,
+    Instructions, Judge, Memory, Model, Search, TaskCommands, ThreadStore, ToolBox,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{CheckArguments, CompactionRules, EffectsOf, Rules};
@@ -116,11 +116,11 @@ pub struct Runtime {
     pub compaction: CompactionRules,
     /// What sums conversations up.
     pub helper: HelperModel,
-    /// Where a checkpoint's notes go, where any are kept.
     /// Where owners were last spoken with in private.
     pub direct_chats: Arc<dyn DirectChats>,
     pub tasks: Arc<dyn TaskCommands>,
-    pub note_sink: Option<Arc<dyn NoteSink>>,
+    /// What may be learned from conversations.
+    pub learning: Learning,
     /// How the servers count tokens.
     pub tokens: TokenBook,
     pub audit: Arc<dyn Audit>,

@@ -295,7 +295,10 @@ impl Stage {
             direct_chats: Arc::new(shipagent::threads::DirectChatBook::new(
                 shipagent::store::State::files_beside_daemon(dir).notes.shelf("direct"),
             )),
-            note_sink: None,
+            learning: shipagent::threads::Learning {
+                auto: shipagent::domain::AutoMemory::Off,
+                distil_every: None,
+            },
             tokens: shipagent::threads::TokenBook::new(
                 shipagent::store::State::files_beside_daemon(dir).notes,
             ),

@@ -19,6 +19,7 @@ mod exec;
 mod fakes;
 mod feishu;
 mod http;
+mod learning;
 mod memory;
 mod model;
 mod page;

@@ -222,7 +222,7 @@ mod tests {
             "✓ memory      a command may use ",
             "✓ clock       it is 2026",
             "✓ scopes      direct chats use memory per-channel-peer (0 identities linked); history is searched per thread",
-            "✓ learning    notes are taken from conversations; people are asked what goes into core memory, distilled every 30 \
+            "✓ learning    notes are taken from conversations; core memory changes only when a person agrees, distilled every 30 \
              turns (the default)",
         ] {
             assert!(text.contains(line), "{line} in {text}");

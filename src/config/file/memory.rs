@@ -32,8 +32,8 @@ pub struct MemoryFile {
     /// Agent.md says, such as "distil every 30 turns", else 30.
     #[schemars(range(min = 0, max = 10_000))]
     pub distil_every: Option<u32>,
-    /// What the agent may learn without being asked to: `off` is nothing, `propose` keeps notes and asks what goes into core
-    /// memory, `write` also writes core memory unasked in the owners' own direct chats.
+    /// What the agent may learn without being asked to: `off` is nothing, `propose` keeps notes, which are only searched,
+    /// `write` also writes core memory unasked in the owners' own direct chats.
     pub auto: AutoMemory,
 }
 

@@ -239,6 +239,11 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
         Box::pin(self.read(LEDGER, move |book| {
             let mut state = book.state();
             state.refresh(&book.files)?;
+            // The mark says that notes are there: after a crash they are made before it is believed.
+            if !state.settled && !state.newest_batch().is_empty() {
+                let _lock = book.files.lock()?;
+                book.catch_up(&mut state)?;
+            }
             Ok(state.mark(&thread))
         }))
     }

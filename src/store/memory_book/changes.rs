@@ -11,6 +11,7 @@ use crate::domain::{
     ChangeRefusal, EditedText, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, MemoryItem, Origin,
     Provenance, ScopeKey, Tier, edit_core, item_blocks, item_text, items_of, read_item, replace_block,
 };
+use crate::fail_point::fail_point;
 use crate::ports::{ChangeError, MemoryBatch};
 
 /// A file while changes to it are planned.
@@ -326,6 +327,7 @@ impl<F: MemoryFiles> Book<F> {
         let failed = |error| self.files.error(LEDGER, error);
         let length = self.files.facts(LEDGER).map_err(failed)?.unwrap_or_default().length;
         state.append(&self.files, &stored).map_err(failed)?;
+        fail_point("memory-ledger");
         let changed: Vec<(&String, &PlannedFile)> = files.iter().filter(|(_, file)| file.changed).collect();
         for (number, (name, file)) in changed.iter().enumerate() {
             if let Err(error) = self.files.replace(name, file.text.as_bytes()) {

@@ -5,5 +5,6 @@ mod compaction;
 pub(super) mod conversation;
 mod decisions;
 mod inbound;
+mod learned;
 pub(super) mod recall;
 mod view;

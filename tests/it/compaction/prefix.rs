@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::in_process::{HandClock, InProcess};
+use crate::learning::scene::is_distil;
 
 /// What a provider would read: tools and messages, in the order in which they are cached. The tools come before the
 /// messages, at any position in the body.
@@ -33,6 +34,9 @@ fn script() -> Script {
     let mut cache: Vec<Vec<u8>> = Vec::new();
     let mut turn = 0;
     Script::compute(move |seen| {
+        if is_distil(seen) {
+            return Reply::text("{}");
+        }
         let prompt = prompt_bytes(seen);
         let cached = cache.iter().map(|known| common(known, &prompt)).max().unwrap_or(0);
         let usage = json!({
@@ -58,8 +62,7 @@ fn script() -> Script {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     let model = FakeModel::start(script()).await;
-    let config =
-        json!({ "permissions": { "memory_upsert": { "mode": "allow" } }, "queue": { "mergeMs": 0 } });
+    let config = json!({ "permissions": { "memory_upsert": { "mode": "allow" } }, "queue": { "mergeMs": 0 }, "memory": { "distilEvery": 10 } });
     let project = Project::with_model(&model.url(), config);
     project.write("notes.txt", &"a line of the notes\n".repeat(40));
     project.write(".ship/memory/project.md", "- the staging host is `blue-7`\n");
@@ -75,7 +78,9 @@ async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     assert!(written.contains("ships on Fridays"), "{written}");
     daemon.stop().await;
 
-    let requests = model.requests();
+    // The conversation is distilled in between, which is no part of it.
+    let (distils, requests): (Vec<Seen>, Vec<Seen>) = model.requests().into_iter().partition(is_distil);
+    assert!(!distils.is_empty(), "distilling is on");
     let days = requests.last().unwrap().body["messages"].to_string().matches("[Today is 2026-11-19").count();
     assert_eq!(days, 1, "the new day is told once");
     println!("| call | messages | prompt bytes | shared with the call before | cached share |");

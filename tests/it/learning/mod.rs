@@ -1,0 +1,8 @@
+//! What is learned from conversations, what never is, and what of it survives a crash.
+
+mod distil;
+mod flush;
+mod kills;
+mod poison;
+pub(crate) mod scene;
+mod troubles;
