@@ -1,30 +1,18 @@
 //! A platform outside the crate: `examples/irc.rs`, run as its own program, with a real IRC server.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::example;
 use crate::fakes::daemon::{Daemon, Project, merge};
 use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
 use crate::fakes::irc::{IrcPerson, IrcServer};
 
 const CHANNEL: &str = "#ship";
 
-/// The program of the example. Cargo builds it with the tests.
-fn program() -> PathBuf {
-    let built = PathBuf::from(env!("CARGO_BIN_EXE_shipagent")).with_file_name("examples").join("irc");
-    assert!(built.is_file(), "{} is missing: run `cargo build --example irc`", built.display());
-    built
-}
-
-/// The same command line as for the program of the crate, with the program of the example.
 fn command(project: &Project, args: &[&str]) -> Command {
-    let own = project.command(args);
-    let mut command = Command::new(program());
-    command.args(own.get_args()).env_clear();
-    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command
+    example("irc", project, args)
 }
 
 fn run(project: &Project, args: &[&str]) -> (Option<i32>, String) {
