@@ -19,7 +19,9 @@ use crate::domain::{
     ToolCallId,
 };
 use crate::phrases;
-use crate::ports::{Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, SayingSource, ThreadsHandle};
+use crate::ports::{
+    Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, SayingSource, ThreadsHandle,
+};
 use crate::uimessage::{Part, RunStatus, ToolState, UiMessage};
 
 /// How long to wait before an event or a delivery that was not taken is submitted again.

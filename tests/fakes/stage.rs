@@ -241,6 +241,16 @@ impl ThreadStore for FailingStore {
     }
 }
 
+fn task_book(state: &shipagent::store::State) -> shipagent::tasks::TaskBook {
+    let states = state.notes.shelf("tasks");
+    shipagent::tasks::TaskBook::new(
+        state.tasks.clone(),
+        states,
+        Arc::new(SystemClock),
+        jiff::tz::TimeZone::UTC,
+    )
+}
+
 /// Running threads on a directory.
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -259,6 +269,7 @@ impl Stage {
         let metrics = Arc::new(Metrics::default());
         let audit = Arc::new(InMemoryAudit::default());
         let stop = CancellationToken::new();
+        let state = shipagent::store::State::files_beside_daemon(dir);
         let adapters: BTreeMap<Platform, Arc<dyn Adapter>> =
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
         let search = Arc::new(shipagent::store::FileSearch::new(dir));
@@ -284,24 +295,13 @@ impl Stage {
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             compaction: shipagent::turn::CompactionRules::default(),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
-            tasks: Arc::new(shipagent::tasks::ChatTasks {
-                tasks: Arc::new(shipagent::tasks::TaskBook::new(
-                    shipagent::store::State::files_beside_daemon(dir).tasks,
-                    shipagent::store::State::files_beside_daemon(dir).notes.shelf("tasks"),
-                    Arc::new(SystemClock),
-                    jiff::tz::TimeZone::UTC,
-                )),
-            }),
-            direct_chats: Arc::new(shipagent::threads::DirectChatBook::new(
-                shipagent::store::State::files_beside_daemon(dir).notes.shelf("direct"),
-            )),
+            tasks: Arc::new(shipagent::tasks::ChatTasks { tasks: Arc::new(task_book(&state)) }),
+            direct_chats: Arc::new(shipagent::threads::DirectChatBook::new(state.notes.shelf("direct"))),
             learning: shipagent::threads::Learning {
                 auto: shipagent::domain::AutoMemory::Off,
                 distil_every: None,
             },
-            tokens: shipagent::threads::TokenBook::new(
-                shipagent::store::State::files_beside_daemon(dir).notes,
-            ),
+            tokens: shipagent::threads::TokenBook::new(state.notes),
             audit,
             asking: Asking {
                 rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },

@@ -39,8 +39,7 @@ impl Scene {
         merge(&mut config, json!({ "queue": { "mergeMs": 0 }, "language": "en" }));
         let project = Project::with_model(&model.url(), config);
         let folder = project.path().join("step");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("run"), STEP).unwrap();
+        project.write("step/run", STEP);
         std::fs::set_permissions(folder.join("run"), Permissions::from_mode(0o755)).unwrap();
         Self { feishu, model, project, folder }
     }
@@ -95,7 +94,7 @@ async fn a_kill_repeats_a_step_without_a_result_and_no_other_and_nothing_waits_f
     let daemon = scene.start().await;
     daemon.until("the step again", async |_| scene.runs("slow one") == 2).await;
     daemon.kill();
-    std::fs::write(scene.folder.join("gate"), "").unwrap();
+    scene.project.write("step/gate", "");
     let daemon = scene.start().await;
     scene.until_said("oc_ada", "checked: 3").await;
     assert_eq!((scene.runs("slow one"), scene.runs("two")), (3, 1), "a stored result is not made again");
