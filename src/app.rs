@@ -416,7 +416,7 @@ fn runtime(
             while_waiting: settings.approvals.while_waiting,
             read_replies: settings.approvals.read_replies,
         },
-        adapters: adapters.with_capabilities().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
+        adapters: adapters.all().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,
         ids: world.ids,
         agent: AgentFacts {

@@ -45,10 +45,14 @@ impl AdapterSet {
         self.get(platform).map(|adapter| adapter.capabilities())
     }
 
-    /// The adapters whose capabilities differ from those of a plain surface.
-    pub fn with_capabilities(&self) -> impl Iterator<Item = &Arc<dyn Adapter>> {
-        let unattended = self.surfaces.values().filter(|surface| surface.capabilities().unattended);
-        self.adapters.values().chain(unattended)
+    /// One adapter for each platform that is served.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Adapter>> {
+        let surfaces = self
+            .surfaces
+            .iter()
+            .filter(|(name, _)| !self.adapters.contains_key(*name))
+            .map(|(_, surface)| surface);
+        self.adapters.values().chain(surfaces)
     }
 
     /// The adapters to run, ordered by name.

@@ -56,6 +56,8 @@ pub(super) fn notes(project: &Project, scope: &str) -> String {
     let folder = project.path().join(".ship/memory/notes").join(scope.replace(':', "%3A"));
     let mut files: Vec<_> =
         std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    // A file that is being replaced has a temporary name.
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
     files.sort();
     files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
