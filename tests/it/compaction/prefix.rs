@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::in_process::{HandClock, InProcess};
-use crate::learning::scene::is_distil;
+use crate::learning::scene::{is_distil, until};
 
 /// What a provider would read: tools and messages, in the order in which they are cached. The tools come before the
 /// messages, at any position in the body.
@@ -62,7 +62,11 @@ fn script() -> Script {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     let model = FakeModel::start(script()).await;
-    let config = json!({ "permissions": { "memory_upsert": { "mode": "allow" } }, "queue": { "mergeMs": 0 }, "memory": { "distilEvery": 10 } });
+    let config = json!({
+        "permissions": { "memory_upsert": { "mode": "allow" } },
+        "queue": { "mergeMs": 0 },
+        "memory": { "distilEvery": 10 },
+    });
     let project = Project::with_model(&model.url(), config);
     project.write("notes.txt", &"a line of the notes\n".repeat(40));
     project.write(".ship/memory/project.md", "- the staging host is `blue-7`\n");
@@ -76,6 +80,8 @@ async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     }
     let written = std::fs::read_to_string(project.path().join(".ship/memory/project.md")).unwrap();
     assert!(written.contains("ships on Fridays"), "{written}");
+    // A person who speaks ends a distil; now nobody does.
+    until("a distil", || model.requests().iter().any(is_distil)).await;
     daemon.stop().await;
 
     // The conversation is distilled in between, which is no part of it.

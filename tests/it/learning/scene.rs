@@ -96,7 +96,7 @@ pub(super) fn questions(project: &Project, thread: &str) -> Vec<Value> {
 }
 
 /// Waits until something is so.
-pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !is_so() {
         assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}");
