@@ -30,7 +30,7 @@ async fn rubbish_nothing_an_error_or_too_much_bothers_nobody() {
             if is_distil(seen) || is_summary(seen) { reply() } else { Reply::text("Noted.") }
         }))
         .await;
-        let project = project(&model.url(), 2, json!({ "llm": { "timeoutSecs": 2 } }));
+        let project = project(&model.url(), 2, json!({ "llm": { "timeoutSecs": 8 } }));
         let daemon = InProcess::start(&project, &HandClock::evening());
         for turn in 0..8 {
             assert_eq!(
