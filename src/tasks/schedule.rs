@@ -32,7 +32,7 @@ pub enum Schedule {
 /// The distance of two slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// Real time, whatever the clock on the wall does.
+    /// Elapsed time; a change to summer time moves the time of day.
     Exact(SignedDuration),
     /// Whole days: the time of day stays the same over a change to summer time.
     Days(i32),
