@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use shipagent::adapters::chat::{
-    Facts, GroupsSection, LineReader, Rate, TextAdapter, TextConnection, TextLimits, TextLink, TextMessage,
-    TextOutgoing, TextTransport, probe,
+    AddressingFacts, GroupsSection, LineReader, Rate, TextAdapter, TextConnection, TextLimits, TextLink,
+    TextMessage, TextOutgoing, TextTransport, probe,
 };
 use shipagent::domain::{Capabilities, ChatKind, LengthUnit};
 use shipagent::ports::{
@@ -222,10 +222,10 @@ fn message(nick: &str, target: Option<&&str>, text: &str, me: &str) -> TextMessa
     let channel = target.filter(|target| target.starts_with(['#', '&']));
     let is_me = |word: &str| word.trim_end_matches([':', ',', '?', '!', '.']).eq_ignore_ascii_case(me);
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let facts = Facts {
+    let facts = AddressingFacts {
         mentions_me: text.split(' ').any(is_me),
         turns_to_another: first.ends_with(':') && !is_me(first),
-        ..Facts::default()
+        ..AddressingFacts::default()
     };
     let text = if first.ends_with([':', ',']) && is_me(first) { rest.trim() } else { text.trim() };
     TextMessage {

@@ -8,7 +8,7 @@ use crate::domain::Platform;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
 use crate::policy_setup::rights;
-use crate::ports::{AdapterParts, BuiltAdapter, ChatParts, Clock, Deciders, Ids};
+use crate::ports::{AdapterParts, AnswerRights, BuiltAdapter, ChatParts, Clock, EnrichStep, Ids};
 use crate::store::State;
 
 /// The inputs that all chat adapters share.
@@ -20,19 +20,34 @@ pub(crate) struct AdapterInput<'a> {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) http: Http,
+    /// The steps between an accepted message and its turn, in this order.
+    pub(crate) enrich: Arc<[Arc<dyn EnrichStep>]>,
 }
 
 /// Builds every chat adapter that the settings enable, inside the runtime. Opens no connections.
-pub(crate) fn build_adapters(input: &AdapterInput<'_>) -> Result<Vec<BuiltAdapter>, reqwest::Error> {
+pub(crate) fn build_adapters(
+    input: &AdapterInput<'_>,
+) -> Result<Vec<(&'static str, BuiltAdapter)>, reqwest::Error> {
     let mut built = Vec::new();
-    for AdapterSettings { def, section } in &input.settings.adapters {
-        let Ok(platform) = def.name.parse::<Platform>() else {
-            tracing::error!(adapter = def.name, "adapter left out: its name cannot begin the id of a thread");
-            continue;
-        };
-        built.push(section.build(input.parts(platform, section.server())?));
+    for adapter in &input.settings.adapters {
+        match build_adapter(input, adapter)? {
+            Some(one) => built.push((adapter.def.name, one)),
+            None => {
+                let adapter = adapter.def.name;
+                tracing::error!(adapter, "adapter left out: its name cannot begin the id of a thread");
+            }
+        }
     }
     Ok(built)
+}
+
+/// Builds one of them; `None` where its name cannot begin the id of a thread.
+pub(crate) fn build_adapter(
+    input: &AdapterInput<'_>,
+    AdapterSettings { def, section }: &AdapterSettings,
+) -> Result<Option<BuiltAdapter>, reqwest::Error> {
+    let Ok(platform) = def.name.parse::<Platform>() else { return Ok(None) };
+    Ok(Some(section.build(input.parts(platform, section.server())?)))
 }
 
 impl AdapterInput<'_> {
@@ -52,14 +67,14 @@ impl AdapterInput<'_> {
             chat: ChatParts {
                 approvals: self.state.approvals.clone(),
                 access: self.state.access.clone(),
-                deciders: Deciders::new(move |asked, by, role| rights.may_decide(asked, by, role)),
+                answer_rights: AnswerRights::new(move |asked, by, role| rights.may_decide(asked, by, role)),
                 notes: self.state.notes.shelf(platform.as_str()),
                 http: self.http.client(server)?,
                 files: self.state.files.clone(),
                 clock: self.clock.clone(),
                 ids: self.ids.clone(),
                 language: *language,
-                enrich: self.settings.enrich.clone(),
+                enrich: self.enrich.clone(),
             },
             platform,
         })

@@ -42,7 +42,7 @@ impl BlockingJobs {
         thread: &ThreadId,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let mut held = Held { all: None, own: None, jobs: self.clone(), thread: thread.clone() };
+        let mut held = HeldSlots { all: None, own: None, jobs: self.clone(), thread: thread.clone() };
         held.own = self.of_thread(thread).acquire_owned().await.ok();
         held.all = Arc::clone(&self.all).acquire_owned().await.ok();
         let done = tokio::task::spawn_blocking(move || {
@@ -70,14 +70,14 @@ impl BlockingJobs {
 
 /// The capacity that a job holds until it ends.
 #[derive(Debug)]
-struct Held {
+struct HeldSlots {
     all: Option<OwnedSemaphorePermit>,
     own: Option<OwnedSemaphorePermit>,
     jobs: BlockingJobs,
     thread: ThreadId,
 }
 
-impl Drop for Held {
+impl Drop for HeldSlots {
     fn drop(&mut self) {
         drop(self.all.take());
         drop(self.own.take());

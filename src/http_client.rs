@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::{Certificate, Client, ClientBuilder};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most idle connections kept per server: each has its own buffers.
@@ -48,20 +48,38 @@ impl Http {
             return Ok(client.clone());
         }
         install_tls();
-        let builder = if local { Client::builder().no_proxy() } else { Client::builder() };
-        let built = builder
-            .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_keepalive(Duration::from_secs(30))
-            .pool_idle_timeout(Duration::from_secs(60))
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            // A redirected POST becomes a GET with a misleading answer; and addresses and bodies contain secrets that
-            // only the intended server may see.
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .build()?;
+        let builder = || {
+            let builder = if local { Client::builder().no_proxy() } else { Client::builder() };
+            configured(builder)
+        };
+        let built = build_client(builder)?;
         Ok(place.get_or_init(|| built).clone())
     }
+}
+
+fn configured(builder: ClientBuilder) -> ClientBuilder {
+    builder
+        .user_agent(concat!("shipagent/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(60))
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        // A redirected POST becomes a GET with a misleading answer; and addresses and bodies contain secrets that
+        // only the intended server may see.
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+}
+
+/// Builds a client that trusts the certificates of the system; where it has none, as a container made from scratch, those
+/// inside this program.
+pub(crate) fn build_client(builder: impl Fn() -> ClientBuilder) -> Result<Client, reqwest::Error> {
+    builder().build().or_else(|_| builder().tls_certs_only(bundled_roots()).build())
+}
+
+/// The root certificates of Mozilla's list.
+fn bundled_roots() -> Vec<Certificate> {
+    let known = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    known.filter_map(|certificate| Certificate::from_der(certificate).ok()).collect()
 }
 
 /// Whether an address is on the loopback interface.
@@ -97,6 +115,15 @@ pub(crate) fn with_causes(words: impl Into<String>, error: &dyn Error) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_certificates_inside_the_program_make_a_client() {
+        install_tls();
+        let roots = bundled_roots();
+        assert_eq!(roots.len(), webpki_root_certs::TLS_SERVER_ROOT_CERTS.len());
+        assert!(roots.len() > 100);
+        assert!(Client::builder().tls_certs_only(roots).build().is_ok());
+    }
 
     #[test]
     fn this_machine_is_known_by_all_its_names() {

@@ -1,7 +1,11 @@
 //! Counters and gauges of the daemon, printed for Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::domain::{ErrorKind, Purpose, UsageEntry};
 
 /// A number that only increases.
 #[derive(Debug, Default)]
@@ -19,6 +23,106 @@ impl Counter {
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Most models that are counted apart; calls of further ones are counted together.
+const MODELS: usize = 64;
+
+/// What calls of models used, by model.
+#[derive(Debug, Default)]
+pub struct ModelCounters(Mutex<BTreeMap<Arc<str>, ModelTotals>>);
+
+#[derive(Debug, Default)]
+struct ModelTotals {
+    calls: u64,
+    milliseconds: u64,
+    input: u64,
+    cached: u64,
+    cache_write: u64,
+    output: u64,
+    reasoning: u64,
+    cost: BTreeMap<Purpose, u64>,
+    errors: BTreeMap<String, u64>,
+}
+
+/// The samples of a family for one model: labels and numbers.
+type Samples<'a> = &'a dyn Fn(&str, &ModelTotals) -> Vec<(String, u64)>;
+
+impl ModelCounters {
+    /// Counts a call that has ended.
+    pub fn count(&self, entry: &UsageEntry) {
+        let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = models.len() >= MODELS && !models.contains_key(&entry.model);
+        let model = if full { Arc::from("other") } else { entry.model.clone() };
+        let totals = models.entry(model).or_default();
+        for (sum, more) in [
+            (&mut totals.calls, 1),
+            (&mut totals.milliseconds, entry.ms),
+            (&mut totals.input, entry.input),
+            (&mut totals.cached, entry.cached),
+            (&mut totals.cache_write, entry.cache_write),
+            (&mut totals.output, entry.output),
+            (&mut totals.reasoning, entry.reasoning),
+            (totals.cost.entry(entry.purpose).or_default(), entry.cost.unwrap_or(0)),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        if let Some(error) = entry.error {
+            *totals.errors.entry(error_label(error)).or_default() += 1;
+        }
+    }
+
+    fn render(&self, out: &mut String) {
+        let models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut family = |name: &str, help: &str, samples: Samples<'_>| {
+            // Writing into a string cannot fail.
+            let _written =
+                writeln!(out, "# HELP shipagent_llm_{name} {help}\n# TYPE shipagent_llm_{name} counter");
+            for (model, totals) in models.iter() {
+                for (labels, number) in samples(&label_text(model), totals) {
+                    let _written = writeln!(out, "shipagent_llm_{name}{{{labels}}} {number}");
+                }
+            }
+        };
+        family("calls_total", "Attempts of model calls.", &|model, totals| {
+            vec![(format!("model=\"{model}\""), totals.calls)]
+        });
+        family("milliseconds_total", "How long they took together.", &|model, totals| {
+            vec![(format!("model=\"{model}\""), totals.milliseconds)]
+        });
+        family(
+            "tokens_total",
+            "Tokens of model calls; `in` and `out` contain the other kinds.",
+            &|model, totals| {
+                let kinds = [
+                    ("in", totals.input),
+                    ("cached", totals.cached),
+                    ("cache_write", totals.cache_write),
+                    ("out", totals.output),
+                    ("reasoning", totals.reasoning),
+                ];
+                kinds.map(|(kind, number)| (format!("model=\"{model}\",kind=\"{kind}\""), number)).into()
+            },
+        );
+        family("cost_microusd_total", "Cost of model calls, where the price is known.", &|model, totals| {
+            let label = |purpose: &Purpose| format!("model=\"{model}\",purpose=\"{}\"", purpose.as_str());
+            totals.cost.iter().map(|(purpose, cost)| (label(purpose), *cost)).collect()
+        });
+        family("errors_total", "Attempts that failed, by kind of error.", &|model, totals| {
+            let label = |kind: &String| format!("model=\"{model}\",kind=\"{kind}\"");
+            totals.errors.iter().map(|(kind, count)| (label(kind), *count)).collect()
+        });
+    }
+}
+
+/// The name of an error kind, as in files.
+fn error_label(kind: ErrorKind) -> String {
+    serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A label's value as Prometheus expects it.
+fn label_text(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[derive(Debug, Default)]
@@ -48,11 +152,8 @@ pub struct Metrics {
     /// Notes that were taken when a conversation was distilled, and when a part of it was summed up.
     pub notes_distilled: Counter,
     pub notes_flushed: Counter,
-    /// Tokens of all model calls, where the server said.
-    pub tokens_in: Counter,
-    pub tokens_out: Counter,
-    /// The part of the input that came from the provider's cache.
-    pub tokens_cached: Counter,
+    /// What calls of models used, by model.
+    pub llm: ModelCounters,
     /// Checkpoints that a model wrote.
     pub checkpoints_by_model: Counter,
     /// Checkpoints that rules wrote.
@@ -75,7 +176,6 @@ pub struct Metrics {
 
 impl Metrics {
     /// All counters in the text format of Prometheus.
-    #[expect(clippy::too_many_lines, reason = "one list of all counters")]
     pub fn render(&self) -> String {
         let mut out = String::new();
         let mut family = |name: &str, help: &str, samples: &[(&str, &Counter)]| {
@@ -125,15 +225,6 @@ impl Metrics {
             &[(r#"{kind="distil"}"#, &self.notes_distilled), (r#"{kind="flush"}"#, &self.notes_flushed)],
         );
         family(
-            "llm_tokens_total",
-            "Tokens of model calls, as the servers counted them.",
-            &[
-                (r#"{kind="in"}"#, &self.tokens_in),
-                (r#"{kind="out"}"#, &self.tokens_out),
-                (r#"{kind="cached"}"#, &self.tokens_cached),
-            ],
-        );
-        family(
             "checkpoints_total",
             "Summaries of long conversations, by what wrote them.",
             &[
@@ -160,6 +251,7 @@ impl Metrics {
             &[("", &self.deliveries_repeated)],
         );
         family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
+        self.llm.render(&mut out);
         out
     }
 }
@@ -173,6 +265,11 @@ mod tests {
         let metrics = Metrics::default();
         metrics.turns_failed.add(3);
         metrics.dead_letters.count();
+        let at = crate::domain::Timestamp::from_millis(0);
+        let kind = crate::domain::EntryKind::Settle;
+        let entry = UsageEntry::new(kind, "a".into(), at, &crate::domain::Payer::default());
+        let error = Some(ErrorKind::ContextLength);
+        metrics.llm.count(&UsageEntry { model: "a\"b".into(), input: 7, cost: Some(5), error, ..entry });
         let text = metrics.render();
         for line in text.lines() {
             let number = line.rsplit(' ').next().and_then(|last| last.parse::<u64>().ok());
@@ -180,5 +277,12 @@ mod tests {
         }
         assert!(text.contains("shipagent_turns_finished_total{status=\"failed\"} 3\n"), "{text}");
         assert!(text.contains("shipagent_dead_letters_total 1\n"), "{text}");
+        for sample in [
+            r#"shipagent_llm_tokens_total{model="a\"b",kind="in"} 7"#,
+            r#"shipagent_llm_cost_microusd_total{model="a\"b",purpose="other"} 5"#,
+            r#"shipagent_llm_errors_total{model="a\"b",kind="context-length"} 1"#,
+        ] {
+            assert!(text.contains(sample), "{sample}: {text}");
+        }
     }
 }

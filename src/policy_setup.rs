@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::app::ShellWorld;
 use crate::config::{Approver, Sandbox, Settings};
-use crate::domain::AuthorId;
+use crate::domain::{AuthorId, Language};
 use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
-use crate::ports::{CallSite, Clock, Memory, ToolBox};
+use crate::ports::{CallSite, CallToJudge, Clock, Memory, Tasks, TextChange, ToolBox};
 use crate::sandbox;
 use crate::store::State;
 use crate::telemetry::Redactor;
@@ -22,11 +22,11 @@ use crate::tools::{
 pub(crate) const EXEC_GRACE: Duration = Duration::from_secs(2);
 
 /// The sandbox mode of the settings.
-pub fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
+pub fn sandbox_mode(settings: &Settings) -> sandbox::SandboxMode {
     match settings.permissions.exec_shell.sandbox {
-        Sandbox::Auto => sandbox::Mode::Auto,
-        Sandbox::Require => sandbox::Mode::Require,
-        Sandbox::Off => sandbox::Mode::Off,
+        Sandbox::Auto => sandbox::SandboxMode::Auto,
+        Sandbox::Require => sandbox::SandboxMode::Require,
+        Sandbox::Off => sandbox::SandboxMode::Off,
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn exec_settings(
     settings: &Settings,
     state: &State,
     shell: ShellWorld,
-    found: sandbox::Finding,
+    found: sandbox::ProbeResult,
 ) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;
     ExecSettings {
@@ -49,9 +49,9 @@ pub(crate) fn exec_settings(
         scratch: Scratch::of(&settings.state),
         timeout: wanted.timeout,
         grace: EXEC_GRACE,
-        limits: sandbox::Limits::default(),
+        limits: sandbox::ResourceLimits::default(),
         max_processes: settings.limits.max_processes,
-        memory: sandbox::Memory::new(sandbox::MemoryLimits::on_this_machine(
+        memory: sandbox::MemoryLimiter::new(sandbox::MemoryLimits::on_this_machine(
             settings.limits.command_memory_mb,
         )),
         redact: redact(&shell.redactor),
@@ -64,8 +64,9 @@ pub(crate) fn project_judge(
     tools: &ToolBox,
     clock: Arc<dyn Clock>,
     state: &State,
+    tasks: Arc<dyn Tasks>,
     redact: Redact,
-    found: sandbox::Finding,
+    found: sandbox::ProbeResult,
 ) -> Result<ProjectJudge, BadRule> {
     let shell = &settings.permissions.exec_shell;
     let root = settings.project.to_string_lossy();
@@ -75,7 +76,16 @@ pub(crate) fn project_judge(
         shell: ShellRules::new(shell.mode, shell.compound, &shell.allow, &shell.deny, root)?,
         modes: settings.permissions.tools.clone(),
         effects_of: Arc::new(move |name| known.get(name).map(|(spec, _)| spec.effects)),
-        preview: preview_in(settings.project.clone(), tools.clone(), state.memory.clone(), redact),
+        preview: Previews {
+            project: settings.project.clone(),
+            tools: tools.clone(),
+            memory: state.memory.clone(),
+            tasks,
+            clock: clock.clone(),
+            language: settings.language.unwrap_or_default(),
+            redact,
+        }
+        .into_preview(),
         object_to_reads: reads_in(settings.project.clone()),
         hides_secrets: {
             let mode = sandbox_mode(settings);
@@ -92,21 +102,44 @@ fn reads_in(project: PathBuf) -> ObjectToReads {
     Arc::new(move |reads, hides| object_to_reads(&project, reads, hides))
 }
 
-/// Previews the changes of a call; each tool provides its own.
-fn preview_in(project: PathBuf, tools: ToolBox, memory: Arc<dyn Memory>, redact: Redact) -> Preview {
-    Arc::new(move |call| {
-        let (_, tool) = tools.get(&call.tool)?;
+/// Previews the changes of calls; each tool provides its own.
+struct Previews {
+    project: PathBuf,
+    tools: ToolBox,
+    memory: Arc<dyn Memory>,
+    tasks: Arc<dyn Tasks>,
+    clock: Arc<dyn Clock>,
+    /// The language of a call that has none.
+    language: Language,
+    redact: Redact,
+}
+
+impl Previews {
+    fn into_preview(self) -> Preview {
+        Arc::new(move |call| self.of(call))
+    }
+
+    fn of(&self, call: &CallToJudge) -> Option<Result<ChangePreview, String>> {
+        let (_, tool) = self.tools.get(&call.tool)?;
         let site = CallSite {
-            project: &project,
+            project: &self.project,
             thread: &call.thread,
             scope: &call.scope,
             origin: call.origin,
-            memory: &*memory,
+            requester: call.requester.as_ref(),
+            unattended: call.unattended,
+            language: call.language.unwrap_or(self.language),
+            now: self.clock.now(),
+            memory: &*self.memory,
+            tasks: &*self.tasks,
         };
         let planned = tool.preview(&call.input, site)?;
-        let preview = |change| ChangePreview { diff: redacted_diff(&change, &redact) };
+        let preview = |change: TextChange| ChangePreview {
+            diff: redacted_diff(&change, &self.redact),
+            explanation: change.explanation,
+        };
         Some(planned.map(preview).map_err(|failure| failure.to_string()))
-    })
+    }
 }
 
 /// The redaction of tool output.

@@ -23,12 +23,14 @@ mod crowd;
 #[expect(dead_code, reason = "the tests use all of it")]
 #[path = "../../tests/fakes/mod.rs"]
 mod fakes;
+mod groups;
 mod histories;
+mod ledger;
 mod long_thread;
 #[path = "../common/measure.rs"]
 mod measure;
+mod memory;
 mod message;
-#[expect(dead_code, reason = "the benchmark of a chat platform uses all of it")]
 #[path = "../common/process.rs"]
 mod process;
 mod site;
@@ -36,13 +38,27 @@ mod size;
 mod start;
 #[path = "../common/table.rs"]
 mod table;
+mod tasks;
 mod thread_files;
 
 use table::Table;
 
 /// What can be measured, in the order of the table.
-const FIGURES: [&str; 9] =
-    ["start", "idle", "message", "files", "long", "crowd", "together", "throughput", "size"];
+const FIGURES: [&str; 13] = [
+    "start",
+    "idle",
+    "message",
+    "files",
+    "ledger",
+    "tasks",
+    "long",
+    "memory",
+    "crowd",
+    "together",
+    "throughput",
+    "groups",
+    "size",
+];
 
 /// What takes too long to be measured unless it is asked for.
 const ON_REQUEST: [&str; 1] = ["histories"];
@@ -73,9 +89,13 @@ fn main() {
             "idle" => start::idle(&mut table),
             "message" => runtime.block_on(message::overhead(&mut table)),
             "files" => start::with_many_files(&mut table),
+            "ledger" => ledger::many_lines(&mut table),
+            "tasks" => tasks::many(&mut table),
             "long" => runtime.block_on(long_thread::first_reply(&mut table)),
+            "memory" => runtime.block_on(memory::figures(&mut table)),
             "crowd" => runtime.block_on(crowd::at_once(&mut table)),
             "together" => runtime.block_on(crowd::together(&mut table)),
+            "groups" => runtime.block_on(groups::together(&mut table)),
             "histories" => runtime.block_on(histories::memory(&mut table)),
             "throughput" => runtime.block_on(crowd::throughput(&mut table)),
             _ => size::size(&mut table, build),

@@ -42,10 +42,21 @@ impl Site {
 
     /// One request over a connection of its own; nothing where nobody listens.
     pub(crate) fn get(&self, path: &str) -> Option<String> {
+        self.ask("GET", path, "")
+    }
+
+    /// The same with a body of JSON.
+    pub(crate) fn post(&self, path: &str, body: &str) -> Option<String> {
+        self.ask("POST", path, body)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.address).ok()?;
         let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n",
-            self.address
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
         );
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();

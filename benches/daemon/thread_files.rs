@@ -24,17 +24,35 @@ pub(crate) fn long(project: &Path, chat: &str, messages: usize) {
     write(project, chat, messages / 2);
 }
 
+/// One thread of this many messages with these words.
+pub(crate) fn spoken(project: &Path, chat: &str, messages: usize, mut text: impl FnMut(usize) -> String) {
+    let mut number = 0;
+    let mut words = || {
+        number += 1;
+        text(number)
+    };
+    write_with(project, chat, messages / 2, |_| [words(), words()]);
+}
+
 /// The file of a chat.
 pub(crate) fn path(project: &Path, chat: &str) -> PathBuf {
     project.join(format!(".ship/threads/api%3Achat%3A{chat}.jsonl"))
 }
 
 fn write(project: &Path, chat: &str, exchanges: usize) {
+    // Short questions and answers of all lengths, as people and models write them.
+    write_with(project, chat, exchanges, |number| {
+        let question = WORDS.chars().take(20 + number * 7 % 90).collect();
+        [question, WORDS.chars().cycle().take(120 + number * 37 % 700).collect()]
+    });
+}
+
+fn write_with(project: &Path, chat: &str, exchanges: usize, mut texts: impl FnMut(usize) -> [String; 2]) {
     let path = path(project, chat);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut file = BufWriter::new(File::create(path).unwrap());
     for number in 0..exchanges {
-        for message in exchange(chat, number) {
+        for message in exchange(chat, number, texts(number)) {
             // A line that the daemon cannot read would cost it nothing.
             assert!(number > 0 || UiMessage::deserialize(&message).is_ok(), "{message}");
             writeln!(file, "{message}").unwrap();
@@ -43,13 +61,10 @@ fn write(project: &Path, chat: &str, exchanges: usize) {
     file.flush().unwrap();
 }
 
-fn exchange(chat: &str, number: usize) -> [Value; 2] {
+fn exchange(chat: &str, number: usize, [question, answer]: [String; 2]) -> [Value; 2] {
     let (thread, run) = (format!("api:chat:{chat}"), format!("run_{chat}_{number}"));
     let at = 1_780_000_000_000_usize + number * 60_000;
     let id = format!("m-{chat}-{number}");
-    // Short questions and answers of all lengths, as people and models write them.
-    let question: String = WORDS.chars().take(20 + number * 7 % 90).collect();
-    let answer: String = WORDS.chars().cycle().take(120 + number * 37 % 700).collect();
     [
         json!({
             "id": id, "role": "user",

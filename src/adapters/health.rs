@@ -60,35 +60,35 @@ pub struct HealthReport {
 
 /// The supervisor's state of an adapter.
 #[derive(Clone, Debug)]
-pub(super) enum Phase {
+pub(super) enum AdapterPhase {
     Running,
     Restarting { after: Duration, reason: String },
     Failed { reason: String },
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
-    phase: Phase,
+struct HealthEntry {
+    phase: AdapterPhase,
     /// Of this or an earlier run: a restart does not reset it.
     first_sign: bool,
     last_sign: Option<Timestamp>,
     stale_after: Option<Duration>,
 }
 
-impl Entry {
+impl HealthEntry {
     /// Whether it has passed its first check, or never will.
     const fn is_settled(&self) -> bool {
-        self.first_sign || matches!(self.phase, Phase::Failed { .. })
+        self.first_sign || matches!(self.phase, AdapterPhase::Failed { .. })
     }
 
     fn health(&self, now: Timestamp) -> Health {
         match (&self.phase, self.last_sign) {
-            (Phase::Failed { reason }, _) => Health::Failed { reason: reason.clone() },
-            (Phase::Restarting { after, reason }, _) => {
+            (AdapterPhase::Failed { reason }, _) => Health::Failed { reason: reason.clone() },
+            (AdapterPhase::Restarting { after, reason }, _) => {
                 Health::Restarting { after: *after, reason: reason.clone() }
             }
-            (Phase::Running, None) => Health::Starting,
-            (Phase::Running, Some(sign)) => {
+            (AdapterPhase::Running, None) => Health::Starting,
+            (AdapterPhase::Running, Some(sign)) => {
                 let silent = Duration::from_millis(now.millis_since(sign));
                 match self.stale_after {
                     Some(limit) if silent > limit => Health::Degraded { silent },
@@ -102,7 +102,7 @@ impl Entry {
 /// The health of all adapters, written by the supervisor. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AdapterHealths {
-    board: Arc<watch::Sender<BTreeMap<Platform, Entry>>>,
+    board: Arc<watch::Sender<BTreeMap<Platform, HealthEntry>>>,
 }
 
 impl Default for AdapterHealths {
@@ -141,13 +141,14 @@ impl AdapterHealths {
 
     /// Registers an adapter before it runs, so that readiness waits for it.
     pub(super) fn expect(&self, platform: Platform, stale_after: Option<Duration>) {
-        let entry = Entry { phase: Phase::Running, first_sign: false, last_sign: None, stale_after };
+        let entry =
+            HealthEntry { phase: AdapterPhase::Running, first_sign: false, last_sign: None, stale_after };
         self.board.send_modify(|board| {
             board.insert(platform, entry);
         });
     }
 
-    pub(super) fn set_phase(&self, platform: &Platform, phase: Phase) {
+    pub(super) fn set_phase(&self, platform: &Platform, phase: AdapterPhase) {
         self.change(platform, |entry| {
             entry.phase = phase;
             entry.last_sign = None;
@@ -161,7 +162,7 @@ impl AdapterHealths {
         });
     }
 
-    fn change(&self, platform: &Platform, change: impl FnOnce(&mut Entry)) {
+    fn change(&self, platform: &Platform, change: impl FnOnce(&mut HealthEntry)) {
         self.board.send_modify(|board| {
             if let Some(entry) = board.get_mut(platform) {
                 change(entry);
@@ -170,13 +171,13 @@ impl AdapterHealths {
     }
 }
 
-fn all_signed(board: &BTreeMap<Platform, Entry>) -> bool {
+fn all_signed(board: &BTreeMap<Platform, HealthEntry>) -> bool {
     // An empty map means that no adapter is registered yet, not that all are ready.
     !board.is_empty() && board.values().all(|entry| entry.first_sign)
 }
 
-fn all_settled(board: &BTreeMap<Platform, Entry>) -> bool {
-    !board.is_empty() && board.values().all(Entry::is_settled)
+fn all_settled(board: &BTreeMap<Platform, HealthEntry>) -> bool {
+    !board.is_empty() && board.values().all(HealthEntry::is_settled)
 }
 
 #[cfg(test)]
@@ -200,11 +201,11 @@ mod tests {
         assert_eq!(health(31_001), Health::Degraded { silent: Duration::from_millis(30_001) });
 
         let (after, reason) = (Duration::from_secs(2), "reset by peer".to_owned());
-        healths.set_phase(&web, Phase::Restarting { after, reason: reason.clone() });
+        healths.set_phase(&web, AdapterPhase::Restarting { after, reason: reason.clone() });
         assert_eq!(health(32_000), Health::Restarting { after, reason });
         assert!(healths.ready(), "an adapter that was up once is past its first check");
 
-        healths.set_phase(&web, Phase::Running);
+        healths.set_phase(&web, AdapterPhase::Running);
         assert_eq!(health(32_000), Health::Starting);
     }
 
@@ -217,9 +218,9 @@ mod tests {
         }
         let [telegram, feishu, web] = &names;
         healths.set_sign(web, at(0));
-        healths.set_phase(telegram, Phase::Failed { reason: "bad token".to_owned() });
+        healths.set_phase(telegram, AdapterPhase::Failed { reason: "bad token".to_owned() });
         let reason = "no route".to_owned();
-        healths.set_phase(feishu, Phase::Restarting { after: Duration::ZERO, reason });
+        healths.set_phase(feishu, AdapterPhase::Restarting { after: Duration::ZERO, reason });
         assert_eq!(healths.unsettled(), std::slice::from_ref(feishu));
         healths.set_sign(feishu, at(0));
         assert_eq!(healths.unsettled(), []);

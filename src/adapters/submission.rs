@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::domain::{CorrelationId, IngressEvent, Language, MessageId};
-use crate::ports::{Acceptance, ThreadsHandle};
+use crate::domain::{CorrelationId, IngressEvent, IngressKind, Language, MessageId, Said};
+use crate::ports::{Acceptance, EnrichInput, EnrichStep, ThreadsHandle};
 use crate::render::Phrase;
 
 /// Deadline of storing an event.
@@ -48,6 +48,21 @@ pub(super) struct RejectedEvent {
     pub(super) detail: String,
 }
 
+/// The message with the result of a step; `None` where the step failed or exceeded its deadline.
+pub(super) async fn enrich_with(step: &dyn EnrichStep, input: EnrichInput<'_>) -> Option<Said> {
+    match tokio::time::timeout(step.deadline(), step.enrich(input)).await {
+        Ok(Ok(result)) => Some(result),
+        Ok(Err(error)) => {
+            tracing::warn!(step = step.name(), %error, "enrich step failed");
+            None
+        }
+        Err(_) => {
+            tracing::warn!(step = step.name(), "enrich step timed out");
+            None
+        }
+    }
+}
+
 /// Submits an event. It is durable when this returns `Ok`.
 ///
 /// # Errors
@@ -82,5 +97,28 @@ pub(super) async fn submit_event(
             "the message could not be stored in time: send it again with the same id".to_owned(),
             "the event was not taken in time".to_owned(),
         ),
+    }
+}
+
+/// The consequence for the platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Submitted {
+    /// The event may be acknowledged.
+    Kept,
+    /// Acknowledged, with a notice for the author: why it was refused, or how a button was understood.
+    Tell(String),
+    /// Not acknowledged: the platform must send it again.
+    Later(String),
+}
+
+/// Submits an event of a chat platform and waits until it is stored or refused.
+pub(super) async fn submit(threads: &ThreadsHandle, event: IngressEvent, language: Language) -> Submitted {
+    let edited = matches!(event.kind, IngressKind::Edited(_));
+    match submit_event(threads, event, language).await {
+        Ok(_) => Submitted::Kept,
+        Err(rejected) if rejected.reason.is_temporary() => Submitted::Later(rejected.detail),
+        // An edit of an old message, or of one that was not for the agent, gets no notice.
+        Err(rejected) if edited && rejected.reason == RejectReason::Refused => Submitted::Kept,
+        Err(rejected) => Submitted::Tell(rejected.text),
     }
 }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::health::Phase;
+use super::health::AdapterPhase;
 use super::{AdapterHealths, AdapterSet, Backoff};
 use crate::domain::Timestamp;
 use crate::ports::{Adapter, AdapterError, AdapterIo, Clock, HealthReporter, ThreadsHandle};
@@ -64,20 +64,20 @@ impl Keeper {
         let backoff = Backoff::ADAPTERS;
         let mut breaks = 0;
         loop {
-            self.healths.set_phase(&platform, Phase::Running);
+            self.healths.set_phase(&platform, AdapterPhase::Running);
             let began = Instant::now();
             let reason = match self.run_once().await {
                 End::Stopped => return,
                 End::Fatal(reason) => {
                     tracing::error!(adapter = %platform, reason, "adapter gave up");
-                    return self.healths.set_phase(&platform, Phase::Failed { reason });
+                    return self.healths.set_phase(&platform, AdapterPhase::Failed { reason });
                 }
                 End::Broken(reason) => reason,
             };
             breaks = backoff.breaks_after(breaks, began.elapsed());
             let after = backoff.delay(breaks, dice());
             tracing::warn!(adapter = %platform, reason, breaks, ?after, "adapter failed, restarting");
-            self.healths.set_phase(&platform, Phase::Restarting { after, reason });
+            self.healths.set_phase(&platform, AdapterPhase::Restarting { after, reason });
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = tokio::time::sleep(after) => {}

@@ -88,6 +88,12 @@ pub enum ScopeArg {
     Project,
     /// Calls like it in its thread, for this many minutes.
     Minutes(NonZeroU32),
+    /// One more unit of a spend cap.
+    PlusOne,
+    /// Five more units of a spend cap.
+    PlusFive,
+    /// No spend cap until midnight.
+    Midnight,
 }
 
 impl FromStr for ScopeArg {
@@ -99,11 +105,17 @@ impl FromStr for ScopeArg {
             "thread" => Ok(Self::Thread),
             "shape" => Ok(Self::Shape),
             "project" => Ok(Self::Project),
+            "+1" | "plus-one" => Ok(Self::PlusOne),
+            "+5" | "plus-five" => Ok(Self::PlusFive),
+            "midnight" => Ok(Self::Midnight),
             other => other
                 .strip_prefix("minutes=")
                 .and_then(|minutes| minutes.parse().ok())
                 .map(Self::Minutes)
-                .ok_or_else(|| "use once, thread, shape, project, or minutes=N".to_owned()),
+                .ok_or_else(|| {
+                    "use once, thread, shape, project, minutes=N, or for a spend cap +1, +5 or midnight"
+                        .to_owned()
+                }),
         }
     }
 }
@@ -113,12 +125,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_is_one_of_five() {
+    fn a_scope_is_read_from_its_name() {
         let ten = NonZeroU32::new(10).unwrap();
         for (text, expected) in [
             ("once", Some(ScopeArg::Once)),
             ("project", Some(ScopeArg::Project)),
             ("minutes=10", Some(ScopeArg::Minutes(ten))),
+            ("+5", Some(ScopeArg::PlusFive)),
+            ("midnight", Some(ScopeArg::Midnight)),
+            ("+2", None),
             ("minutes=0", None),
             ("minutes", None),
             ("forever", None),

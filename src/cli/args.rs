@@ -20,6 +20,9 @@ pub struct Output {
 pub struct RunArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
     pub listen: Option<SocketAddr>,
+
+    #[arg(long)]
+    pub setup: bool,
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
@@ -42,17 +45,41 @@ pub struct InitArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
+    #[arg(long, value_name = "TEXT")]
+    pub purpose: Option<String>,
+
+    #[arg(long, value_name = "LANGUAGE", value_parser = language)]
+    pub language: Option<Language>,
+
+    #[arg(long, value_name = "PROVIDER")]
+    pub provider: Option<String>,
+
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    #[arg(long, value_name = "VAR")]
+    #[arg(long = "key-env", visible_alias = "key-variable", value_name = "VAR")]
     pub key_variable: Option<String>,
 
     #[arg(long = "adapter", value_name = "ADAPTER")]
     pub adapters: Vec<String>,
+}
+
+impl InitArgs {
+    /// Whether they say who the agent is and which model answers, so that no step has to ask for it.
+    pub fn is_complete(&self) -> bool {
+        self.name.is_some() && self.model.is_some()
+    }
+}
+
+fn language(text: &str) -> Result<Language, String> {
+    match text {
+        "en" => Ok(Language::En),
+        "zh" => Ok(Language::Zh),
+        _ => Err("en or zh".to_owned()),
+    }
 }
 
 /// Options of `chat`.
@@ -165,12 +192,60 @@ pub struct AuditArgs {
     pub json: bool,
 }
 
+/// Options of `usage`.
+#[derive(Clone, Debug, Args)]
+pub struct UsageArgs {
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "day")]
+    pub by: Vec<String>,
+
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+
+    #[arg(long)]
+    pub json: bool,
+
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
 /// Subcommands about the configuration.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
     Check(Output),
 
+    Get {
+        #[arg(value_name = "KEY")]
+        key: Option<String>,
+
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Set {
+        #[arg(value_name = "KEY")]
+        key: String,
+
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: Option<String>,
+
+        #[command(flatten)]
+        output: Output,
+    },
+
+    Unset {
+        #[arg(value_name = "KEY")]
+        key: String,
+
+        #[command(flatten)]
+        output: Output,
+    },
+
     Schema,
+
+    Reference,
 }
 
 #[cfg(test)]

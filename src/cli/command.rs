@@ -10,10 +10,11 @@ use clap_complete::Shell;
 use super::approvals::ApprovalsCommand;
 use super::args::{
     AccessCommand, AuditArgs, ChatArgs, ConfigCommand, GrantsCommand, InitArgs, Output, RunArgs,
-    ThreadsCommand,
+    ThreadsCommand, UsageArgs,
 };
 use super::help::localized;
 use super::memory::MemoryCommand;
+use super::service::{OpenArgs, ServiceCommand};
 use super::tasks::TasksCommand;
 use crate::domain::Language;
 
@@ -34,6 +35,11 @@ pub enum Command {
     Init(InitArgs),
 
     Doctor(Output),
+
+    #[command(subcommand)]
+    Service(ServiceCommand),
+
+    Open(OpenArgs),
 
     Chat(ChatArgs),
 
@@ -57,11 +63,18 @@ pub enum Command {
 
     Audit(AuditArgs),
 
+    Usage(UsageArgs),
+
     #[command(subcommand)]
     Config(ConfigCommand),
 
     Completions {
         shell: Shell,
+    },
+
+    #[command(hide = true)]
+    Man {
+        dir: PathBuf,
     },
 }
 
@@ -115,9 +128,19 @@ mod tests {
         for line in [
             "run",
             "init",
+            "run --setup --listen 7718",
             "init --yes",
+            "init --yes --provider deepseek --key-env KEY --language zh --purpose x",
             "init --force --name a --adapter telegram --adapter qq",
             "doctor --json",
+            "service install --run-as agent --name bot --print",
+            "service install --user",
+            "service uninstall --user --name bot",
+            "service status",
+            "service logs -f -n 20",
+            "service restart",
+            "open",
+            "open --print --base https://agent.example.org --json",
             "chat",
             "chat --thread t hello",
             "threads list --json",
@@ -144,9 +167,20 @@ mod tests {
             "memory import DIR --scope group:telegram:chat:-100",
             "memory reindex --json",
             "memory status",
+            "usage --by model,day --since 7d --until 2026-11-18 --csv",
+            "usage --json",
             "config check --json",
+            "config get",
+            "config get llm.model --json",
+            "config set llm.model gpt-6-luna --json",
+            "config set adapters.telegram.allowedChats [-100123]",
+            "config set limits.stopSecs -1",
+            "config set llm.apiKey",
+            "config unset llm.model",
             "config schema",
+            "config reference",
             "completions zsh",
+            "man DIR",
         ] {
             let words = std::iter::once("shipagent").chain(line.split(' '));
             assert!(Cli::try_parse_from(words).is_ok(), "{line}");

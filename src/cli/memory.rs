@@ -30,6 +30,8 @@ pub enum MemoryCommand {
         id: Option<String>,
         #[arg(long, conflicts_with = "id")]
         all: bool,
+        #[arg(long, requires = "all")]
+        history: bool,
         #[command(flatten)]
         scope: ScopeArgs,
         #[command(flatten)]

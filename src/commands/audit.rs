@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::cli::{AuditArgs, Exit};
@@ -29,7 +27,7 @@ pub fn run(
     let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let begin = match &args.since {
         None => None,
-        Some(text) => match since(text, SystemClock.now(), &context.zone) {
+        Some(text) => match Timestamp::read_or_ago(text, SystemClock.now(), &context.zone) {
             Some(begin) => Some(begin),
             None => {
                 writeln!(err, "{}", words::audit_bad_since(text, context.language))?;
@@ -42,6 +40,7 @@ pub fn run(
         thread: args.thread.clone(),
         event: args.event.clone(),
         limit: args.limit,
+        ..AuditQuery::default()
     };
     let trail = match context.wait(context.store.audit.read(query)) {
         Ok(trail) => trail,
@@ -147,29 +146,6 @@ fn outcome(name: &str, language: Language) -> String {
     words(language).to_owned()
 }
 
-/// Parses a duration before now (`30m`, `2h`, `7d`), a day, or a time.
-fn since(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-    let text = text.trim();
-    if let Some(moment) = Timestamp::parse_rfc3339(text) {
-        return Some(moment);
-    }
-    if let Ok(day) = text.parse::<Date>() {
-        let midnight = day.to_zoned(zone.clone()).ok()?;
-        return Some(Timestamp::from_millis(midnight.timestamp().as_millisecond()));
-    }
-    let unit = text.chars().last()?;
-    let count: i64 = text.strip_suffix(unit)?.parse().ok().filter(|count| *count >= 0)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return None,
-    };
-    let ago = count.checked_mul(seconds)?.checked_mul(1000)?;
-    Some(Timestamp::from_millis(now.as_millis().saturating_sub(ago)))
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
@@ -230,7 +206,7 @@ mod tests {
             ("两小时", None),
         ] {
             let expected = expected.map(|text| Timestamp::parse_rfc3339(text).unwrap());
-            assert_eq!(since(text, now, &shanghai), expected, "{text:?}");
+            assert_eq!(Timestamp::read_or_ago(text, now, &shanghai), expected, "{text:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::{Exit, Output};
-use crate::config::{AgentMdError, ConfigCheck, Env, check_config, schema};
+use crate::config::{AgentMdError, ConfigCheck, Env, check_config, reference, schema};
 use crate::phrases::config as words;
 use crate::ports::AdapterTable;
 
@@ -68,6 +68,12 @@ pub fn print_schema(adapters: &AdapterTable, out: &mut dyn Write) -> io::Result<
     Ok(Exit::Ok)
 }
 
+/// Writes the reference of `ship.json` as Markdown.
+pub fn print_reference(adapters: &AdapterTable, out: &mut dyn Write) -> io::Result<Exit> {
+    out.write_all(reference(&schema(adapters)).as_bytes())?;
+    Ok(Exit::Ok)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -115,8 +121,8 @@ mod tests {
         let (text, exit) = run(Some(ship), Output { json: false });
         let expected = "warning: ship.json:1:20: permissions.delete_files_now: shipagent has no tool of this name, \
                         so this does nothing; the tools are exec_shell, write_file, edit_file, memory_upsert, chat_send, \
-                        send_file, read_file, list_files, search_files, current_time, memory_search, chat_load_history, \
-                        task_done\n\
+                        send_file, task_upsert, task_remove, read_file, list_files, search_files, current_time, \
+                        memory_search, chat_load_history, task_done, task_list\n\
                         ship.json is valid\n";
         assert_eq!((text.as_str(), exit), (expected, Exit::Ok));
         let zh = format!(r#"{{ "language": "zh", {}"#, ship.trim_start_matches('{'));

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::sse_reader::{SseEvent, SseReader};
 use crate::config::Settings;
-use crate::http_client::install_tls;
+use crate::http_client::{build_client, install_tls};
 use crate::store::{Layout, Lock, address};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -46,8 +46,9 @@ impl DaemonClient {
     pub(super) fn new(address: SocketAddr, token: SecretString) -> Result<Self, DaemonError> {
         install_tls();
         // A proxy is for other hosts, and would see the token.
-        let http = Client::builder().no_proxy();
-        let http = http.connect_timeout(CONNECT_TIMEOUT).read_timeout(SILENCE_TIMEOUT).build();
+        let http = build_client(|| {
+            Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT).read_timeout(SILENCE_TIMEOUT)
+        });
         Ok(Self { http: http.map_err(|error| broken(&error))?, token, address: reachable(address) })
     }
 
@@ -76,6 +77,10 @@ impl DaemonClient {
 
     pub(super) async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, DaemonError> {
         read(self.request(Method::POST, path).json(body).timeout(RESPONSE_TIMEOUT)).await
+    }
+
+    pub(super) async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, DaemonError> {
+        read(self.request(Method::DELETE, path).timeout(RESPONSE_TIMEOUT)).await
     }
 
     /// Opens a stream of server-sent events.

@@ -1,20 +1,22 @@
 //! Dispatches the command line to its command.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::doctor::{DoctorInput, doctor};
-use super::{access, approvals, audit, chat, config, grants, init, memory, run as daemon, tasks, threads};
-use crate::app::model_of;
-use crate::cli::{Cli, Command, ConfigCommand, Exit, Output};
-use crate::config::{Endpoint, Env, ModelSettings, check_config};
+use super::doctor::doctor_here;
+use super::init::{InitParts, StdinTerminal, Terminal};
+use super::{
+    access, approvals, audit, chat, config, config_keys, grants, init, man, memory, open, run as daemon,
+    service, tasks, threads, usage,
+};
+use crate::cli::{Cli, Command, ConfigCommand, Exit, InitArgs, Output};
+use crate::config::{ConfigEdit, Env, NewValue, check_config};
 use crate::domain::Language;
 use crate::http_client::{Http, install_tls};
-use crate::model::list_models;
-use crate::ports::{AdapterTable, BoxFuture, SystemClock};
-use crate::sandbox;
+use crate::onboarding::RealChecks;
+use crate::ports::{AdapterTable, RandomIds, SystemClock};
 
 /// Runs the command. Results go to `out`, errors to the standard error
 /// output.
@@ -26,31 +28,42 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
     let project = cli.directory;
     match cli.command {
         Command::Run(args) => daemon::run(&project, &env, adapters, args, out, &mut io::stderr()),
-        Command::Init(args) => {
-            let mut input = io::stdin().lock();
-            let asks = input.is_terminal();
-            let terminal = asks.then_some(&mut input as &mut dyn BufRead);
-            init::init(&project, &args, adapters, env.language(), terminal, out).or_else(|error| {
-                let exit = error.exit();
-                writeln!(io::stderr(), "{}", error.words(env.language()))?;
-                Ok(exit)
-            })
-        }
+        Command::Init(args) => start_project(&project, &env, adapters, &args, out),
         Command::Doctor(output) => examine(&project, &env, adapters, output, out),
+        Command::Service(command) => service::run(&project, &env, adapters, command, out, &mut io::stderr()),
+        Command::Open(args) => open::run(&project, &env, adapters, &args, out, &mut io::stderr()),
         Command::Chat(args) => chat::run(&project, &env, adapters, &args, out, &mut io::stderr()),
         Command::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
         Command::Approvals(command) => {
             approvals::run(&project, &env, adapters, command, out, &mut io::stderr())
         }
-        Command::Grants(command) => grants::run(&project, &env, command, out, &mut io::stderr()),
+        Command::Grants(command) => grants::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Memory(command) => memory::run(&project, &env, command, out, &mut io::stderr()),
         Command::Tasks(command) => tasks::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Access(command) => access::run(&project, &env, adapters, command, out, &mut io::stderr()),
         Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
+        Command::Usage(args) => usage::run(&project, &env, adapters, &args, out, &mut io::stderr()),
         Command::Config(ConfigCommand::Check(output)) => {
             Ok(config::check(&project, &env, adapters, output, out)?)
         }
+        Command::Config(ConfigCommand::Get { key, output }) => {
+            Ok(config_keys::get(&project, &env, adapters, key.as_deref(), output, out, &mut io::stderr())?)
+        }
+        Command::Config(ConfigCommand::Set { key, value, output }) => {
+            let value = match value {
+                Some(value) => value,
+                None => config_keys::read_value(&mut io::stdin().lock())?,
+            };
+            let edit = ConfigEdit { key, value: NewValue::Typed(value) };
+            Ok(config_keys::change(&project, &env, adapters, &edit, output, out, &mut io::stderr())?)
+        }
+        Command::Config(ConfigCommand::Unset { key, output }) => {
+            let edit = ConfigEdit::remove(&key);
+            Ok(config_keys::change(&project, &env, adapters, &edit, output, out, &mut io::stderr())?)
+        }
         Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(adapters, out)?),
+        Command::Config(ConfigCommand::Reference) => Ok(config::print_reference(adapters, out)?),
+        Command::Man { dir } => Ok(man::write_pages(&dir, &choices(adapters))?),
         Command::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();
@@ -71,6 +84,26 @@ pub fn choices(adapters: &AdapterTable) -> Vec<(&'static str, &'static str)> {
     adapters.iter().map(|def| (def.name, def.title)).collect()
 }
 
+/// Runs `init` at the terminal, where there is one.
+fn start_project(
+    project: &Path,
+    env: &Env,
+    adapters: &AdapterTable,
+    args: &InitArgs,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let checks = RealChecks { http: Http::new(), clock: Arc::new(SystemClock), ids: Arc::new(RandomIds) };
+    let parts = InitParts { adapters, env, checks: &checks, runtime: &runtime };
+    let mut terminal = StdinTerminal::open();
+    let terminal = terminal.as_mut().map(|terminal| terminal as &mut dyn Terminal);
+    init::init(project, args, &parts, terminal, out).or_else(|error| {
+        let exit = error.exit();
+        writeln!(io::stderr(), "{}", error.words(args.language.unwrap_or_else(|| env.language())))?;
+        Ok(exit)
+    })
+}
+
 /// Runs the doctor, with the models and platforms that the daemon itself would ask.
 fn examine(
     project: &Path,
@@ -81,26 +114,7 @@ fn examine(
 ) -> anyhow::Result<Exit> {
     install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let model = |settings: &ModelSettings| Ok(model_of(settings));
-    let sandbox = || sandbox::probe(&sandbox::own_binary());
-    let connections = Http::new();
-    let models = |endpoint: Endpoint| -> BoxFuture<'_, _> {
-        let connections = &connections;
-        Box::pin(async move { list_models(connections, &endpoint.base_url, endpoint.api_key.as_ref()).await })
-    };
-    let http = || connections.far().map_err(|error| error.to_string());
-    let clock = Arc::new(SystemClock);
-    let surgery = DoctorInput {
-        project,
-        env,
-        adapters,
-        clock,
-        model: &model,
-        models: &models,
-        http: &http,
-        sandbox: &sandbox,
-    };
-    Ok(runtime.block_on(doctor(surgery, output, out))?)
+    Ok(runtime.block_on(doctor_here(project, env, adapters, output, out))?)
 }
 
 /// The language of help and argument errors: that of the project which the arguments name.

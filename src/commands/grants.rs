@@ -3,16 +3,18 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::{Exit, GrantsCommand, Output};
 use crate::commands::cli_context::{CliContext, VIA, operator};
+use crate::commands::daemon_client::{DaemonClient, DaemonError};
+use crate::commands::setup::load_or_say;
 use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
-use crate::config::Env;
+use crate::config::{Env, Settings};
 use crate::domain::{GrantNumber, GrantSummary, Language, Reach, Timestamp};
 use crate::phrases::commands as words;
-use crate::ports::{Clock, Revoker, SystemClock};
+use crate::ports::{AdapterTable, Clock, Revoker, SystemClock};
 
 /// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
@@ -21,6 +23,7 @@ use crate::ports::{Clock, Revoker, SystemClock};
 pub fn run(
     project: &Path,
     env: &Env,
+    adapters: &AdapterTable,
     command: GrantsCommand,
     out: &mut dyn Write,
     err: &mut dyn Write,
@@ -28,7 +31,11 @@ pub fn run(
     let Some(context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     match command {
         GrantsCommand::List(output) => match context.change(context.store.grants.list(SystemClock.now())) {
-            Ok(grants) => list(&context, &grants.unwrap_or_default(), output, out),
+            Ok(grants) => {
+                let mut grants = grants.unwrap_or_default();
+                grants.extend(caps(&context, (project, env, adapters)));
+                list(&context, &grants, output, out)
+            }
             Err(error) => {
                 writeln!(err, "{}", context.trouble(&error))?;
                 Ok(Exit::Failed)
@@ -39,6 +46,9 @@ pub fn run(
                 writeln!(err, "{}", words::unknown_grant(&grant, context.language))?;
                 return Ok(Exit::Usage);
             };
+            if number.budget().is_some() {
+                return revoke_cap(&context, (project, env, adapters), number, out, err);
+            }
             let by = Revoker { author: operator()?, via: VIA.to_owned() };
             let refusal = match context.change(context.store.grants.revoke(number, by, SystemClock.now())) {
                 Ok(Some(Some(gone))) => {
@@ -52,6 +62,55 @@ pub fn run(
             Ok(Exit::Failed)
         }
     }
+}
+
+/// The grants that raise spend caps, which a running daemon knows; none without one.
+fn caps(context: &CliContext, (project, env, adapters): (&Path, &Env, &AdapterTable)) -> Vec<GrantSummary> {
+    let Ok(settings) = Settings::load(project, env, adapters) else { return Vec::new() };
+    let asked =
+        context.wait(async { DaemonClient::of_project(&settings)?.get::<Value>("/api/grants").await });
+    let listed = asked.ok().and_then(|answer| answer.get("grants")?.as_array().cloned()).unwrap_or_default();
+    listed.iter().filter_map(cap_grant).collect()
+}
+
+fn cap_grant(listed: &Value) -> Option<GrantSummary> {
+    let text = |key: &str| listed.get(key).and_then(Value::as_str);
+    let number: GrantNumber = text("id")?.parse().ok()?;
+    number.budget()?;
+    Some(GrantSummary {
+        number,
+        tool: text("tool")?.to_owned(),
+        commands: Vec::new(),
+        reach: Reach::Cap { until: Timestamp::parse_rfc3339(text("expiresAt")?)? },
+        requested_by: None,
+        by: text("grantedBy").and_then(|by| by.parse().ok()),
+        at: text("grantedAt").unwrap_or_default().to_owned(),
+        summary: text("summary").unwrap_or_default().to_owned(),
+    })
+}
+
+/// Revokes a grant that raises a spend cap. Only the daemon can: it holds the sums.
+fn revoke_cap(
+    context: &CliContext,
+    (project, env, adapters): (&Path, &Env, &AdapterTable),
+    number: GrantNumber,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let Some(settings) = load_or_say(project, env, adapters, err)? else { return Ok(Exit::Configuration) };
+    let path = format!("/api/grants/{number}");
+    let asked = context.wait(async { DaemonClient::of_project(&settings)?.delete::<Value>(&path).await });
+    let refusal = match asked {
+        Ok(_) => {
+            writeln!(out, "{}", words::grant_revoked(number, context.language))?;
+            return Ok(Exit::Ok);
+        }
+        Err(DaemonError::NotRunning) => words::no_daemon_revokes(context.language).to_owned(),
+        Err(DaemonError::Refused(_)) => words::unknown_grant(&number.to_string(), context.language),
+        Err(DaemonError::Broken(why)) => words::decision_unclear(&why, context.language),
+    };
+    writeln!(err, "{refusal}")?;
+    Ok(Exit::Failed)
 }
 
 /// Most columns of the commands.
@@ -76,7 +135,9 @@ fn list(
 
 fn rows(context: &CliContext, grants: &[GrantSummary]) -> String {
     let rows = grants.iter().map(|grant| {
-        let calls = if grant.commands.is_empty() {
+        let calls = if matches!(grant.reach, Reach::Cap { .. }) {
+            one_line(&grant.summary, COMMAND_COLUMNS)
+        } else if grant.commands.is_empty() {
             words::every_call(context.language).to_owned()
         } else {
             one_line(&grant.commands.join(" · "), COMMAND_COLUMNS)
@@ -100,7 +161,7 @@ fn rows(context: &CliContext, grants: &[GrantSummary]) -> String {
 fn reach(reach: &Reach, language: Language) -> String {
     match reach {
         Reach::Thread(thread) | Reach::Until { thread, .. } => thread.to_string(),
-        Reach::Shape | Reach::Project => words::whole_project(language).to_owned(),
+        Reach::Shape | Reach::Project | Reach::Cap { .. } => words::whole_project(language).to_owned(),
     }
 }
 

@@ -3,24 +3,32 @@
 use std::io::{self, IsTerminal, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use secrecy::SecretString;
+use tokio::sync::watch;
 
-use super::setup::{bind_error_text, load_or_say, open_error_text, start_error_text, start_logging};
+use super::setup::{
+    bind_error_text, change_redaction, load_or_say, open_error_text, start_error_text, start_logging,
+};
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, BoundListener, Environment, StartError};
+use crate::app::{App, BoundListener, Environment, ShellWorld, StartError};
 use crate::blocking::PoolProbe;
 use crate::cli::{Exit, RunArgs};
-use crate::config::{Env, Settings, WebSettings};
+use crate::config::{AGENT_MD, Env, Settings, WebSettings};
+use crate::memory_release::limit_heaps;
 use crate::notify;
-use crate::phrases::start::console_is_off;
-use crate::ports::{AdapterTable, ThreadStore, ThreadsHandle};
+use crate::onboarding::{ProjectOnboarding, RealChecks, WriteError, write_template};
+use crate::phrases::start::{cannot_write, console_is_off};
+use crate::ports::{AdapterTable, Onboarding, ThreadStore, ThreadsHandle};
+use crate::reload::ConfigSource;
 use crate::signals::Signals;
 use crate::store::{OpenError, State, address, survive_file_size_limits};
-use crate::telemetry::Console;
+use crate::telemetry::{Console, Guard};
 
 /// Most worker threads of the runtime. A daemon that mostly waits gains nothing from one per core,
 /// and each costs memory.
@@ -52,34 +60,85 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let Some(mut settings) = load_or_say(project, env, adapters, err)? else {
-        return Ok(Exit::Configuration);
-    };
-    if let Some(listen) = args.listen {
-        let Some(web) = settings.web.as_mut() else {
-            writeln!(err, "{}", console_is_off(settings.operator_language))?;
-            return Ok(Exit::Configuration);
-        };
-        (web.listen, web.listen_chosen) = (listen, true);
+    if args.setup
+        && let Err(error) = begin_project(project, env)
+    {
+        writeln!(err, "{}", cannot_write(error.path.display(), &error.source, env.language()))?;
+        return Ok(Exit::Failed);
     }
-    for warning in &settings.warnings {
-        writeln!(err, "{}", warning.warning_line(settings.operator_language))?;
-    }
+    limit_heaps();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKER_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .worker_threads(workers)
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
-    let ended = runtime.block_on(serve(&settings, env, out, err));
+    let ended = runtime.block_on(serve_projects(project, env, adapters, args, out, err));
     // After a second signal, tasks may be left; they are not awaited.
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(
+/// An `Agent.md` for a project that has neither that nor a configuration; the console asks for the rest.
+fn begin_project(project: &Path, env: &Env) -> Result<(), WriteError> {
+    let has = |name: &str| project.join(name).symlink_metadata().is_ok();
+    if has(AGENT_MD) || has("ship.json") {
+        return Ok(());
+    }
+    write_template(project, env.language())
+}
+
+/// What outlives a daemon that starts over with other settings in the same process.
+#[derive(Debug, Default)]
+struct Kept {
+    listener: Option<TcpListener>,
+    logs: Option<Guard>,
+}
+
+impl Kept {
+    /// Starts the log, or goes on with that of the daemon before.
+    fn log(
+        &mut self,
+        settings: &Settings,
+        env: &Env,
+        token: Option<&SecretString>,
+    ) -> anyhow::Result<ShellWorld> {
+        if let Some(logs) = &self.logs {
+            return change_redaction(settings, env, token, logs);
+        }
+        let (shell, logs) = start_logging(settings, env, token, Console::Auto)?;
+        self.logs = Some(logs);
+        Ok(shell)
+    }
+}
+
+/// The onboarding of a project without a `ship.json`. `applied` becomes true when it is configured.
+fn onboarding(
     settings: &Settings,
     env: &Env,
+    adapters: &AdapterTable,
+    world: &Environment,
+    applied: watch::Sender<bool>,
+) -> Option<Arc<dyn Onboarding>> {
+    let checks = RealChecks { http: world.http.clone(), clock: world.clock.clone(), ids: world.ids.clone() };
+    let onboarding = ProjectOnboarding::of(settings, env, adapters, Arc::new(checks), applied)?;
+    Some(Arc::new(onboarding))
+}
+
+/// Why a daemon ended.
+#[derive(Debug)]
+enum Ended {
+    Exit(Exit),
+    /// The onboarding wrote the project's configuration: the daemon starts over with it.
+    StartOver,
+}
+
+/// Serves the project until the daemon is told to stop.
+async fn serve_projects(
+    project: &Path,
+    env: &Env,
+    adapters: &AdapterTable,
+    args: RunArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
@@ -87,24 +146,56 @@ async fn serve(
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
     raise_open_files();
+    let mut kept = Kept::default();
+    loop {
+        let Some(mut settings) = load_or_say(project, env, adapters, err)? else {
+            return Ok(Exit::Configuration);
+        };
+        if let Some(listen) = args.listen {
+            let Some(web) = settings.web.as_mut() else {
+                writeln!(err, "{}", console_is_off(settings.operator_language))?;
+                return Ok(Exit::Configuration);
+            };
+            (web.listen, web.listen_chosen) = (listen, true);
+        }
+        for warning in &settings.warnings {
+            writeln!(err, "{}", warning.warning_line(settings.operator_language))?;
+        }
+        match Box::pin(serve(&settings, env, adapters, &mut signals, &mut kept, out, err)).await? {
+            Ended::Exit(exit) => return Ok(exit),
+            Ended::StartOver => tracing::info!("starting over with the new configuration"),
+        }
+    }
+}
+
+async fn serve(
+    settings: &Settings,
+    env: &Env,
+    adapters: &AdapterTable,
+    signals: &mut Signals,
+    kept: &mut Kept,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Ended> {
     let state = match State::files(&settings.state) {
         Ok(state) => state,
-        Err(error) => return refuse(&error, settings, err),
+        Err(error) => return refuse(&error, settings, err).map(Ended::Exit),
     };
     // An address file left by a crash may name a port that another program has by now.
     address::withdraw(&settings.state);
-    let web = match settings.web.as_ref().map(|web| listen(settings, web)).transpose() {
+    let mut web = match settings.web.as_ref().map(|web| listen(settings, web, &mut kept.listener)).transpose()
+    {
         Ok(web) => web,
         Err(error) => {
             state.threads.close().await;
             let Some(error) = error.downcast_ref::<BindError>() else { return Err(error) };
             writeln!(err, "{}", bind_error_text(error, settings.operator_language))?;
             let in_use = matches!(error, BindError::InUse(_));
-            return Ok(if in_use { Exit::PortInUse } else { Exit::Failed });
+            return Ok(Ended::Exit(if in_use { Exit::PortInUse } else { Exit::Failed }));
         }
     };
     let token = web.as_ref().map(|web| &web.token);
-    let (shell, _logs) = start_logging(settings, env, token, Console::Auto)?;
+    let shell = kept.log(settings, env, token)?;
     for warning in &settings.warnings {
         tracing::warn!(key = %warning.path, warning = %warning, "configuration warning");
     }
@@ -116,21 +207,36 @@ async fn serve(
         unfinished: state.threads.unfinished().len(),
         journaled: is_journaled(env),
     };
-    let app = match App::start(settings, state.clone(), Environment::real(&settings.model, shell), web) {
+    let source =
+        ConfigSource { project: settings.project.clone(), env: env.clone(), adapters: adapters.clone() };
+    let world = Environment::real(&settings.model, shell).reading(source);
+    let (applied, mut starts_over) = watch::channel(false);
+    if let Some(web) = &mut web {
+        web.onboarding = onboarding(settings, env, adapters, &world, applied.clone());
+    }
+    let app = match App::start(settings, state.clone(), world, web) {
         Ok(app) => app,
         Err(error) => {
             state.threads.close().await;
-            return not_started(&error, settings, err);
+            return not_started(&error, settings, err).map(Ended::Exit);
         }
     };
     let pool = PoolProbe::default();
     // From here on every exit goes through the stop below.
     let served = tokio::select! {
-        _signal = signals.next() => Ok(()),
-        () = notify::watchdog(async || works(&app.threads, &*state.threads, &pool).await) => Ok(()),
-        told = announce(&app, &summary, out) => told,
+        _signal = signals.next() => Ok(Ended::Exit(Exit::Ok)),
+        () = notify::watchdog(async || works(&app.threads, &*state.threads, &pool).await) => {
+            Ok(Ended::Exit(Exit::Ok))
+        }
+        told = announce(&app, &summary, out) => told.map(|()| Ended::Exit(Exit::Ok)),
+        // The sender is alive as long as this function.
+        Ok(_) = starts_over.wait_for(|applied| *applied) => Ok(Ended::StartOver),
     };
-    notify::stopping();
+    if !matches!(served, Ok(Ended::StartOver)) {
+        notify::stopping();
+        // New clients are refused from here on.
+        kept.listener = None;
+    }
     tracing::info!("stopping");
     address::withdraw(&settings.state);
     let stopped = async {
@@ -138,10 +244,10 @@ async fn serve(
         state.threads.close().await;
     };
     tokio::select! {
-        () = stopped => served.map(|()| Exit::Ok),
+        () = stopped => served,
         _second = signals.next() => {
             tracing::warn!("stopped at once: what was running goes on at the next start");
-            Ok(Exit::Failed)
+            Ok(Ended::Exit(Exit::Failed))
         }
     }
 }
@@ -174,7 +280,7 @@ async fn announce(app: &App, summary: &Summary<'_>, out: &mut dyn Write) -> anyh
         notify::ready("ready");
     } else {
         let adapters = names(&starting);
-        tracing::warn!(adapters, "still starting: their platforms were not reached yet");
+        tracing::warn!(adapters, "adapters still starting, platform not reached");
         notify::ready(&format!("ready; still starting: {adapters}"));
     }
     tokio::join!(tell_sandbox(app, summary, out), tell_settled(app, !starting.is_empty()));
@@ -194,7 +300,7 @@ async fn tell_sandbox(app: &App, summary: &Summary<'_>, out: &mut dyn Write) {
 async fn tell_settled(app: &App, late: bool) {
     if late {
         app.healths.wait_until_settled().await;
-        tracing::info!("no adapter is starting any more");
+        tracing::info!("all adapters started");
         notify::status("ready");
     }
 }
@@ -203,7 +309,7 @@ async fn tell_settled(app: &App, late: bool) {
 fn print(lines: &str, out: &mut dyn Write) {
     // Flushed at once, so that refused output does not stay in a buffer.
     if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
-        tracing::warn!(%error, "what the daemon says of itself cannot be printed");
+        tracing::warn!(%error, "status line not printed");
     }
 }
 
@@ -225,14 +331,24 @@ fn is_journaled(env: &Env) -> bool {
     managed.iter().any(Option::is_some) && !io::stdout().is_terminal()
 }
 
-fn listen(settings: &Settings, web: &WebSettings) -> anyhow::Result<BoundListener> {
-    let listener = bind(web)?;
+/// Binds the configured address, or goes on with the listener of the daemon before, so that clients can wait for this one
+/// at the same address.
+fn listen(
+    settings: &Settings,
+    web: &WebSettings,
+    kept: &mut Option<TcpListener>,
+) -> anyhow::Result<BoundListener> {
+    let listener = match kept.take() {
+        Some(listener) => listener,
+        None => bind(web)?,
+    };
+    *kept = Some(listener.try_clone()?);
     let address = listener.local_addr()?;
     let token = match &web.token {
         Some(token) => token.clone(),
         None => address::token(&settings.state)?,
     };
-    Ok(BoundListener { listener, address, token })
+    Ok(BoundListener { listener, address, token, onboarding: None })
 }
 
 /// Binds the configured address. Where the operator chose none and another program has the usual port, the next free

@@ -75,7 +75,7 @@ pub(super) fn memory(limits: MemoryLimits, control: MemoryControl, language: Lan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Isolation, Level, Mode, Status};
+    use crate::sandbox::{Isolation, IsolationLevel, SandboxMode, SandboxStatus};
 
     #[test]
     fn reasons_of_the_probe_are_told_in_the_readers_language() {
@@ -84,8 +84,13 @@ mod tests {
             "the helper cannot be used: permission denied".to_owned(),
             "something new".to_owned(),
         ];
-        let found = Status { level: Level::Unavailable, isolation: Isolation::Nothing, landlock: 0, reasons };
-        let report = found.report(Mode::Auto);
+        let found = SandboxStatus {
+            level: IsolationLevel::Unavailable,
+            isolation: Isolation::Nothing,
+            landlock: 0,
+            reasons,
+        };
+        let report = found.report(SandboxMode::Auto);
         assert!(status(&report, Language::En).ends_with(&report.reasons.join("; ")));
         let chinese = status(&report, Language::Zh);
         assert!(
@@ -97,8 +102,9 @@ mod tests {
     #[test]
     fn a_listed_socket_is_a_risk_and_without_namespaces_all_of_them_are() {
         let report = |isolation| {
-            let status = Status { level: Level::Partial, isolation, landlock: 7, reasons: Vec::new() };
-            status.report(Mode::Auto)
+            let status =
+                SandboxStatus { level: IsolationLevel::Partial, isolation, landlock: 7, reasons: Vec::new() };
+            status.report(SandboxMode::Auto)
         };
         let listed = [PathBuf::from("/run/docker.sock")];
         for (isolation, en, zh) in [

@@ -65,9 +65,8 @@ pub(super) fn start_logging(
     token: Option<&SecretString>,
     console: Console,
 ) -> anyhow::Result<(ShellWorld, Guard)> {
-    let secrets = settings.secrets.iter().chain(token);
-    let redactor = Redactor::new(secrets.map(|secret| secret.expose_secret().to_owned()))?;
-    let shell = ShellWorld { environment: env.all(), redactor: redactor.clone() };
+    let shell = shell_world(settings, env, token)?;
+    let redactor = shell.redactor.clone();
     let guard = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
         console,
@@ -76,6 +75,24 @@ pub(super) fn start_logging(
     })?;
     install_tls();
     Ok((shell, guard))
+}
+
+/// The same for a daemon that starts over in this process: the log goes on, without these secrets.
+pub(super) fn change_redaction(
+    settings: &Settings,
+    env: &Env,
+    token: Option<&SecretString>,
+    logs: &Guard,
+) -> anyhow::Result<ShellWorld> {
+    let shell = shell_world(settings, env, token)?;
+    logs.redact_with(shell.redactor.clone());
+    Ok(shell)
+}
+
+fn shell_world(settings: &Settings, env: &Env, token: Option<&SecretString>) -> anyhow::Result<ShellWorld> {
+    let secrets = settings.secrets.iter().chain(token);
+    let redactor = Redactor::new(secrets.map(|secret| secret.expose_secret().to_owned()))?;
+    Ok(ShellWorld { environment: env.all(), redactor })
 }
 
 #[cfg(test)]

@@ -43,19 +43,19 @@ impl Surface {
 
     /// Dimmed text.
     pub(super) fn dim(self, text: &str) -> String {
-        self.paint("2", text)
+        self.styled("2", text)
     }
 
     /// Bold text.
     pub(super) fn strong(self, text: &str) -> String {
-        self.paint("1;36", text)
+        self.styled("1;36", text)
     }
 
     pub(super) fn alarm(self, text: &str) -> String {
-        self.paint("31", text)
+        self.styled("31", text)
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    fn styled(self, code: &str, text: &str) -> String {
         match self {
             Self::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             Self::Stream | Self::Plain => text.to_owned(),

@@ -280,7 +280,7 @@ fn wrong_type(expected: JsonType, node: &Node<'_>) -> ConfigFault {
     ConfigFault::WrongType { expected, found: type_of(node), in_quotes }
 }
 
-fn expected_type(schema: &Value) -> JsonType {
+pub(super) fn expected_type(schema: &Value) -> JsonType {
     match schema.get("type").and_then(Value::as_str) {
         Some("object") => JsonType::Object,
         Some("array") => JsonType::Array,
@@ -304,7 +304,7 @@ fn type_of(node: &Node<'_>) -> JsonType {
 }
 
 /// The path of a key inside the object at `path`.
-fn join(path: &str, key: &str) -> String {
+pub(super) fn join(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
     match (path.is_empty(), plain) {
         (true, true) => key.to_owned(),

@@ -52,6 +52,66 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<BadLine>) {
     (pairs, bad)
 }
 
+/// The text with a variable set: its last line is replaced, or one is added at the end. Other lines stay.
+pub(super) fn with_variable(text: &str, name: &str, value: &str) -> String {
+    let line = format!("{name}={}", quoted_if_needed(value));
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    // The last of several lines with one name counts.
+    let Some(old) = spans(text).into_iter().rfind(|span| span.name == name) else {
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+        return format!("{text}{gap}{line}{newline}");
+    };
+    let (before, after) = (text.get(..old.start).unwrap_or(""), text.get(old.end..).unwrap_or(""));
+    format!("{before}{line}{after}")
+}
+
+/// A variable of the file, as byte offsets from its name to the end of its value and comment.
+struct Span<'a> {
+    name: &'a str,
+    start: usize,
+    end: usize,
+}
+
+/// The valid variables of a text.
+fn spans(text: &str) -> Vec<Span<'_>> {
+    let offset_of = |part: &str| (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (mut found, mut lines) = (Vec::new(), body.lines().enumerate());
+    while let Some((_, line)) = lines.next() {
+        let start = line.trim_start();
+        let Some((name, rest)) = exported(start).split_once('=').filter(|_| !start.starts_with('#')) else {
+            continue;
+        };
+        let mut last = line;
+        let mut seen = lines.by_ref().inspect(|(_, line)| last = line);
+        let valid = value(rest.trim_start(), &mut seen).is_ok();
+        if valid && is_name(name.trim_end()) {
+            let end = offset_of(last).saturating_add(last.len());
+            found.push(Span { name: name.trim_end(), start: offset_of(start), end });
+        }
+    }
+    found
+}
+
+/// A value as it is where that reads back the same, else in quotes.
+fn quoted_if_needed(value: &str) -> String {
+    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+/.,:;@%^&*~?!|<>()[]{}$".contains(c));
+    if plain {
+        return value.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// Whether a text is a valid variable name.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
@@ -178,7 +238,40 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_variable_is_replaced_in_its_place_or_added() {
+        for (text, expected) in [
+            ("", "KEY=new\n"),
+            ("# c\nA=1", "# c\nA=1\nKEY=new\n"),
+            ("KEY=old # why\nA=1\n", "KEY=new\nA=1\n"),
+            ("export KEY=old\n", "KEY=new\n"),
+            ("KEY=\"a\nb\"\nA=1\n", "KEY=new\nA=1\n"),
+            ("KEY=1\n#KEY=2\n KEY=3\n", "KEY=1\n#KEY=2\n KEY=new\n"),
+            ("A=1\r\nKEY=2\r\n", "A=1\r\nKEY=new\r\n"),
+            ("\u{feff}KEY=1\n", "\u{feff}KEY=new\n"),
+        ] {
+            assert_eq!(with_variable(text, "KEY", "new"), expected, "{text:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_set_variable_reads_back_and_the_others_stay(
+            text in "([AB]=[a-z \"'#\\\\]{0,6}\n|# [a-z]{0,3}\n|\n){0,6}",
+            value in "[^\\p{C}]{0,12}|[a-z\n\r\"\\\\$#' ]{0,8}",
+        ) {
+            let (before, bad) = parse(&text);
+            // An open quote takes in all lines to the end.
+            prop_assume!(bad.is_empty());
+            let (after, bad) = parse(&with_variable(&text, "B", &value));
+            prop_assert_eq!(bad, vec![]);
+            let last = |pairs: &[(String, String)], name: &str| {
+                pairs.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone())
+            };
+            prop_assert_eq!(last(&after, "B"), Some(value));
+            prop_assert_eq!(last(&after, "A"), last(&before, "A"));
+        }
+
         #[test]
         fn any_value_survives_double_quotes(pairs in prop::collection::btree_map("[A-Z_][A-Z0-9_]{0,8}", "[^\r]{0,20}", 0..5)) {
             let escape = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");

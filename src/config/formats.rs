@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::problem::ConfigFault;
+use super::resolve_budget::OWNERS;
 use super::suggest::nearest;
 use crate::domain::{AuthorId, time_zone};
 use crate::policy::shell::check_rule;
@@ -26,12 +27,22 @@ pub(super) fn check(format: &str, text: &str, platforms: &[&str]) -> Result<(), 
         "listen-address" => listen(text).map(drop),
         "author-id" => author(text, platforms).map(drop),
         "approver" => approver(text, platforms).map(drop),
+        "exempt" if text == OWNERS => Ok(()),
+        "exempt" => author(text, platforms).map(drop),
         "host-name" => host(text),
+        "web-origin" => origin(text),
         "socket-path" => socket(text),
         "time-zone" => time_zone(text).map(drop).ok_or_else(|| ConfigFault::BadTimeZone(clip(text))),
         "command-start" => check_rule(text).map_err(|_| ConfigFault::BadRule(clip(text))),
         _ => Ok(()),
     }
+}
+
+/// Whether a text can name a model in `llm.models`.
+pub(super) fn is_model_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    begins && name.len() <= 32 && name != "default" && name.chars().all(fits)
 }
 
 /// A URL without a trailing slash.
@@ -105,6 +116,17 @@ fn host(text: &str) -> Result<(), ConfigFault> {
         Ok(())
     } else {
         Err(ConfigFault::BadHost(clip(text)))
+    }
+}
+
+/// The origin of a page, as a browser writes it.
+fn origin(text: &str) -> Result<(), ConfigFault> {
+    let named = |url: &reqwest::Url| matches!(url.scheme(), "http" | "https") && !text.contains('*');
+    let parsed = reqwest::Url::parse(text).ok().filter(named);
+    let written = parsed.map(|url| url.origin().ascii_serialization());
+    match written {
+        Some(written) if written == text => Ok(()),
+        meant => Err(ConfigFault::BadOrigin { found: clip(text), meant }),
     }
 }
 
@@ -213,6 +235,23 @@ mod tests {
             for text in bad {
                 assert!(check(format, text, &platforms).is_err(), "{format} {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn an_origin_is_written_as_browsers_write_it() {
+        for good in ["https://app.example.org", "http://localhost:3000", "http://[::1]:8080"] {
+            assert_eq!(check("web-origin", good, &[]), Ok(()), "{good:?}");
+        }
+        let meant = |text: &str| match check("web-origin", text, &[]) {
+            Err(ConfigFault::BadOrigin { meant, .. }) => meant,
+            other => panic!("{text:?}: {other:?}"),
+        };
+        for bad in ["", "*", "null", "https://*.example.org", "app.example.org", "ftp://app.example.org"] {
+            assert_eq!(meant(bad), None, "{bad:?}");
+        }
+        for near in ["https://app.example.org/", "https://app.example.org:443", "https://App.example.org"] {
+            assert_eq!(meant(near).as_deref(), Some("https://app.example.org"), "{near:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::agent_md::{AgentMdError, read_agent_md, read_bounded};
 use super::check::{self, SHIP_JSON};
@@ -17,15 +17,18 @@ use super::env::{Env, secrets_of};
 use super::file::{LanguageChoice, ShipFile};
 use super::formats;
 use super::problem::{ConfigFault, ConfigProblem, Position, Positions};
+use super::reloading::KeyDigests;
 use super::resolve::{self, Faults};
+use super::resolve_budget;
+use super::resolve_voice;
 use super::settings::{AdapterSettings, LimitSettings, MemorySettings, QueueSettings, Settings};
 use crate::domain::{AuthorId, Language, ScopeSettings, time_zone};
 use crate::ports::{AdapterTable, EnrichStep};
 
-const DOT_ENV: &str = ".env";
+pub(super) const DOT_ENV: &str = ".env";
 
 /// The largest configuration file.
-const MAX_BYTES: u64 = 1024 * 1024;
+pub(super) const MAX_BYTES: u64 = 1024 * 1024;
 
 /// All errors of a project's configuration.
 #[derive(Debug)]
@@ -84,24 +87,41 @@ pub struct ConfigCheck {
     pub warnings: Vec<ConfigProblem>,
     /// The language of the messages.
     pub language: Language,
+    positions: Positions,
+}
+
+impl ConfigCheck {
+    /// The position of a key in `ship.json`; of the nearest object around it where the key is missing.
+    pub(super) fn position(&self, path: &str) -> Option<Position> {
+        self.positions.near(path)
+    }
 }
 
 /// Checks `ship.json` and `.env` alone, without `Agent.md`.
 pub fn check_config(project: &Path, env: &Env, adapters: &AdapterTable) -> ConfigCheck {
-    let mut config = read_config(project, env, adapters);
+    checked(read_config(project, env, adapters), project, adapters)
+}
+
+fn checked(mut config: Config, project: &Path, adapters: &AdapterTable) -> ConfigCheck {
     if config.problems.is_empty()
         && let Err(problems) = settings(project, String::new(), adapters.steps(), &mut config)
     {
         config.problems = problems;
     }
-    let Config { has_file, problems, warnings, language, .. } = config;
-    ConfigCheck { has_file, problems, warnings, language }
+    let Config { has_file, problems, warnings, language, positions, .. } = config;
+    ConfigCheck { has_file, problems, warnings, language, positions }
 }
 
 /// The language of the terminal, by the `language` key and the locale. Other mistakes in the
 /// file are ignored.
 pub fn operator_language(project: &Path, env: &Env) -> Language {
     read_config(project, env, &AdapterTable::default()).language
+}
+
+/// The environment with the values of the project's `.env`. Invalid lines are ignored.
+pub(crate) fn project_env(project: &Path, env: &Env) -> Env {
+    let text = read_text(project, DOT_ENV, &mut Vec::new()).unwrap_or_default();
+    env.with_dotenv(dotenv::parse(&text).0)
 }
 
 /// The parsed configuration files.
@@ -113,16 +133,44 @@ struct Config {
     has_file: bool,
     positions: Positions,
     secrets: Vec<SecretString>,
+    digests: KeyDigests,
     problems: Vec<ConfigProblem>,
     warnings: Vec<ConfigProblem>,
     language: Language,
 }
 
+/// The texts of the configuration files; `None` where there is no file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    pub ship: Option<String>,
+    pub dotenv: Option<String>,
+}
+
+impl Texts {
+    /// Reads the files of a project.
+    pub(super) fn read(project: &Path) -> (Self, Vec<ConfigProblem>) {
+        let mut problems = Vec::new();
+        let dotenv = read_text(project, DOT_ENV, &mut problems);
+        let ship = read_text(project, SHIP_JSON, &mut problems);
+        (Self { ship, dotenv }, problems)
+    }
+}
+
+/// Checks these texts as the files of the project.
+pub(super) fn check_texts(texts: &Texts, project: &Path, env: &Env, adapters: &AdapterTable) -> ConfigCheck {
+    checked(config_of(texts, Vec::new(), env, adapters), project, adapters)
+}
+
 fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
+    let (texts, problems) = Texts::read(project);
+    config_of(&texts, problems, env, adapters)
+}
+
+/// The configuration in these texts; `problems` are those of reading them.
+fn config_of(texts: &Texts, mut problems: Vec<ConfigProblem>, env: &Env, adapters: &AdapterTable) -> Config {
     let platforms = formats::platforms(adapters);
-    let mut problems = Vec::new();
-    let dotenv = read_text(project, DOT_ENV, &mut problems).unwrap_or_default();
-    let (pairs, bad) = dotenv::parse(&dotenv);
+    let unreadable = problems.iter().any(|problem| problem.file == SHIP_JSON);
+    let (pairs, bad) = dotenv::parse(texts.dotenv.as_deref().unwrap_or_default());
     problems.extend(bad.into_iter().map(|bad| ConfigProblem {
         file: DOT_ENV,
         at: Some(Position { line: bad.line, column: 1 }),
@@ -133,14 +181,15 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
         pairs.iter().flat_map(|(name, value)| secrets_of(name, value)).map(SecretString::from).collect();
     let env = env.with_dotenv(pairs);
 
-    let unreadable = problems.len();
-    let Some(text) = read_text(project, SHIP_JSON, &mut problems) else {
-        let has_file = problems.len() > unreadable;
+    let Some(text) = &texts.ship else {
+        let has_file = unreadable;
         let file = from_environment(&env, &mut secrets, &mut problems);
         let language = env.language();
         let (positions, warnings) = (Positions::default(), Vec::new());
         let sections = Vec::new();
+        let digests = digests_of_environment(&env);
         return Config {
+            digests,
             file,
             sections,
             platforms,
@@ -152,7 +201,7 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
             language,
         };
     };
-    let checked = check::check(&text, &env, adapters);
+    let checked = check::check(text, &env, adapters);
     let language = match checked.value.get("language").and_then(Value::as_str) {
         Some("zh") => Language::Zh,
         Some("en") => Language::En,
@@ -160,6 +209,7 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
     };
     secrets.extend(checked.secrets);
     problems.extend(checked.problems);
+    let digests = KeyDigests::of(&checked.value);
     let (mut file, mut sections) = (ShipFile::default(), Vec::new());
     if problems.is_empty() {
         match typed(checked.value, adapters) {
@@ -171,7 +221,18 @@ fn read_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Config {
         }
     }
     let (positions, warnings) = (checked.positions, checked.warnings);
-    Config { file, sections, platforms, has_file: true, positions, secrets, problems, warnings, language }
+    Config {
+        file,
+        sections,
+        platforms,
+        has_file: true,
+        positions,
+        secrets,
+        digests,
+        problems,
+        warnings,
+        language,
+    }
 }
 
 /// Deserialises a checked file: the sections of the adapter table by their adapters, the rest as [`ShipFile`].
@@ -220,6 +281,14 @@ fn from_environment(
     file
 }
 
+/// The digests of the same variables.
+fn digests_of_environment(env: &Env) -> KeyDigests {
+    let value = |name| env.filled(name).map_or(Value::Null, Value::from);
+    KeyDigests::of(&json!({ "llm": {
+        "apiKey": value("OPENAI_API_KEY"), "baseUrl": value("OPENAI_BASE_URL"), "model": value("OPENAI_MODEL"),
+    } }))
+}
+
 /// Reads an optional file.
 fn read_text(project: &Path, name: &'static str, problems: &mut Vec<ConfigProblem>) -> Option<String> {
     let fault = match read_bounded(&project.join(name), MAX_BYTES) {
@@ -244,12 +313,16 @@ fn settings(
     let mut faults = Faults::new();
     let file = std::mem::take(&mut config.file);
     let folder = project.file_name().map(|name| name.to_string_lossy().into_owned());
-    let model = resolve::model(file.llm, &mut faults);
+    let voice = resolve_voice::voice(file.voice, &file.llm, &mut faults);
+    let mut model = resolve::model(file.llm, &mut faults);
+    resolve_budget::allow_at_caps(&mut model.fallbacks, file.budget.on_limit);
     let (sections, listen_chosen) =
         (std::mem::take(&mut config.sections), config.positions.has("adapters.web.listen"));
     let adapters = resolve::adapters(file.adapters.web, sections, listen_chosen, &mut faults);
     let approvals = resolve::approvals(file.approvals, &config.platforms, &mut faults);
     let owners = owners(&file.owners, &config.platforms, &mut faults);
+    let zone = file.timezone.as_deref().and_then(time_zone).unwrap_or_else(TimeZone::system);
+    let budget = resolve_budget::budget(file.budget, &zone, &config.platforms, &mut faults);
     let identities = resolve::identities(file.identities, &config.platforms, &mut faults);
     if !faults.is_empty() {
         return Err(faults
@@ -262,9 +335,7 @@ fn settings(
             })
             .collect());
     }
-    let mut secrets = std::mem::take(&mut config.secrets);
-    secrets.sort_by(|a, b| a.expose_secret().cmp(b.expose_secret()));
-    secrets.dedup_by(|a, b| a.expose_secret() == b.expose_secret());
+    let embeddings = resolve::embeddings(file.memory.embeddings, &model);
     Ok(Settings {
         project: project.to_owned(),
         state: project.join(".ship"),
@@ -275,7 +346,7 @@ fn settings(
             LanguageChoice::Zh => Some(Language::Zh),
             LanguageChoice::En => Some(Language::En),
         },
-        zone: file.timezone.as_deref().and_then(time_zone).unwrap_or_else(TimeZone::system),
+        zone,
         operator_language: config.language,
         owners,
         model,
@@ -307,11 +378,22 @@ fn settings(
             compact_percent: file.memory.compact_percent,
             distil_every: file.memory.distil_every,
             auto: file.memory.auto,
+            embeddings,
         },
-        secrets,
+        groups: resolve::groups(file.groups, project),
+        voice,
+        budget,
+        secrets: distinct(std::mem::take(&mut config.secrets)),
         has_file: config.has_file,
         warnings: config.warnings.clone(),
+        digests: std::mem::take(&mut config.digests),
     })
+}
+
+fn distinct(mut secrets: Vec<SecretString>) -> Vec<SecretString> {
+    secrets.sort_by(|a, b| a.expose_secret().cmp(b.expose_secret()));
+    secrets.dedup_by(|a, b| a.expose_secret() == b.expose_secret());
+    secrets
 }
 
 fn owners(texts: &[String], platforms: &[&str], faults: &mut Faults) -> Vec<AuthorId> {

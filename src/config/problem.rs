@@ -152,6 +152,8 @@ pub enum ConfigFault {
     },
     /// Not a name for a person.
     BadPeer(String),
+    /// Not a name for a model.
+    BadModelName(String),
     /// An identity that is linked to two people.
     TwoPeers { found: String, other: String },
     /// Neither a role nor the id of a person.
@@ -162,6 +164,8 @@ pub enum ConfigFault {
     },
     /// Not a host name.
     BadHost(String),
+    /// No origin of a web page; `meant` is the origin of the address that was written.
+    BadOrigin { found: String, meant: Option<String> },
     /// Not a time zone of the IANA database.
     BadTimeZone(String),
     /// Not the beginning of one plain command.
@@ -175,6 +179,14 @@ pub enum ConfigFault {
     },
     /// The server needs a key and there is none.
     KeyNeeded,
+    /// A key that this provider cannot do without.
+    NeededFor(&'static str),
+    /// Not the path of a key.
+    BadKey,
+    /// An index behind the end of a list.
+    NoElement { length: usize },
+    /// A key inside a value that has no keys.
+    NotInside,
     /// The types refuse what the checker accepted: a bug.
     Disagreement(String),
 }
@@ -186,10 +198,12 @@ impl ConfigFault {
         if let Self::BadUrl(found)
         | Self::BadListen(found)
         | Self::BadHost(found)
+        | Self::BadOrigin { found, .. }
         | Self::BadTimeZone(found)
         | Self::BadRule(found)
         | Self::BadSocket(found)
         | Self::BadPeer(found)
+        | Self::BadModelName(found)
         | Self::TwoPeers { found, .. }
         | Self::BadAuthor { found, .. }
         | Self::BadApprover { found, .. } = &mut self

@@ -18,6 +18,7 @@ pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
         ConfigFault::NotUtf8 => both((words::not_utf8, words::not_utf8_fix), l),
         ConfigFault::EmptyText => both((words::empty_text, words::empty_text_fix), l),
         ConfigFault::OpenVariable => both((words::open_variable, words::open_variable_fix), l),
+        ConfigFault::NeededFor(provider) => (words::needed_for(provider, l), words::needed_for_fix(l).into()),
         ConfigFault::KeyNeeded => both((words::key_needed, words::key_needed_fix), l),
         ConfigFault::Unreadable(why) => (words::unreadable(why, l), words::unreadable_fix(l).into()),
         ConfigFault::DuplicateKey { first_line } => {
@@ -59,9 +60,16 @@ pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
             let formats = || words::bad_approver_fix(l).into();
             (words::bad_approver(found, l), meant_or(meant.as_deref(), formats, l))
         }
+        ConfigFault::BadModelName(found) => {
+            (words::bad_model_name(found, l), words::bad_model_name_fix(l).into())
+        }
         ConfigFault::BadPeer(found) => (words::bad_peer(found, l), words::bad_peer_fix(l).into()),
         ConfigFault::TwoPeers { found, other } => {
             (words::two_peers(found, other, l), words::two_peers_fix(l).into())
+        }
+        ConfigFault::BadOrigin { found, meant } => {
+            let shape = || words::bad_origin_fix(l).into();
+            (words::bad_origin(found, l), meant_or(meant.as_deref(), shape, l))
         }
         ConfigFault::BadHost(found) => (words::bad_host(found, l), words::bad_host_fix(l).into()),
         ConfigFault::BadTimeZone(found) => {
@@ -71,6 +79,11 @@ pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
         ConfigFault::BadSocket(found) => (words::bad_socket(found, l), words::bad_socket_fix(l).into()),
         ConfigFault::LiteralSecret { variable } => {
             (words::literal_secret(l).into(), words::literal_secret_fix(variable, l))
+        }
+        ConfigFault::BadKey => both((words::bad_key, words::bad_key_fix), l),
+        ConfigFault::NotInside => both((words::not_inside, words::not_inside_fix), l),
+        ConfigFault::NoElement { length } => {
+            (words::no_element(*length, l), words::no_element_fix(*length, l))
         }
         ConfigFault::Disagreement(why) => (words::disagreement(why, l), words::disagreement_fix(l).into()),
     };

@@ -1,20 +1,20 @@
 //! Makes the settings from a checked file. Pure.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
 use super::file::{
-    ApprovalsFile, DEFAULT_BASE_URL, ExecShellFile, FallbackFile, LlmFile, PermissionsFile, ProviderChoice,
-    WebFile,
+    ApprovalsFile, DEFAULT_BASE_URL, EmbeddingsFile, ExecShellFile, FallbackFile, GroupsFile, LlmFile,
+    PermissionsFile, ProviderChoice, WebFile,
 };
 use super::formats;
 use super::problem::ConfigFault;
 use super::settings::{
-    AdapterSettings, ApprovalSettings, Endpoint, ExecShellSettings, IdleAdapter, IdleReason, ModelSettings,
-    PermissionSettings, Provider, WebSettings,
+    AdapterSettings, ApprovalSettings, EmbeddingSettings, Endpoint, ExecShellSettings, GroupsSettings,
+    IdleAdapter, IdleReason, ModelSettings, PermissionSettings, Provider, WebSettings,
 };
 use crate::domain::{AuthorId, PeerName};
 use crate::ports::ConfiguredAdapter;
@@ -28,6 +28,22 @@ const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// The shortest duration.
 const SHORTEST: Duration = Duration::from_millis(1);
 
+/// The settings of groups with several agents.
+pub(super) fn groups(file: GroupsFile, project: &Path) -> GroupsSettings {
+    let dir = Some(file.shared_dir.trim()).filter(|dir| !dir.is_empty());
+    GroupsSettings {
+        shared_dir: dir.map(|dir| project.join(dir)),
+        keep_days: file.keep_days,
+        purpose: file.purpose,
+        aliases: file.aliases,
+        rooms: file.rooms,
+        bots: file.bots,
+        bot_depth: file.bot_depth,
+        settle: Duration::from_millis(file.gate.settle_ms),
+        threshold: file.gate.threshold,
+    }
+}
+
 /// The model settings.
 pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
     let main = Endpoint {
@@ -39,6 +55,7 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
         send_reasoning: llm.send_reasoning,
         temperature: llm.temperature,
         max_output_tokens: llm.max_output_tokens,
+        at_caps: false,
     };
     let fallback_model = llm.fallbacks.into_iter().enumerate().map(|(i, fallback)| {
         let choice = fallback.provider;
@@ -49,12 +66,31 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
         let choice = helper.provider;
         provider(choice, self::fallback_model(helper, &main), "llm.helper.apiKey", faults)
     });
+    let mut named = BTreeMap::new();
+    for (name, file) in llm.models {
+        let choice = file.provider;
+        let endpoint = self::fallback_model(file, &main);
+        if !formats::is_model_name(&name) {
+            faults.push((format!("llm.models.{name}"), ConfigFault::BadModelName(name)));
+            continue;
+        }
+        let key = format!("llm.models.{name}.apiKey");
+        named.insert(name, provider(choice, endpoint, &key, faults));
+    }
     let context_tokens = main.context_tokens;
     let provider = provider(llm.provider, main, "llm.apiKey", faults);
     // The built-in model cannot fail and needs no fallbacks.
     let fallbacks = if matches!(provider, Provider::Offline) { Vec::new() } else { fallbacks };
     let helper = helper.filter(|_| !matches!(provider, Provider::Offline));
-    ModelSettings { provider, context_tokens, max_steps: llm.max_steps, fallbacks, helper }
+    ModelSettings {
+        provider,
+        context_tokens,
+        max_steps: llm.max_steps,
+        fallbacks,
+        helper,
+        named,
+        choosers: llm.model_choice,
+    }
 }
 
 /// A fallback. A key is never sent to another server than the one it was given for.
@@ -70,6 +106,7 @@ fn fallback_model(file: FallbackFile, main: &Endpoint) -> Endpoint {
         send_reasoning: file.send_reasoning.unwrap_or(main.send_reasoning),
         temperature: file.temperature.or(main.temperature),
         max_output_tokens: file.max_output_tokens.or(main.max_output_tokens),
+        at_caps: file.budget.unwrap_or(false),
     }
 }
 
@@ -86,6 +123,25 @@ fn provider(choice: ProviderChoice, endpoint: Endpoint, key: &str, faults: &mut 
             Provider::OpenAi(endpoint)
         }
     }
+}
+
+/// The embedding model; none where it is left out, disabled, or its server is unknown.
+pub(super) fn embeddings(file: Option<EmbeddingsFile>, main: &ModelSettings) -> Option<EmbeddingSettings> {
+    let file = file.filter(|file| file.enabled)?;
+    let shared = match &main.provider {
+        Provider::OpenAi(endpoint) => Some(endpoint),
+        Provider::Offline => None,
+    };
+    let own_server = file.base_url.is_some();
+    let base_url =
+        file.base_url.as_deref().map(address).or_else(|| shared.map(|one| one.base_url.clone()))?;
+    let shared_key = shared.filter(|_| !own_server).and_then(|one| one.api_key.clone());
+    Some(EmbeddingSettings {
+        base_url,
+        api_key: filled(file.api_key).or(shared_key),
+        model: file.model,
+        dimensions: file.dimensions,
+    })
 }
 
 /// The enabled and the idle adapters.
@@ -136,8 +192,9 @@ fn web(file: WebFile, listen_chosen: bool, faults: &mut Faults) -> Option<WebSet
     let listen = if plain(&file.listen) { file.listen.clone() } else { WebFile::default().listen };
     let token = filled(file.token).filter(|token| plain(token.expose_secret()));
     let allowed_hosts = file.allowed_hosts.iter().filter(|host| plain(host)).cloned().collect();
+    let allowed_origins = file.allowed_origins.iter().filter(|origin| plain(origin)).cloned().collect();
     match formats::listen(&listen) {
-        Ok(listen) => Some(WebSettings { listen, listen_chosen, token, allowed_hosts }),
+        Ok(listen) => Some(WebSettings { listen, listen_chosen, token, allowed_hosts, allowed_origins }),
         Err(fault) => {
             faults.push(("adapters.web.listen".to_owned(), fault));
             None
@@ -200,10 +257,10 @@ pub(super) fn identities(
     people
 }
 
-fn filled(secret: Option<SecretString>) -> Option<SecretString> {
+pub(super) fn filled(secret: Option<SecretString>) -> Option<SecretString> {
     secret.filter(|secret| !secret.expose_secret().trim().is_empty())
 }
 
-fn address(text: &str) -> String {
+pub(super) fn address(text: &str) -> String {
     text.trim_end_matches('/').to_owned()
 }

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{Compound, Mode, Sandbox};
+use super::file::{BotsChoice, Compound, Mode, Sandbox, WavFile};
 use super::formats::Approver;
 use super::problem::ConfigProblem;
+use super::reloading::KeyDigests;
 use crate::domain::{
-    AuthorId, AutoMemory, HistoryReach, Language, ReadReplies, ScopeSettings, WhileRunning, WhileWaiting,
+    AuthorId, AutoMemory, BudgetRules, Footer, HistoryReach, Language, ModelChoosers, Price, ReadReplies,
+    ScopeSettings, SpeechMode, WhileRunning, WhileWaiting,
 };
 use crate::ports::{AdapterDef, ConfiguredAdapter, EnrichStep};
 
@@ -49,12 +51,17 @@ pub struct Settings {
     pub queue: QueueSettings,
     pub limits: LimitSettings,
     pub memory: MemorySettings,
+    pub groups: GroupsSettings,
+    pub voice: VoiceSettings,
+    pub budget: BudgetSettings,
     /// Secret values, for redaction.
     pub secrets: Vec<SecretString>,
     /// Whether there is a `ship.json`.
     pub has_file: bool,
     /// Valid values of the file that are probably mistakes.
     pub warnings: Vec<ConfigProblem>,
+    /// Tells which keys a later version changes.
+    pub digests: KeyDigests,
 }
 
 /// The models and their limits.
@@ -69,6 +76,9 @@ pub struct ModelSettings {
     pub fallbacks: Vec<Provider>,
     /// For summaries and other work of the agent's own; `None` means the main model.
     pub helper: Option<Provider>,
+    /// Models that can be chosen for a thread or a task.
+    pub named: BTreeMap<String, Provider>,
+    pub choosers: ModelChoosers,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +114,8 @@ pub struct Endpoint {
     pub send_reasoning: bool,
     pub temperature: Option<f64>,
     pub max_output_tokens: Option<u32>,
+    /// Whether it is called where the first choice does not fit into a spend cap.
+    pub at_caps: bool,
 }
 
 /// The console and the API.
@@ -116,6 +128,8 @@ pub struct WebSettings {
     pub token: Option<SecretString>,
     /// Further host names of the console and the API.
     pub allowed_hosts: Vec<String>,
+    /// Origins of other pages that may call the API with the token.
+    pub allowed_origins: Vec<String>,
 }
 
 /// A chat platform that runs.
@@ -204,7 +218,17 @@ pub struct LimitSettings {
     pub command_memory_mb: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An embedding model on an OpenAI-compatible server.
+#[derive(Clone, Debug)]
+pub struct EmbeddingSettings {
+    pub base_url: String,
+    pub api_key: Option<SecretString>,
+    pub model: String,
+    /// `None` means as many as the model makes.
+    pub dimensions: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
 pub struct MemorySettings {
     /// Which memory a message may use.
     pub scopes: Arc<ScopeSettings>,
@@ -223,4 +247,97 @@ pub struct MemorySettings {
     /// After how many turns a conversation is distilled; nothing leaves it to Agent.md.
     pub distil_every: Option<u32>,
     pub auto: AutoMemory,
+    pub embeddings: Option<EmbeddingSettings>,
+}
+
+/// Groups with several agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupsSettings {
+    /// Where the agents of this machine share what is said, absolute; `None` where they do not.
+    pub shared_dir: Option<PathBuf>,
+    pub keep_days: u64,
+    /// What the agent is for; empty means the first paragraph of Agent.md.
+    pub purpose: String,
+    pub aliases: Vec<String>,
+    /// The chats of each joined room, as `platform:account:chat`.
+    pub rooms: BTreeMap<String, Vec<String>>,
+    pub bots: BotsChoice,
+    pub bot_depth: u32,
+    /// How long a message that names nobody waits before it is judged.
+    pub settle: Duration,
+    pub threshold: u32,
+}
+
+/// Caps and prices of model calls.
+#[derive(Clone, Debug)]
+pub struct BudgetSettings {
+    pub rules: BudgetRules,
+    /// By the model's name; `*` is for all others.
+    pub prices: BTreeMap<String, Price>,
+    /// The time zone of days and months.
+    pub zone: jiff::tz::TimeZone,
+    /// What stands below answers.
+    pub footer: Footer,
+}
+
+/// Spoken messages and spoken answers.
+#[derive(Clone, Debug, Default)]
+pub struct VoiceSettings {
+    /// `None` where nothing transcribes.
+    pub stt: Option<SttSettings>,
+    /// `None` where nothing speaks.
+    pub tts: Option<TtsSettings>,
+}
+
+/// A server of speech recognition or synthesis.
+#[derive(Clone, Debug)]
+pub struct VoiceServer {
+    /// Without a trailing slash.
+    pub base_url: String,
+    pub api_key: Option<SecretString>,
+    pub model: String,
+}
+
+/// What transcribes.
+#[derive(Clone, Debug)]
+pub enum SttBackend {
+    /// `/audio/transcriptions`.
+    Transcriptions(VoiceServer),
+    /// `/chat/completions`.
+    ChatAudio(VoiceServer),
+    /// A program and its arguments.
+    Command(Vec<String>),
+}
+
+#[derive(Clone, Debug)]
+pub struct SttSettings {
+    pub backend: SttBackend,
+    pub language: Option<String>,
+    /// Words to expect.
+    pub prompt: Option<String>,
+    /// Deadline of one message.
+    pub timeout: Duration,
+    /// Limits of a recording.
+    pub most_secs: u64,
+    pub most_mb: u64,
+    pub wav: WavFile,
+}
+
+/// What speaks.
+#[derive(Clone, Debug)]
+pub enum TtsBackend {
+    /// `/audio/speech`, and the name of the voice.
+    Server(VoiceServer, Option<String>),
+    /// A program and its arguments.
+    Command(Vec<String>),
+}
+
+#[derive(Clone, Debug)]
+pub struct TtsSettings {
+    pub backend: TtsBackend,
+    pub mode: SpeechMode,
+    /// Deadline of one answer.
+    pub timeout: Duration,
+    /// Most characters that are spoken.
+    pub most_chars: usize,
 }

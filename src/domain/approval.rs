@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,9 +70,28 @@ impl fmt::Debug for ApprovalId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalNumber(pub u32);
 
+impl ApprovalState {
+    /// Its name in files and answers.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved { .. } => "approved",
+            Self::Denied { .. } => "denied",
+            Self::Expired { .. } => "expired",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Spent { .. } => "spent",
+        }
+    }
+}
+
 impl Approval {
     pub fn is_pending(&self) -> bool {
         self.state == ApprovalState::Pending
+    }
+
+    /// The threads where it is asked, its own first.
+    pub fn shown_in(&self) -> impl Iterator<Item = &ThreadId> {
+        std::iter::once(&self.thread).chain(&self.asked_in)
     }
 
     /// As much of a scope as can hold for this call.
@@ -95,17 +115,19 @@ impl fmt::Display for ApprovalNumber {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalKind {
     /// Whether a call may run.
     Tool,
     /// A call was interrupted by a crash: whether to run it again, to skip it, or that it was done.
     UnknownOutcome,
+    /// A spend cap has no room for the next model call: whether it is raised.
+    Budget,
 }
 
 /// The scope of an approval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "type", content = "minutes")]
 pub enum Scope {
     #[default]
@@ -120,6 +142,12 @@ pub enum Scope {
     Project,
     /// Every call of the program that the person named, with plain arguments, in this thread for so many minutes.
     Program(NonZeroU32),
+    /// One more unit of a spend cap, until it begins anew.
+    PlusOne,
+    /// Five more units of a spend cap, until it begins anew.
+    PlusFive,
+    /// No spend cap until midnight.
+    Midnight,
 }
 
 impl Scope {
@@ -132,12 +160,15 @@ impl Scope {
             Self::Shape => ScopeKind::Shape,
             Self::Project => ScopeKind::Project,
             Self::Program(_) => ScopeKind::Program,
+            Self::PlusOne => ScopeKind::PlusOne,
+            Self::PlusFive => ScopeKind::PlusFive,
+            Self::Midnight => ScopeKind::Midnight,
         }
     }
 }
 
 /// The sorts of scopes. A question names those that can hold for its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScopeKind {
     Once,
@@ -146,10 +177,18 @@ pub enum ScopeKind {
     Shape,
     Project,
     Program,
+    PlusOne,
+    PlusFive,
+    Midnight,
+}
+
+impl ScopeKind {
+    /// How a spend cap can be raised.
+    pub const RAISES: [Self; 3] = [Self::PlusOne, Self::PlusFive, Self::Midnight];
 }
 
 /// The risk of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     Low,
@@ -179,7 +218,6 @@ pub struct Decided {
     pub reason: Option<String>,
 }
 
-/// The state of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalState {
     Pending,
@@ -231,6 +269,8 @@ pub struct Approval {
     pub memory_scope: MemoryScope,
     /// Whether only an owner or the operator may say yes.
     pub owners_only: bool,
+    /// Further threads where it is asked, because nobody reads its own.
+    pub asked_in: Vec<ThreadId>,
     /// Binds the answer to exactly this call.
     pub fingerprint: String,
     /// The author of the message that led to it.

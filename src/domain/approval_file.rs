@@ -1,5 +1,6 @@
 //! The serialized form of an approval in files and HTTP answers: flat, with readable times.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use super::{
     MemoryScope, Risk, Scope, ScopeKind, ThreadId, Timestamp, ToolCallId,
 };
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalFile {
     id: ApprovalId,
@@ -30,6 +31,8 @@ pub struct ApprovalFile {
     memory_scope: MemoryScope,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     owners_only: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    asked_in: Vec<ThreadId>,
     fingerprint: String,
     requested_by: AuthorId,
     created_at: String,
@@ -46,7 +49,7 @@ pub struct ApprovalFile {
     scope: Option<Scope>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum StoredState {
     Pending,
@@ -104,6 +107,7 @@ impl From<&Approval> for ApprovalFile {
             scopes: approval.scopes.clone(),
             memory_scope: approval.memory_scope.clone(),
             owners_only: approval.owners_only,
+            asked_in: approval.asked_in.clone(),
             fingerprint: approval.fingerprint.clone(),
             requested_by: approval.requested_by.clone(),
             created_at: approval.created_at.rfc3339(),
@@ -164,6 +168,7 @@ impl TryFrom<ApprovalFile> for Approval {
             scopes: file.scopes,
             memory_scope: file.memory_scope,
             owners_only: file.owners_only,
+            asked_in: file.asked_in,
             fingerprint: file.fingerprint,
             requested_by: file.requested_by,
         })

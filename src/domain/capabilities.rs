@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::VoiceFormat;
+
 /// How replies reach people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,7 +48,8 @@ pub struct Capabilities {
     pub edits: bool,
     /// A reply can be shown while it is being generated.
     pub streaming: bool,
-    pub voice: bool,
+    /// The form of its voice messages; `None` where it has none.
+    pub voice: Option<VoiceFormat>,
     /// Files, inbound and outbound.
     pub files: bool,
     /// Replies that refer to a message.
@@ -73,7 +76,7 @@ impl Capabilities {
             rich_cards: false,
             edits: false,
             streaming: false,
-            voice: false,
+            voice: None,
             files: false,
             threaded_replies: false,
             reactions: false,
@@ -93,7 +96,7 @@ impl Capabilities {
             rich_cards: true,
             edits: true,
             streaming: true,
-            voice: false,
+            voice: None,
             files: true,
             threaded_replies: false,
             reactions: false,

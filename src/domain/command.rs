@@ -23,20 +23,26 @@ pub enum Command {
     Deny,
     /// List grants, or revoke one.
     Grants,
-    /// Show the model's name.
+    /// Show which model answers, or choose another one.
     Model,
+    /// Show what was spent.
+    Usage,
     /// Show the agent's memory, forget an item of it, or undo the last change.
     Memory,
     /// Forget everything about the author.
     Forget,
     Tasks,
+    /// Show what was understood of the newest spoken message.
+    Transcript,
+    /// Show the spend caps, or stop all model calls.
+    Budget,
     /// Show the ids of this thread and of the author.
     Id,
 }
 
 impl Command {
     /// Every command there is, in the order `/help` lists them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Help,
         Self::Status,
         Self::Stop,
@@ -48,9 +54,12 @@ impl Command {
         Self::Deny,
         Self::Grants,
         Self::Model,
+        Self::Usage,
         Self::Memory,
         Self::Forget,
         Self::Tasks,
+        Self::Transcript,
+        Self::Budget,
         Self::Id,
     ];
 
@@ -68,9 +77,12 @@ impl Command {
             Self::Deny => "deny",
             Self::Grants => "grants",
             Self::Model => "model",
+            Self::Usage => "usage",
             Self::Memory => "memory",
             Self::Forget => "forget",
             Self::Tasks => "tasks",
+            Self::Transcript => "transcript",
+            Self::Budget => "budget",
             Self::Id => "id",
         }
     }

@@ -1,8 +1,10 @@
 //! A grant: an approval that holds for longer than one call. Whether it covers a call is decided in `policy`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthorId, ThreadId, Timestamp};
@@ -12,6 +14,21 @@ use super::{AuthorId, ThreadId, Timestamp};
 #[serde(try_from = "String", into = "String")]
 pub struct GrantNumber(pub u32);
 
+/// Grants that raise spend caps are numbered from here, so that they have numbers of their own: `B1`, `B2`, …
+const BUDGET_GRANTS: u32 = 1 << 31;
+
+impl GrantNumber {
+    /// The number of a grant that raises a spend cap.
+    pub const fn of_budget(number: u32) -> Self {
+        Self(number | BUDGET_GRANTS)
+    }
+
+    /// The number among the grants that raise spend caps; `None` for any other grant.
+    pub const fn budget(self) -> Option<u32> {
+        if self.0 >= BUDGET_GRANTS { Some(self.0 & !BUDGET_GRANTS) } else { None }
+    }
+}
+
 /// The text is not a grant number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a grant: expected a name such as G1")]
@@ -19,7 +36,10 @@ pub struct BadGrantNumber;
 
 impl fmt::Display for GrantNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "G{}", self.0)
+        match self.budget() {
+            Some(number) => write!(f, "B{number}"),
+            None => write!(f, "G{}", self.0),
+        }
     }
 }
 
@@ -28,9 +48,13 @@ impl FromStr for GrantNumber {
 
     fn from_str(raw: &str) -> Result<Self, BadGrantNumber> {
         let raw = raw.trim();
-        let digits = raw.strip_prefix(['G', 'g']).unwrap_or(raw);
+        let of_budget = raw.starts_with(['B', 'b']);
+        let digits = raw.strip_prefix(['G', 'g', 'B', 'b']).unwrap_or(raw);
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| digits.parse().ok().map(Self)).flatten().ok_or(BadGrantNumber)
+        let number =
+            plain.then(|| digits.parse::<u32>().ok()).flatten().filter(|number| *number < BUDGET_GRANTS);
+        let number = number.ok_or(BadGrantNumber)?;
+        Ok(if of_budget { Self::of_budget(number) } else { Self(number) })
     }
 }
 
@@ -63,6 +87,10 @@ pub enum Reach {
     Shape,
     /// In the whole project, as a rule.
     Project,
+    /// A raised spend cap, until a time.
+    Cap {
+        until: Timestamp,
+    },
 }
 
 impl Reach {
@@ -70,14 +98,14 @@ impl Reach {
     pub const fn thread(&self) -> Option<&ThreadId> {
         match self {
             Self::Thread(thread) | Self::Until { thread, .. } => Some(thread),
-            Self::Shape | Self::Project => None,
+            Self::Shape | Self::Project | Self::Cap { .. } => None,
         }
     }
 
     /// The first moment at which it no longer holds.
     pub const fn until(&self) -> Option<Timestamp> {
         match self {
-            Self::Until { until, .. } => Some(*until),
+            Self::Until { until, .. } | Self::Cap { until } => Some(*until),
             Self::Thread(_) | Self::Shape | Self::Project => None,
         }
     }
@@ -89,6 +117,7 @@ impl Reach {
             Self::Until { .. } => "minutes",
             Self::Shape => "shape",
             Self::Project => "project",
+            Self::Cap { .. } => "cap",
         }
     }
 }
@@ -111,25 +140,27 @@ pub struct GrantSummary {
     pub summary: String,
 }
 
+/// A grant as clients get it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Flat<'a> {
+    id: GrantNumber,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    commands: &'a [String],
+    scope: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_id: Option<&'a ThreadId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted_by: Option<&'a AuthorId>,
+    granted_at: &'a str,
+    summary: &'a str,
+}
+
 impl Serialize for GrantSummary {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Flat<'a> {
-            id: GrantNumber,
-            tool: &'a str,
-            #[serde(skip_serializing_if = "<[String]>::is_empty")]
-            commands: &'a [String],
-            scope: &'static str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            thread_id: Option<&'a ThreadId>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            expires_at: Option<String>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            granted_by: Option<&'a AuthorId>,
-            granted_at: &'a str,
-            summary: &'a str,
-        }
         Flat {
             id: self.number,
             tool: &self.tool,
@@ -142,6 +173,16 @@ impl Serialize for GrantSummary {
             summary: &self.summary,
         }
         .serialize(out)
+    }
+}
+
+impl JsonSchema for GrantSummary {
+    fn schema_name() -> Cow<'static, str> {
+        "Grant".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Flat::json_schema(generator)
     }
 }
 

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ThreadId, Timestamp};
+use super::room::{SpeakerKind, Via};
+use super::{
+    Answer, ApprovalId, AuthorId, CommandInvocation, MessageId, Role, ScheduledRun, ThreadId, Timestamp,
+    Voice,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
@@ -81,6 +85,44 @@ pub struct InboundFile {
     pub name: Option<String>,
 }
 
+/// Whether a message in a group names the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MentionState {
+    /// By a mention, a reply or a command. So does every message of a direct chat.
+    #[default]
+    Named,
+    /// It is for the agent though it names nobody: the agent may stay silent.
+    Unnamed,
+    /// Whether it is for the agent is still to be judged: it is kept as context until then.
+    Undecided,
+}
+
+impl MentionState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Unnamed => "unnamed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// What is known of a program that wrote a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PeerWords {
+    pub kind: SpeakerKind,
+    /// Its id in the roster.
+    pub agent: Option<String>,
+    /// How another agent knows of the message, where the platform did not send it.
+    pub via: Option<Via>,
+    /// The person's message that the chain of answers began with.
+    pub chain: Option<MessageId>,
+    /// How many messages of agents the chain has.
+    pub depth: u32,
+}
+
 /// A message: text, files, or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -89,6 +131,11 @@ pub struct Said {
     pub files: Vec<InboundFile>,
     /// Not addressed to the agent: kept as context, never answered.
     pub context_only: bool,
+    /// Whether it names the agent.
+    pub attention: MentionState,
+    /// Set where a program wrote it, not a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<PeerWords>,
     /// The message it replies to.
     pub quoted: Option<Quoted>,
     /// The original author, where the message was forwarded.
@@ -100,6 +147,10 @@ pub struct Said {
     pub automatic: bool,
     /// The threads that get the result of its run, beside its own. Its author needs the right to send there.
     pub deliver_to: Vec<ThreadId>,
+    /// The run of a task that it starts.
+    pub scheduled: Option<Box<ScheduledRun>>,
+    /// Set where the message was spoken: its text is a transcript.
+    pub voice: Option<Voice>,
 }
 
 impl Said {

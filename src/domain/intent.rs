@@ -1,10 +1,11 @@
 //! Outbound intents: core says what is meant, an adapter decides how it is shown.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approval, ApprovalId, ApprovalKind, CorrelationId, ErrorKind, Language, Risk, ScopeKind, StoredFile,
-    ThreadId, ToolCallId,
+    Approval, ApprovalId, ApprovalKind, CorrelationId, Language, Risk, ScopeKind, StoredFile, ThreadId,
+    ToolCallId,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +74,11 @@ pub enum Intent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
     },
+    /// An answer that is spoken beside its text. It becomes an attachment when it is delivered.
+    Speech {
+        /// The answer, as CommonMark.
+        text: String,
+    },
     Error {
         kind: ErrorKind,
         /// What happened and what to do, in the person's language.
@@ -134,5 +140,57 @@ impl DeliveryId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Why a turn failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The model server refused the API key.
+    Auth,
+    /// The account is out of quota or credit.
+    Quota,
+    /// Rate limited, also after retries.
+    Rate,
+    /// The conversation does not fit into the model's context window.
+    ContextLength,
+    /// The model server could not be reached, or the connection broke.
+    Network,
+    /// The model did not answer in time.
+    Timeout,
+    /// The model server failed.
+    Server,
+    /// The server refused the request as invalid.
+    BadRequest,
+    /// The server's answer could not be parsed.
+    BadResponse,
+    /// The turn reached its limit of steps.
+    TooManySteps,
+    /// The model repeated the same call.
+    Loop,
+    /// A spend cap of the project has no room for another call, or calls are stopped.
+    Budget,
+    /// State could not be written.
+    Storage,
+    Internal,
+}
+
+impl ErrorKind {
+    /// Whether an unchanged retry may help.
+    pub const fn retryable(self) -> bool {
+        match self {
+            Self::Rate | Self::Network | Self::Timeout | Self::Server | Self::BadResponse | Self::Storage => {
+                true
+            }
+            Self::Auth
+            | Self::Quota
+            | Self::ContextLength
+            | Self::BadRequest
+            | Self::TooManySteps
+            | Self::Loop
+            | Self::Budget
+            | Self::Internal => false,
+        }
     }
 }

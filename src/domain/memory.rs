@@ -1,14 +1,15 @@
 //! What is remembered: items in files, changes to them, and the ledger of all changes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorId, MemoryItem, MessageId, ScopeKey, ThreadId, Timestamp};
+use super::{AuthorId, CorrelationId, MemoryItem, MemoryScope, MessageId, ScopeKey, ThreadId, Timestamp};
 
 /// Largest core memory of a scope, in estimated tokens: all of it is part of each prompt.
 pub const CORE_TOKENS: usize = 2_000;
 
 /// Where something is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Small, and part of each prompt.
@@ -27,7 +28,7 @@ impl Tier {
 }
 
 /// Where the words of an item come from. The least trusted source counts; those later in this list are trusted less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// An owner, or the operator.
@@ -130,10 +131,27 @@ pub struct DistilMark {
     /// The date of the newest message that was read when the thread was last distilled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// The question about notes that may go into core memory. It was asked if the thread has its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<MemoryQuestion>,
+}
+
+/// A person is asked which notes of a thread go into core memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryQuestion {
+    /// The run that asks.
+    pub run: CorrelationId,
+    /// The person who is asked.
+    pub asked: AuthorId,
+    pub memory_scope: MemoryScope,
+    /// Notes of messages behind this time are asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Timestamp>,
 }
 
 /// What a ledger line tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LedgerOp {
     Add,
@@ -155,7 +173,7 @@ impl LedgerOp {
 }
 
 /// A change in the ledger.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerLine {
     /// The number of the line, counted from 1.

@@ -12,7 +12,6 @@ const COMMENT_END: &str = " -->";
 /// How many hexadecimal digits the handle of an item without an id has.
 const HANDLE_DIGITS: usize = 6;
 
-/// One item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryItem {
     pub id: Option<String>,

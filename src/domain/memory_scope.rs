@@ -61,7 +61,7 @@ pub struct ScopeSettings {
 }
 
 /// The memory that a message may read, and the memory that it may write beside the project's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryScope {
     read: Vec<ScopeKey>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

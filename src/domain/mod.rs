@@ -2,13 +2,11 @@
 
 mod approval;
 mod approval_file;
-mod auto_memory;
-mod backoff;
 mod both_ends;
+mod budget;
 mod capabilities;
 mod command;
 mod core_text;
-mod error_kind;
 mod frame;
 mod grant;
 mod ids;
@@ -18,49 +16,61 @@ mod language;
 mod memory;
 mod memory_items;
 mod memory_scope;
+mod replaceable;
 mod role;
-mod sandbox;
+mod room;
+mod schema;
 mod scope_key;
+mod status;
 mod stored_file;
 mod task;
-mod thread_state;
 mod time;
 pub mod tokens;
 mod tool;
 mod turn_settings;
+mod usage;
+mod voice;
 
 pub use approval::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Decided, Risk, Scope,
     ScopeKind,
 };
 pub use approval_file::{ApprovalFile, BadApproval};
-pub use auto_memory::AutoMemory;
-pub use backoff::Backoff;
 pub use both_ends::{both_ends, both_ends_of_line};
+pub use budget::{
+    BudgetGrant, BudgetLine, BudgetRules, CapKey, CapScope, CapState, CapUnit, Caps, Currency, OnLimit,
+    RAISE_CALL, Shortage, UnknownPrice,
+};
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};
 pub use core_text::{EditedText, edit_core, item_text, items_of, replace_block};
-pub use error_kind::ErrorKind;
 pub use frame::{visible, without_tags};
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{
-    Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, Quoted, Said,
+    Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, MentionState, PeerWords,
+    Quoted, Said,
 };
-pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, Intent, OutboundIntent};
+pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, ErrorKind, Intent, OutboundIntent};
 pub use language::Language;
 pub use memory::{
-    CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, Origin,
-    Provenance, Tier,
+    CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit,
+    MemoryQuestion, Origin, Provenance, Tier,
 };
 pub use memory_items::{MemoryItem, item_blocks, read_item};
 pub use memory_scope::{DmScope, HistoryReach, MemoryScope, ScopeSettings};
+pub use replaceable::{Owners, Replaceable};
 pub use role::{BadRole, Role};
-pub use sandbox::{SandboxLevel, SandboxReport};
+pub use room::{
+    AgentAccount, AgentCard, LINE_VERSION, LineAuthor, LineKind, LineReply, MAX_LINE_TEXT, RoomLine,
+    SpeakerKind, Via,
+};
 pub use scope_key::{PeerName, ScopeKey};
+pub use status::{SandboxLevel, SandboxReport, ThreadState};
 pub use stored_file::StoredFile;
-pub use task::TaskStatus;
-pub use thread_state::ThreadState;
-pub use time::{Timestamp, time_zone};
+pub use task::{RunMemory, ScheduledRun, TaskStatus};
+pub use time::{Backoff, Timestamp, time_zone};
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};
-pub use turn_settings::{ReadReplies, WhileRunning, WhileWaiting};
+pub use turn_settings::{AutoMemory, Footer, ModelChoosers, ReadReplies, WhileRunning, WhileWaiting};
+pub use usage::{EntryKind, Payer, Price, Purpose, Usage, UsageEntry, UsageSource, rfc3339};
+pub use voice::{SpeechMode, Transcriber, Voice, VoiceFailure, VoiceFormat};

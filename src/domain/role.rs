@@ -1,9 +1,10 @@
 //! The role of a paired person.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The role of a paired person.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Like the owners in the settings.

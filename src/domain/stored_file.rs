@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::{BadId, ThreadId};
@@ -57,6 +57,14 @@ impl StoredFile {
         PathBuf::from(self.thread.file_name()).join(&self.name)
     }
 
+    /// The file of a thread with this address; `None` for another address.
+    pub fn from_url(thread: &ThreadId, url: &str) -> Option<Self> {
+        let name = url.strip_prefix("/api/files/")?.strip_prefix(&*thread.file_name())?.strip_prefix('/')?;
+        let name = percent_decode_str(name).decode_utf8().ok()?;
+        let file = Self::new(thread.clone(), "", &name);
+        (file.name == *name).then_some(file)
+    }
+
     pub fn url(&self) -> String {
         let name = utf8_percent_encode(&self.name, NON_ALPHANUMERIC);
         format!("/api/files/{}/{name}", self.thread.file_name())
@@ -106,6 +114,22 @@ mod tests {
             assert_eq!(stored("", shown).name(), name, "{shown:?}");
         }
         assert_eq!(stored("7-", "a.png").url(), "/api/files/web%3Achat%3A1/7%2Da%2Epng");
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_own_address_and_by_no_other() {
+        let file = stored("7-", "报告 1.ogg");
+        assert_eq!(StoredFile::from_url(file.thread(), &file.url()), Some(file.clone()));
+        let other = "web:chat:2".parse().unwrap();
+        assert_eq!(StoredFile::from_url(&other, &file.url()), None);
+        for url in [
+            "data:audio/ogg;base64,AA",
+            "https://x/a.ogg",
+            "/api/files/web%3Achat%3A1/%2E%2E%2Fa",
+            "/api/files/",
+        ] {
+            assert_eq!(StoredFile::from_url(file.thread(), url), None, "{url}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Settings that decide how a thread treats messages and replies.
+//! Settings that decide how a thread treats messages and replies, and what it may learn by itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,30 @@ pub enum WhileWaiting {
     Supersede,
 }
 
+/// Who may choose the model that answers a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelChoosers {
+    /// The owners and the operator.
+    #[default]
+    Owners,
+    /// Everyone who may talk to the agent, except for guests.
+    Members,
+}
+
+/// What stands below an answer about what it used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Footer {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Its tokens.
+    Tokens,
+    /// Its cost.
+    Cost,
+}
+
 /// Who reads a reply to a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -37,4 +61,28 @@ pub enum ReadReplies {
     /// Where the rules cannot read it, a model may. It sees the reply alone, and all it can bring about is a question
     /// back.
     Model,
+}
+
+/// What the agent may learn from conversations without being asked to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AutoMemory {
+    /// Nothing.
+    Off,
+    /// Notes, which are only searched.
+    #[default]
+    Propose,
+    /// Also core memory, without asking, of the owners' own direct chats.
+    Write,
+}
+
+impl AutoMemory {
+    /// As it stands in ship.json.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Propose => "propose",
+            Self::Write => "write",
+        }
+    }
 }

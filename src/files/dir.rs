@@ -61,7 +61,7 @@ impl OpenedFile {
 
 /// Why a file was not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum DirOpenError {
     /// It is no regular file; it was not opened.
     #[error("not a regular file")]
     NotRegular(FileType),
@@ -72,7 +72,7 @@ pub enum OpenError {
     Io(#[from] io::Error),
 }
 
-impl From<Errno> for OpenError {
+impl From<Errno> for DirOpenError {
     fn from(error: Errno) -> Self {
         if error == Errno::LOOP { Self::Changed } else { Self::Io(error.into()) }
     }
@@ -103,7 +103,7 @@ impl ProjectDir {
     ///
     /// # Errors
     /// When it is no regular file, a part of the path is a link, or the system refuses.
-    pub fn open_file(&self, relative: &Path) -> Result<OpenedFile, OpenError> {
+    pub fn open_file(&self, relative: &Path) -> Result<OpenedFile, DirOpenError> {
         let (folder, name) = self.parent(relative)?;
         let seen = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
         must_be_regular(&seen)?;
@@ -111,7 +111,7 @@ impl ProjectDir {
         let stat = rustix::fs::fstat(&file)?;
         must_be_regular(&stat)?;
         if FileId::of(&stat) != FileId::of(&seen) {
-            return Err(OpenError::Changed);
+            return Err(DirOpenError::Changed);
         }
         Ok(OpenedFile { file, stat })
     }
@@ -120,7 +120,7 @@ impl ProjectDir {
     ///
     /// # Errors
     /// When nothing does, a folder on the way is a link, or the system refuses.
-    pub fn stat(&self, relative: &Path) -> Result<Stat, OpenError> {
+    pub fn stat(&self, relative: &Path) -> Result<Stat, DirOpenError> {
         if relative.as_os_str().is_empty() {
             return Ok(rustix::fs::fstat(&self.fd)?);
         }
@@ -135,7 +135,7 @@ impl ProjectDir {
     pub fn list(
         &self,
         relative: &Path,
-    ) -> Result<impl Iterator<Item = io::Result<(OsString, FileType)>> + use<>, OpenError> {
+    ) -> Result<impl Iterator<Item = io::Result<(OsString, FileType)>> + use<>, DirOpenError> {
         use std::os::unix::ffi::OsStrExt as _;
 
         let listed = if relative.as_os_str().is_empty() {
@@ -155,7 +155,7 @@ impl ProjectDir {
     }
 
     /// The folder of a path, walked name by name, and the last name.
-    fn parent(&self, relative: &Path) -> Result<(OwnedFd, PathBuf), OpenError> {
+    fn parent(&self, relative: &Path) -> Result<(OwnedFd, PathBuf), DirOpenError> {
         let name = relative.file_name().ok_or(Errno::ISDIR)?;
         let mut folder = self.fd.try_clone()?;
         for part in relative.parent().into_iter().flat_map(Path::components) {
@@ -178,10 +178,10 @@ pub(super) fn step(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     })
 }
 
-fn must_be_regular(stat: &Stat) -> Result<(), OpenError> {
+fn must_be_regular(stat: &Stat) -> Result<(), DirOpenError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
-        FileType::Symlink => Err(OpenError::Changed),
-        other => Err(OpenError::NotRegular(other)),
+        FileType::Symlink => Err(DirOpenError::Changed),
+        other => Err(DirOpenError::NotRegular(other)),
     }
 }

@@ -5,6 +5,6 @@ mod dir;
 mod hard_links;
 mod resolve;
 
-pub use dir::{FileId, OpenError, OpenedFile, ProjectDir};
+pub use dir::{DirOpenError, FileId, OpenedFile, ProjectDir};
 pub use hard_links::SpecialFiles;
 pub use resolve::{follow, own_files_of, resolve, resolve_exact};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::calls::CallAssembler;
 use super::think::{ThinkPiece, ThinkSplitter};
-use super::wire::Chunk;
+use super::wire::StreamChunk;
 use crate::ports::{Completion, Ids, ModelDelta, Usage};
+use crate::usage::{Dialect, usage_of};
 
 /// Largest answer, of text, reasoning and calls, in bytes. No model intends to write more, and all of it is kept in
 /// memory and in the thread.
@@ -21,6 +22,8 @@ pub(crate) struct Assembler {
     calls: CallAssembler,
     finish: Option<String>,
     usage: Option<Usage>,
+    /// How the server counts.
+    dialect: Dialect,
     any_choice: bool,
     /// The rest of the answer is left unread.
     cut: bool,
@@ -36,14 +39,21 @@ impl Assembler {
             calls: CallAssembler::new(ids, taken),
             finish: None,
             usage: None,
+            dialect: Dialect::Usual,
             any_choice: false,
             cut: false,
         }
     }
 
+    /// The same, of a server that counts in this way.
+    #[must_use]
+    pub(crate) fn with_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+
     /// Adds a chunk and returns its deltas. The caller handles an error in the chunk.
-    pub(crate) fn feed(&mut self, chunk: Chunk) -> Vec<ModelDelta> {
-        self.usage = chunk.usage.or(self.usage);
+    pub(crate) fn feed(&mut self, chunk: StreamChunk) -> Vec<ModelDelta> {
+        self.usage = chunk.usage.and_then(|usage| usage_of(&usage, self.dialect)).or(self.usage);
         let Some(piece) = chunk.piece else { return Vec::new() };
         self.any_choice = true;
         let mut deltas = Vec::new();
@@ -103,6 +113,7 @@ impl Assembler {
             tool_calls,
             truncated,
             usage: self.usage,
+            fallback: None,
         };
         (deltas, completion)
     }
@@ -158,7 +169,7 @@ mod tests {
         let mut assembler =
             Assembler::new(Arc::new(CountedIds::default()), HashSet::from(["old".to_owned()]));
         let mut deltas: Vec<ModelDelta> =
-            chunks.into_iter().flat_map(|chunk| assembler.feed(Chunk::from(chunk))).collect();
+            chunks.into_iter().flat_map(|chunk| assembler.feed(StreamChunk::from(chunk))).collect();
         let (last, completion) = assembler.finish();
         deltas.extend(last);
         (deltas, completion)
@@ -198,7 +209,8 @@ mod tests {
             reasoning: "hm".into(),
             tool_calls: vec![],
             truncated: true,
-            usage: Some(Usage { input: 5, output: 2, cached: 0 }),
+            usage: Some(Usage { input: 5, output: 2, ..Usage::default() }),
+            fallback: None,
         };
         assert_eq!(completion, expected);
     }

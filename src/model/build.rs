@@ -22,7 +22,6 @@ pub struct Shared {
 #[derive(Clone, Debug)]
 pub enum ModelKind {
     Offline,
-    /// A model on a server.
     Server(ModelSpec),
 }
 
@@ -59,6 +58,8 @@ pub struct ModelSpec {
     pub max_output_tokens: Option<u32>,
     /// `None` means the server's default.
     pub temperature: Option<f64>,
+    /// Whether it is called where the first choice does not fit into a spend cap.
+    pub at_caps: bool,
 }
 
 impl ModelSpec {
@@ -72,6 +73,7 @@ impl ModelSpec {
             send_reasoning: true,
             max_output_tokens: None,
             temperature: None,
+            at_caps: false,
         }
     }
 

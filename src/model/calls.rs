@@ -20,13 +20,13 @@ pub(crate) const CALL_COST: usize = 64;
 pub(crate) struct CallAssembler {
     ids: Arc<dyn Ids>,
     taken: HashSet<String>,
-    calls: Vec<Growing>,
+    calls: Vec<GrowingCall>,
     /// The size of all of them in bytes.
     size: usize,
 }
 
 #[derive(Debug)]
-struct Growing {
+struct GrowingCall {
     key: CallKey,
     /// The server's id for it.
     given: Option<String>,
@@ -110,7 +110,7 @@ impl CallAssembler {
         };
         known.unwrap_or_else(|| {
             self.size += CALL_COST;
-            self.calls.push(Growing {
+            self.calls.push(GrowingCall {
                 key: piece.key,
                 given: None,
                 id: None,
@@ -131,7 +131,7 @@ impl CallAssembler {
     /// Some servers use the same id for every call: a name again, with new arguments after complete ones, means another
     /// call.
     fn repeats(&self, at: usize, piece: &CallPiece) -> bool {
-        let whole = |call: &Growing| serde_json::from_str::<Value>(&call.arguments).is_ok();
+        let whole = |call: &GrowingCall| serde_json::from_str::<Value>(&call.arguments).is_ok();
         piece.name.is_some() && !piece.arguments.is_empty() && self.calls.get(at).is_some_and(whole)
     }
 

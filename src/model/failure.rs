@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::error_body::{ErrorBody, shorten};
-use crate::domain::ErrorKind;
+use crate::domain::{ErrorKind, Shortage};
 use crate::ports::ModelError;
 
 /// How a call failed.
@@ -41,6 +41,12 @@ pub(crate) enum Failure {
     /// The key is no valid header.
     #[error("{0}")]
     BadKey(String),
+    /// A spend cap has no room for the call; it was not sent.
+    #[error("{0}")]
+    OverBudget(Box<Shortage>),
+    /// The call could not be recorded and was not sent.
+    #[error("{0}")]
+    Unrecorded(String),
     #[error("{0}")]
     Internal(String),
 }
@@ -67,9 +73,15 @@ pub(crate) fn classify(failure: &Failure, model: &str, key: Option<&str>) -> Mod
         ),
         Failure::Unsendable(_) => (ErrorKind::BadRequest, failure.to_string(), None),
         Failure::BadKey(_) => (ErrorKind::Auth, failure.to_string(), None),
+        Failure::OverBudget(_) => (ErrorKind::Budget, failure.to_string(), None),
+        Failure::Unrecorded(_) => (ErrorKind::Storage, failure.to_string(), None),
         Failure::Internal(_) => (ErrorKind::Internal, failure.to_string(), None),
     };
-    ModelError { kind, detail: without_key(format!("{model}: {said}"), key), retry_after }
+    let shortage = match failure {
+        Failure::OverBudget(shortage) => Some(shortage.clone()),
+        _ => None,
+    };
+    ModelError { kind, detail: without_key(format!("{model}: {said}"), key), retry_after, shortage }
 }
 
 fn of_status(status: u16, said: &ErrorBody) -> ErrorKind {

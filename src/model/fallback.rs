@@ -7,12 +7,12 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::domain::ErrorKind;
-use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
+use crate::ports::{BoxFuture, Completion, Fallback, Model, ModelDelta, ModelError, Prompt};
 
 /// A receiver that takes no delta for this long is treated as closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// CallAssembler a model, and on failure the others in order. Each has its own deadline. The output of a model that failed is
+/// Calls a model, and on failure the others in order. Each has its own deadline. The output of a model that failed is
 /// withdrawn.
 #[derive(Debug)]
 pub struct FallbackModel {
@@ -38,16 +38,27 @@ impl FallbackModel {
         };
         let mut kind = failed.kind;
         for model in &self.others {
-            if !may_do_elsewhere(kind) {
+            let at_cap = kind == ErrorKind::Budget;
+            if at_cap && !model.stands_in_at_caps() {
+                continue;
+            }
+            if !at_cap && !may_do_elsewhere(kind) {
                 break;
             }
             if std::mem::take(&mut relay.shown) {
                 relay.send(ModelDelta::StartOver).await;
             }
-            tracing::warn!(?kind, next = model.name(), "asking another model");
+            tracing::warn!(?kind, next = model.name(), "model failed, trying the next one");
             relay.send(ModelDelta::Retrying { kind, next_model: Some(model.name().to_owned()) }).await;
-            match relay.run(model.as_ref(), prompt).await {
-                Ok(completion) => return Ok(completion),
+            let mut prompt = prompt.clone();
+            if let Some(account) = &mut prompt.account {
+                account.fallback = Some(kind);
+            }
+            match relay.run(model.as_ref(), &prompt).await {
+                Ok(completion) => {
+                    let fallback = Some(Fallback { model: model.name().to_owned(), reason: kind });
+                    return Ok(Completion { fallback, ..completion });
+                }
                 Err(error) => {
                     kind = error.kind;
                     // The first model's error is the one to fix; the others' details are appended.
@@ -85,7 +96,11 @@ const fn may_do_elsewhere(kind: ErrorKind) -> bool {
         | ErrorKind::Server
         | ErrorKind::BadRequest
         | ErrorKind::BadResponse => true,
-        ErrorKind::TooManySteps | ErrorKind::Loop | ErrorKind::Storage | ErrorKind::Internal => false,
+        ErrorKind::TooManySteps
+        | ErrorKind::Loop
+        | ErrorKind::Storage
+        | ErrorKind::Budget
+        | ErrorKind::Internal => false,
     }
 }
 
@@ -159,7 +174,7 @@ mod tests {
     }
 
     fn fails(name: &'static str, deltas: Vec<ModelDelta>, kind: ErrorKind) -> Arc<dyn Model> {
-        let error = ModelError { kind, detail: format!("{name} failed"), retry_after: None };
+        let error = ModelError { kind, detail: format!("{name} failed"), retry_after: None, shortage: None };
         Arc::new(Scripted(name, deltas, Err(error)))
     }
 
@@ -196,7 +211,9 @@ mod tests {
             vec![fails("b", vec![again(ErrorKind::Rate)], ErrorKind::Auth), says("c", "hi")],
         )
         .await;
-        assert_eq!(result.unwrap().text, "hi");
+        let answer = result.unwrap();
+        let stood_in = Fallback { model: "c".into(), reason: ErrorKind::Auth };
+        assert_eq!((answer.text.as_str(), answer.fallback), ("hi", Some(stood_in)));
         let expected = vec![
             again(ErrorKind::Server),
             next(ErrorKind::Server, "b"),
@@ -236,6 +253,40 @@ mod tests {
         let model = FallbackModel::new(Arc::new(Scripted("a", chatty, Ok(completion.clone()))), vec![]);
         let result = timeout(PATIENCE * 2, model.complete(Prompt::default(), live)).await;
         assert_eq!(result, Ok(Ok(completion)));
+    }
+
+    /// A model that is called at caps.
+    #[derive(Debug)]
+    struct Cheap(Arc<dyn Model>);
+
+    impl Model for Cheap {
+        fn complete(
+            &self,
+            prompt: Prompt,
+            live: mpsc::Sender<ModelDelta>,
+        ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+            self.0.complete(prompt, live)
+        }
+
+        fn name(&self) -> &str {
+            self.0.name()
+        }
+
+        fn stands_in_at_caps(&self) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn at_a_spend_cap_only_the_models_that_are_meant_for_it_are_called() {
+        let dear = || fails("a", vec![], ErrorKind::Budget);
+        let (result, shown) = run(dear(), vec![says("b", "dear"), Arc::new(Cheap(says("c", "cheap")))]).await;
+        assert_eq!(
+            (result.unwrap().text.as_str(), shown[0].clone()),
+            ("cheap", next(ErrorKind::Budget, "c"))
+        );
+        let (result, shown) = run(dear(), vec![says("b", "dear")]).await;
+        assert_eq!((result.unwrap_err().kind, shown), (ErrorKind::Budget, vec![]));
     }
 
     #[tokio::test]

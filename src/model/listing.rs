@@ -108,13 +108,24 @@ pub fn days_until(day: Date, today: Date) -> i64 {
     i64::from(day.since(today).map_or(0, |span| span.get_days()))
 }
 
+/// The names of the chat models of a list, sorted; at most `most` of them.
+pub fn chat_models(listed: &[ListedModel], most: usize) -> Vec<String> {
+    let mut ids: Vec<String> = listed.iter().filter(|one| chats(one)).map(|one| one.id.clone()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.truncate(most);
+    ids
+}
+
+fn chats(one: &ListedModel) -> bool {
+    let id = one.id.to_lowercase();
+    !OTHER_PURPOSES.iter().any(|purpose| id.contains(purpose))
+}
+
 /// Chat models of the list without a near shutdown, the most similar names first.
 pub fn alternatives(model: &str, listed: &[ListedModel], today: Date) -> Vec<String> {
     let lasting = |one: &&ListedModel| one.shutdown.is_none_or(|day| days_until(day, today) > LASTING_DAYS);
-    let chats = |one: &&ListedModel| {
-        let id = one.id.to_lowercase();
-        id != model.to_lowercase() && !OTHER_PURPOSES.iter().any(|purpose| id.contains(purpose))
-    };
+    let chats = |one: &&ListedModel| one.id.to_lowercase() != model.to_lowercase() && chats(one);
     let mut ids: Vec<&str> = listed.iter().filter(lasting).filter(chats).map(|one| one.id.as_str()).collect();
     ids.sort_by(|one, other| {
         let alike = |id: &str| strsim::jaro_winkler(model, id);
@@ -167,6 +178,9 @@ mod tests {
         .map(|(id, shutdown)| ListedModel { id: id.to_owned(), shutdown: shutdown.map(day) })
         .to_vec();
         assert_eq!(alternatives("gpt-5-mini", &listed, day("2026-11-18")), ["gpt-5.4-mini", "gpt-6-luna"]);
+        let chat = ["gpt-4o-mini", "gpt-5-mini", "gpt-5.4-mini", "gpt-6-luna"];
+        assert_eq!(chat_models(&listed, 10), chat);
+        assert_eq!(chat_models(&listed, 2), chat[..2]);
         assert_eq!(days_until(day("2026-12-11"), day("2026-11-18")), 23);
         assert_eq!(days_until(day("2026-11-01"), day("2026-11-18")), -17);
     }

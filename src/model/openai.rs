@@ -12,16 +12,18 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::assemble::Assembler;
 use super::endpoint::{BadKey, EndpointUrl};
 use super::failure::{Failure, classify};
+use super::metering::MeteredAttempt;
 use super::quirks::Quirks;
 use super::receive::{Show, StreamLimits, receive};
 use super::retry::{self, Failed, RetryDecision};
 use super::transport::{EndSeen, Transport, failure_of};
-use super::wire::Chunk;
+use super::wire::StreamChunk;
 use super::{ModelSpec, Shared, request};
 use crate::domain::ErrorKind;
 use crate::http_client::whole_story;
 use crate::ports::{BoxFuture, Completion, Model, ModelDelta, ModelError, Prompt};
 use crate::uimessage::ModelMessage;
+use crate::usage::Dialect;
 
 /// A model on a server.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ impl OpenAiModel {
                 Err(failure) => match &failure {
                     Failure::Refused { status, body, .. } => {
                         quirks = quirks.taught_by(*status, body).ok_or(failure)?;
-                        tracing::debug!(model = %self.spec.model, ?quirks, "asking the server differently");
+                        tracing::debug!(model = %self.spec.model, ?quirks, "request refused, retrying without an option");
                     }
                     _ => return Err(failure),
                 },
@@ -122,17 +124,38 @@ impl OpenAiModel {
             .http
             .client(&self.spec.base_url)
             .map_err(|error| Failure::Internal(format!("cannot set up http: {}", whole_story(&error))))?;
+        // From here on the attempt counts, however it ends.
+        let mut attempt = MeteredAttempt::begin(&self.spec, prompt).await?;
+        let result = self
+            .stream(prompt, (quirks, attempt.max_output()), show, limits, (http, endpoint), &attempt)
+            .await;
+        attempt.end(result)
+    }
+
+    /// Sends the request and reads the answer.
+    async fn stream(
+        &self,
+        prompt: &Prompt,
+        (quirks, max_output): (Quirks, Option<u32>),
+        show: &mut Show<'_>,
+        limits: &StreamLimits,
+        (http, endpoint): (reqwest::Client, EndpointUrl),
+        attempt: &MeteredAttempt,
+    ) -> Result<Completion, Failure> {
         let ended = EndSeen::default();
         let transport = Transport::new(http.clone(), self.shared.clock.clone(), ended.clone());
         let client = Client::build(http, endpoint).with_http_service(transport);
         let chat = client.chat();
-        let opening = chat.create_stream_byot::<_, Chunk>(request::body(&self.spec, prompt, quirks));
+        let body = request::body(&self.spec, prompt, quirks, max_output);
+        let opening = chat.create_stream_byot::<_, StreamChunk>(body);
         let chunks = timeout_at(limits.first_by, opening)
             .await
             .map_err(|_| limits.no_first_word())?
             .map_err(failure_of)?
-            .map(|chunk| chunk.map_err(failure_of));
-        let assembler = Assembler::new(self.shared.ids.clone(), used_ids(prompt));
+            .map(|chunk| chunk.map_err(failure_of))
+            .inspect(|chunk| attempt.saw(chunk));
+        let dialect = Dialect::of(&self.spec.base_url);
+        let assembler = Assembler::new(self.shared.ids.clone(), used_ids(prompt)).with_dialect(dialect);
         receive(chunks, assembler, show, limits, || ended.get()).await
     }
 }
@@ -148,6 +171,10 @@ impl Model for OpenAiModel {
 
     fn name(&self) -> &str {
         &self.spec.model
+    }
+
+    fn stands_in_at_caps(&self) -> bool {
+        self.spec.at_caps
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) enum Quirk {
     CompletionTokens = 8,
     /// Requires the reasoning of earlier turns with every call it made, even if empty.
     WantsReasoning = 16,
+    /// Refuses the `name` of a message.
+    NoName = 32,
 }
 
 /// The quirks of one server.
@@ -56,6 +58,8 @@ impl Quirks {
             let wanted = ["missing", "required", "must be passed", "must be provided"];
             let wanted = wanted.iter().any(|word| body.contains(word));
             if wanted { Quirk::WantsReasoning } else { Quirk::NoReasoning }
+        } else if refuses_name(&body) {
+            Quirk::NoName
         } else if speaks_of_streaming(&body) {
             Quirk::NoStream
         } else {
@@ -73,9 +77,19 @@ impl fmt::Debug for Quirks {
             Quirk::NoReasoning,
             Quirk::CompletionTokens,
             Quirk::WantsReasoning,
+            Quirk::NoName,
         ];
         f.debug_set().entries(all.into_iter().filter(|quirk| self.has(*quirk))).finish()
     }
+}
+
+/// Whether a body refuses a field `name`.
+fn refuses_name(body: &str) -> bool {
+    let named =
+        ["'name'", "\"name\"", "\\\"name\\\"", "`name`", ".name"].iter().any(|field| body.contains(field));
+    let refused =
+        ["unknown", "unexpected", "unrecognized", "extra", "additional", "not permitted", "not allowed"];
+    named && refused.iter().any(|word| body.contains(word))
 }
 
 /// Whether a body mentions streaming. "upstream" is common in gateway errors and does not count.
@@ -102,6 +116,13 @@ mod tests {
             (400, "Use 'max_completion_tokens' instead.", Some(Quirk::CompletionTokens)),
             (400, "reasoning_content is not allowed", Some(Quirk::NoReasoning)),
             (400, "reasoning_content is missing at message 2", Some(Quirk::WantsReasoning)),
+            (400, "Unknown field 'name' in messages[2]", Some(Quirk::NoName)),
+            (
+                422,
+                r#"{"detail":[{"type":"extra_forbidden","loc":["body","messages",2,"name"]}]}"#,
+                Some(Quirk::NoName),
+            ),
+            (400, r#"{"error":{"message":"Invalid tool 'name'"}}"#, None),
             (400, "upstream rejected the request", None),
             (500, "stream broke", None),
             (429, "too many streams", None),

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::assemble::Assembler;
 use super::failure::Failure;
-use super::wire::Chunk;
+use super::wire::StreamChunk;
 use crate::domain::ErrorKind;
 use crate::ports::{Completion, ModelDelta};
 
@@ -111,7 +111,7 @@ pub(crate) async fn receive<S>(
     ended: impl Fn() -> StreamEnd,
 ) -> Result<Completion, Failure>
 where
-    S: Stream<Item = Result<Chunk, Failure>> + Unpin,
+    S: Stream<Item = Result<StreamChunk, Failure>> + Unpin,
 {
     let whole =
         Failure::Silent { awaited: "end of the answer", limit: limits.timeout.saturating_mul(LONGEST) };
@@ -198,17 +198,20 @@ mod tests {
     }
 
     /// Chunks with delays in seconds; then a stall, or the end.
-    fn paced(chunks: Vec<(u64, Value)>, hang: bool) -> impl Stream<Item = Result<Chunk, Failure>> + Unpin {
+    fn paced(
+        chunks: Vec<(u64, Value)>,
+        hang: bool,
+    ) -> impl Stream<Item = Result<StreamChunk, Failure>> + Unpin {
         let chunks = stream::iter(chunks).then(|(wait, chunk)| async move {
             tokio::time::sleep(Duration::from_secs(wait)).await;
-            Ok(Chunk::from(chunk))
+            Ok(StreamChunk::from(chunk))
         });
         let rest = stream::iter(hang.then_some(())).then(|()| std::future::pending());
         Box::pin(chunks.chain(rest))
     }
 
     async fn read(
-        chunks: impl Stream<Item = Result<Chunk, Failure>> + Unpin,
+        chunks: impl Stream<Item = Result<StreamChunk, Failure>> + Unpin,
         end: StreamEnd,
     ) -> (Result<Completion, Failure>, Duration) {
         let (live, mut deltas) = mpsc::channel(1000);
@@ -284,7 +287,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_is_too_long_is_cut_and_not_read_on() {
-        let endless = stream::repeat_with(|| Ok(Chunk::from(said(&"x".repeat(1 << 16)))));
+        let endless = stream::repeat_with(|| Ok(StreamChunk::from(said(&"x".repeat(1 << 16)))));
         let completion = read(Box::pin(endless), StreamEnd::Missing).await.0.unwrap();
         assert_eq!((completion.text.len(), completion.truncated), (crate::model::assemble::MAX_KEPT, true));
 

@@ -8,14 +8,15 @@ use crate::domain::ToolSpec;
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, ModelToolCall};
 
-pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Value {
+/// `max_output` is a limit beside those of the model and the prompt.
+pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks, max_output: Option<u32>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(spec.model));
     body.insert("messages".into(), messages(spec, prompt, quirks).into());
     if !prompt.tools.is_empty() {
         body.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
     }
-    let limits = spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens);
+    let limits = spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens).chain(max_output);
     if let Some(limit) = limits.min() {
         let key = if quirks.has(Quirk::CompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), limit.into());
@@ -42,7 +43,7 @@ fn messages(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks) -> Vec<Value> {
     let system = (!prompt.system.is_empty()).then(|| json!({ "role": "system", "content": prompt.system }));
     system
         .into_iter()
-        .chain(prompt.messages.iter().map(|message| self::message(message, reasoning)))
+        .chain(prompt.messages.iter().map(|message| self::message(message, reasoning, quirks)))
         .collect()
 }
 
@@ -54,12 +55,13 @@ enum Reasoning {
     WithEveryCall,
 }
 
-fn message(message: &ModelMessage, with: Reasoning) -> Value {
+fn message(message: &ModelMessage, with: Reasoning, quirks: Quirks) -> Value {
     match message {
         ModelMessage::System(text) => json!({ "role": "system", "content": text }),
         ModelMessage::User { content, name } => {
             let mut user = json!({ "role": "user", "content": user_content(content) });
-            if let Some(name) = name.as_deref().and_then(participant)
+            if !quirks.has(Quirk::NoName)
+                && let Some(name) = name.as_deref().and_then(participant)
                 && let Some(user) = user.as_object_mut()
             {
                 user.insert("name".into(), name.into());
@@ -115,7 +117,7 @@ fn is_fetchable(url: &str) -> bool {
     ["data:", "http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// A speaker's name in the characters that the field allows.
+/// A name in the characters that the field allows.
 fn participant(name: &str) -> Option<String> {
     let forbidden =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '|' | '/' | '\\');
@@ -150,7 +152,7 @@ mod tests {
     }
 
     fn sent(messages: Vec<ModelMessage>) -> Value {
-        body(&spec(), &Prompt { messages, ..Prompt::default() }, Quirks::default())["messages"].clone()
+        body(&spec(), &Prompt { messages, ..Prompt::default() }, Quirks::default(), None)["messages"].clone()
     }
 
     fn user(content: Vec<Content>) -> ModelMessage {
@@ -166,7 +168,7 @@ mod tests {
             ..Prompt::default()
         };
         assert_eq!(
-            body(&spec(), &prompt, Quirks::default()),
+            body(&spec(), &prompt, Quirks::default(), None),
             json!({
                 "model": "some-model",
                 "messages": [
@@ -195,7 +197,7 @@ mod tests {
             ),
         ] {
             let quirks = quirk.map_or(Quirks::default(), |quirk| Quirks::default().with(quirk));
-            let mut sent = body(&limited, &Prompt::default(), quirks);
+            let mut sent = body(&limited, &Prompt::default(), quirks, None);
             let sent = sent.as_object_mut().unwrap();
             sent.remove("model");
             sent.remove("messages");
@@ -288,9 +290,9 @@ mod tests {
         let prompt = Prompt { messages, ..Prompt::default() };
         let quiet = ModelSpec { send_reasoning: false, ..spec() };
         let expected = json!([{"role": "assistant", "content": "x"}]);
-        assert_eq!(body(&quiet, &prompt, Quirks::default())["messages"], expected);
+        assert_eq!(body(&quiet, &prompt, Quirks::default(), None)["messages"], expected);
         let refused = Quirks::default().with(Quirk::NoReasoning);
-        assert_eq!(body(&spec(), &prompt, refused)["messages"], expected);
+        assert_eq!(body(&spec(), &prompt, refused, None)["messages"], expected);
     }
 
     #[test]
@@ -299,7 +301,7 @@ mod tests {
         let said =
             |tool_calls| ModelMessage::Assistant { text: "x".into(), reasoning: String::new(), tool_calls };
         let prompt = Prompt { messages: vec![said(vec![call]), said(vec![])], ..Prompt::default() };
-        let body = body(&spec(), &prompt, Quirks::default().with(Quirk::WantsReasoning));
+        let body = body(&spec(), &prompt, Quirks::default().with(Quirk::WantsReasoning), None);
         let sent: Vec<_> = (0..2).map(|at| body["messages"][at].get("reasoning_content").cloned()).collect();
         assert_eq!(sent, [Some(json!("")), None]);
     }
@@ -313,7 +315,7 @@ mod tests {
             effects: Effects::ReadOnly,
         }];
         let prompt = Prompt { tools: tools.into(), ..Prompt::default() };
-        let body = body(&spec(), &prompt, Quirks::default());
+        let body = body(&spec(), &prompt, Quirks::default(), None);
         assert_eq!(
             body["tools"],
             json!([{"type": "function", "function": {

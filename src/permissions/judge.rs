@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::details::{self, ChangePreview};
-use super::digests::{CallFiles, Operands, digest_file, files_of};
+use super::digests::{CallFiles, FileOperands, digest_file, files_of};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
 use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ScopeKind, ThreadId, Timestamp};
@@ -18,7 +18,7 @@ use crate::files;
 use crate::phrases::permissions::the_call;
 use crate::policy::coverage::coverage;
 use crate::policy::fingerprint::{FileDigest, digest_of, fingerprint};
-use crate::policy::grants::{CallFacts, Grant, Proposal, covering, offered, proposed};
+use crate::policy::grants::{CallFacts, Grant, GrantProposal, covering, offered, proposed};
 use crate::policy::paths::{PathClass, ResolvedPath};
 use crate::policy::shell::{ReadPath, ShellCall, ShellJudgement, ShellRules};
 use crate::policy::tools::ToolFacts;
@@ -37,7 +37,7 @@ const JOBS: usize = 6;
 const JOBS_PER_THREAD: usize = 2;
 
 /// A function from a tool's name to its effects; `None` for an unknown tool.
-pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
+pub type ToolEffects = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 
 /// Computes what a call would change, or why it would fail; `None` for a call that changes no text. Reads files, writes
 /// none, and reveals nothing that the call itself could not read.
@@ -50,7 +50,6 @@ pub type ObjectToReads = Arc<dyn Fn(&[ReadPath], bool) -> Option<Reason> + Send 
 /// Whether the sandbox hides secrets from commands that run without approval, as soon as it was probed.
 pub type HidesSecrets = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// The settings of a judge.
 pub struct JudgeSettings {
     /// The project directory, absolute and resolved.
     pub project: PathBuf,
@@ -58,12 +57,12 @@ pub struct JudgeSettings {
     pub shell: ShellRules,
     /// The operator's modes for other tools.
     pub modes: BTreeMap<String, Mode>,
-    pub effects_of: EffectsOf,
+    pub effects_of: ToolEffects,
     pub preview: Preview,
     pub object_to_reads: ObjectToReads,
     pub hides_secrets: HidesSecrets,
     pub grants: Arc<dyn Grants>,
-    /// The language of reasons.
+    /// The language of reasons for a call without one.
     pub language: Language,
 }
 
@@ -91,7 +90,7 @@ impl ProjectJudge {
 
 impl JudgeSettings {
     /// The grant that an answer of this scope proposes. Reads files.
-    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<Proposal> {
+    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> Option<GrantProposal> {
         let settings = self;
         let tool = approval.tool.as_str();
         let in_advance = tools::may_be_granted(tool, (settings.effects_of)(tool));
@@ -149,7 +148,12 @@ impl Judge for ProjectJudge {
         })
     }
 
-    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Option<Proposal>> {
+    fn propose(
+        &self,
+        approval: &Approval,
+        scope: Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Option<GrantProposal>> {
         let (settings, approval) = (self.settings.clone(), approval.clone());
         Box::pin(async move {
             let proposed = tokio::task::spawn_blocking(move || settings.propose(&approval, scope, now)).await;
@@ -176,14 +180,15 @@ impl JudgeSettings {
         let argument = ["command", "path"].iter().find_map(|key| text_argument(&call.input, key));
         let what = argument.map(|text| shell::shown(&text).replace('\n', " ⏎ ")).unwrap_or_default();
         let summary: String = format!("{} {what}", call.tool).trim().chars().take(SUMMARY_CHARS).collect();
-        let reason = Reason::Unchecked(the_call(self.language).to_owned());
+        let language = self.language_of(call);
+        let reason = Reason::Unchecked(the_call(language).to_owned());
         Judgement {
             ruling: Ruling::Ask,
             fingerprint: format!("unchecked-{}", uuid::Uuid::new_v4().simple()),
             details: Some(format!(
                 "{}\n\n{}",
-                details::reasons(&[reason], self.language),
-                details::input(&call.input, self.language)
+                details::reasons(&[reason], language),
+                details::input(&call.input, language)
             )),
             summary,
             whole: None,
@@ -211,7 +216,7 @@ impl JudgeSettings {
 
     /// The project files that a command depends on, as they are now.
     fn files_of(&self, cwd: &str, judged: &ShellJudgement) -> CallFiles {
-        let operands = if judged.writes { Operands::Content } else { Operands::PathLocation };
+        let operands = if judged.writes { FileOperands::Content } else { FileOperands::PathLocation };
         files_of(&self.project, cwd, &judged.depends, operands)
     }
 
@@ -243,9 +248,10 @@ impl JudgeSettings {
         };
         let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
         let command = text_argument(&call.input, "command").unwrap_or_default();
-        let more = || details::command(&command, cwd, &judged.summary, self.language);
+        let language = self.language_of(call);
+        let more = || details::command(&command, cwd, &judged.summary, language);
         Judgement {
-            details: self.details(&verdict, &ruling, &facts, more),
+            details: details_of(&verdict, &ruling, &facts, language, more),
             whole: details::whole_command(&ruling, &command),
             ruling,
             grants,
@@ -280,12 +286,20 @@ impl JudgeSettings {
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
         let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
+        let (ruling, grants) = match (&ruling, preview()) {
+            // The model mends the call; nobody is asked about one that fails.
+            (Ruling::Ask, Some(Err(why))) if tools::subject(&call.tool, &call.input).is_some() => {
+                (Ruling::Deny(why.clone()), Vec::new())
+            }
+            _ => (ruling, grants),
+        };
+        let language = self.language_of(call);
         let more = || match preview() {
-            Some(preview) => Some(details::change(preview, self.language)),
-            None => Some(details::input(&call.input, self.language)),
+            Some(preview) => Some(details::change(preview, language)),
+            None => Some(details::input(&call.input, language)),
         };
         Judgement {
-            details: self.details(&verdict, &ruling, &facts, more),
+            details: details_of(&verdict, &ruling, &facts, language, more),
             whole: details::whole_call(&ruling, &call.input, preview),
             ruling,
             grants,
@@ -294,6 +308,7 @@ impl JudgeSettings {
                 .as_ref()
                 .map(named)
                 .or(target)
+                .or_else(|| tools::subject(&call.tool, &call.input).map(str::to_owned))
                 .map_or_else(|| call.tool.clone(), |what| details::line(&call.tool, &what)),
             risk,
             scopes: offered(&facts),
@@ -329,22 +344,26 @@ impl JudgeSettings {
         }
     }
 
-    /// The details of the question; `None` where no approval is needed.
-    fn details(
-        &self,
-        verdict: &Verdict,
-        ruling: &Ruling,
-        facts: &CallFacts<'_>,
-        more: impl FnOnce() -> Option<String>,
-    ) -> Option<String> {
-        let (Verdict::Ask { reasons, .. }, Ruling::Ask) = (verdict, ruling) else { return None };
-        let told =
-            format!("{}\n\n{}", details::reasons(reasons, self.language), coverage(facts, self.language));
-        Some(match more() {
-            Some(more) => format!("{told}\n\n{more}"),
-            None => told,
-        })
+    /// The language of the people of a call.
+    fn language_of(&self, call: &CallToJudge) -> Language {
+        call.language.unwrap_or(self.language)
     }
+}
+
+/// The details of the question; `None` where no approval is needed.
+fn details_of(
+    verdict: &Verdict,
+    ruling: &Ruling,
+    facts: &CallFacts<'_>,
+    language: Language,
+    more: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    let (Verdict::Ask { reasons, .. }, Ruling::Ask) = (verdict, ruling) else { return None };
+    let told = format!("{}\n\n{}", details::reasons(reasons, language), coverage(facts, language));
+    Some(match more() {
+        Some(more) => format!("{told}\n\n{more}"),
+        None => told,
+    })
 }
 
 /// The file name for people: as written, and the link's target where that differs.

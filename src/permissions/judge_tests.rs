@@ -74,6 +74,9 @@ pub(super) fn call(tool: &str, input: Value) -> CallToJudge {
         thread: "web:chat:t1".parse().unwrap(),
         scope: Default::default(),
         origin: crate::domain::Origin::Member,
+        requester: None,
+        unattended: false,
+        language: None,
         tool: tool.to_owned(),
         input,
     }
@@ -186,6 +189,7 @@ async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
         scopes: asked.scopes,
         memory_scope: Default::default(),
         owners_only: false,
+        asked_in: Vec::new(),
         fingerprint: asked.fingerprint,
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: now,

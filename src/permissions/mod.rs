@@ -10,4 +10,4 @@ mod judge;
 mod judge_tests;
 
 pub use details::ChangePreview;
-pub use judge::{EffectsOf, HidesSecrets, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
+pub use judge::{HidesSecrets, JudgeSettings, ObjectToReads, Preview, ProjectJudge, ToolEffects};

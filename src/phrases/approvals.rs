@@ -1,5 +1,6 @@
 //! Messages about approvals: the question, its buttons, the reading of replies, the outcome.
 
+use super::budget;
 use super::table::phrases;
 use crate::domain::{Answer, ApprovalKind, ApprovalNumber, ApprovalState, Language};
 
@@ -12,6 +13,10 @@ phrases! {
         (ApprovalKind::UnknownOutcome, ..) => {
             en: "{sign} **{number}: I was cut off while doing this and do not know how far it got. What now?**",
             zh: "{sign} **{number}：执行中途被中断，结果未知。怎么办？**",
+        }
+        (ApprovalKind::Budget, ..) => {
+            en: "{sign} **{number}: a spend cap is reached. May I go on?**",
+            zh: "{sign} **{number}：已达到花费上限。可以继续吗？**",
         }
     }
     format how_to_answer(replies: &str, expires: &str) {
@@ -225,6 +230,10 @@ phrases! {
         en: "{all} was cut off and may have run: run it again, skip it, or was it done?",
         zh: "{all} 执行中断，可能已经执行过：重跑、跳过，还是已经做完了？",
     }
+    format heard(said: &str, all: &str) {
+        en: "I heard “{said}”, but a spoken message decides nothing. What about {all}?",
+        zh: "我听到的是“{said}”，但语音不能作决定。{all} 怎么办？",
+    }
     format hint_decide(number: ApprovalNumber) {
         en: "Answer `approve {number}` or `deny {number}`",
         zh: "请回复“同意 {number}”或“拒绝 {number}”",
@@ -244,5 +253,11 @@ pub(crate) fn replies(kind: ApprovalKind, language: Language) -> Vec<&'static st
         ApprovalKind::UnknownOutcome => {
             vec![reply_rerun(language), reply_skip(language), reply_done(language)]
         }
+        ApprovalKind::Budget => vec![
+            budget::reply_plus_one(language),
+            budget::reply_plus_five(language),
+            budget::reply_midnight(language),
+            budget::reply_stop(language),
+        ],
     }
 }

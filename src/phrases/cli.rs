@@ -17,10 +17,23 @@ phrases! {
             en: "Serve the console and the API here: an address with a port, or a port of 127.0.0.1",
             zh: "控制台和 API 的监听地址：地址加端口，或 127.0.0.1 的端口",
         }
+        "run/setup" => {
+            en: "In a new directory: write a first Agent.md, and set everything else up in the console",
+            zh: "用于新目录：写入初始 Agent.md，其余在控制台中设置",
+        }
         "init" => { en: "Make a project: write Agent.md and ship.json", zh: "新建项目：写入 Agent.md 和 ship.json" }
         "init/yes" => { en: "Ask nothing: take the defaults, keep files that exist", zh: "不提问：采用默认值，保留已有文件" }
         "init/force" => { en: "Ask nothing and overwrite files that exist", zh: "不提问，并覆盖已有文件" }
         "init/name" => { en: "The agent's name [default: the directory's name]", zh: "智能体的名称 [默认：目录名]" }
+        "init/purpose" => { en: "What the agent is for, a sentence for Agent.md", zh: "智能体的用途，写入 Agent.md 的一句话" }
+        "init/language" => {
+            en: "The language of the daemon's own words: en or zh [default: that of each person]",
+            zh: "守护进程自身文字的语言：en 或 zh [默认：与每个人一致]",
+        }
+        "init/provider" => {
+            en: "The provider of the model: openai, deepseek, qwen, moonshot, glm, ollama, other or offline",
+            zh: "模型服务商：openai、deepseek、qwen、moonshot、glm、ollama、other 或 offline",
+        }
         "init/base_url" => {
             en: "The address of the model's server, such as http://127.0.0.1:11434/v1",
             zh: "模型服务器的地址，例如 http://127.0.0.1:11434/v1",
@@ -35,6 +48,41 @@ phrases! {
             zh: "网页控制台之外要准备的接入；可以给出多次",
         }
         "doctor" => { en: "Check everything the agent needs and say what to do", zh: "检查智能体需要的一切，并说明该怎么做" }
+        "service" => {
+            en: "Run the agent as a systemd service: install, look at and remove it",
+            zh: "以 systemd 服务运行智能体：安装、查看和移除",
+        }
+        "service install" => { en: "Write the unit, enable and start it", zh: "写入单元文件，启用并启动服务" }
+        "service install/run_as" => {
+            en: "The user that it runs as [default: the owner of the project]",
+            zh: "运行服务的用户 [默认：项目的所有者]",
+        }
+        "service install/print" => { en: "Print the unit and change nothing", zh: "打印单元文件，不做任何更改" }
+        "service install/user" | "service uninstall/user" | "service status/user" | "service logs/user"
+        | "service restart/user" => {
+            en: "A service of the current user; without root it always is one",
+            zh: "当前用户的服务；没有 root 权限时总是如此",
+        }
+        "service install/name" | "service uninstall/name" | "service status/name" | "service logs/name"
+        | "service restart/name" => {
+            en: "The service's name [default: shipagent-<directory>]",
+            zh: "服务的名称 [默认：shipagent-<目录名>]",
+        }
+        "service uninstall" => { en: "Stop it and remove the unit; the project stays", zh: "停止服务并移除单元文件；项目保留" }
+        "service status" => { en: "Show whether it runs", zh: "显示是否正在运行" }
+        "service logs" => { en: "Show what it says", zh: "显示日志" }
+        "service logs/follow" => { en: "Show new lines as they come", zh: "持续显示新的日志" }
+        "service logs/lines" => { en: "Only so many of the newest lines", zh: "只显示最新的若干行" }
+        "service restart" => { en: "Restart it gracefully; nothing is lost", zh: "平稳重启；不会丢失任何内容" }
+        "open" => {
+            en: "Open the console of the running daemon with a link that logs in once",
+            zh: "用一次性登录链接打开正在运行的守护进程的控制台",
+        }
+        "open/print" => { en: "Print the link only; start no browser", zh: "只打印链接，不启动浏览器" }
+        "open/base" => {
+            en: "The console's public address, such as https://agent.example.org",
+            zh: "控制台的公开地址，例如 https://agent.example.org",
+        }
         "chat" => { en: "Talk to the agent in this terminal", zh: "在此终端中与智能体对话" }
         "chat/message" => {
             en: "Say this, print the answer and end; what is piped into the standard input goes below it",
@@ -126,6 +174,10 @@ phrases! {
             zh: "删除一条记忆，包括它在修改记录中的内容",
         }
         "memory forget/id" => { en: "Its id, such as k3f9a", zh: "它的 id，例如 k3f9a" }
+        "memory forget/history" => {
+            en: "Also what was said in the direct chats of the scope: it stays in the thread files and is not found any more",
+            zh: "也包括该范围私聊中说过的话：仍留在会话文件里，但不再能搜到",
+        }
         "memory forget/all" => { en: "Everything of the scope, notes included", zh: "该范围的全部内容，包括笔记" }
         "memory undo" => { en: "Take back the last change", zh: "撤销上一次修改" }
         "memory export" => {
@@ -218,15 +270,57 @@ phrases! {
             en: "Print the lines as they are, one JSON object each",
             zh: "按原样打印，每行一个 JSON 对象",
         }
-        "config" => { en: "Look at the configuration", zh: "查看配置" }
+        "usage" => { en: "Show what calls of models used and cost", zh: "查看模型调用的用量和费用" }
+        "usage/by" => {
+            en: "How to group: day, month, model, thread, person, task or purpose; several with commas",
+            zh: "分组方式：day、month、model、thread、person、task 或 purpose；可用逗号给出多个",
+        }
+        "usage/since" => {
+            en: "Only what was used since: 30m, 2h, 7d, or a date such as 2026-11-16 [default: 30 days, by month 12 months]",
+            zh: "只看此后的用量：30m、2h、7d，或日期，例如 2026-11-16 [默认：30 天；按月则为 12 个月]",
+        }
+        "usage/until" => {
+            en: "Only what was used before; a date belongs to the range",
+            zh: "只看此前的用量；给出日期时包含当天",
+        }
+        "usage/csv" => { en: "Print a table for spreadsheets", zh: "输出电子表格可读的 CSV" }
+        "config" => { en: "Look at the configuration, and change it", zh: "查看和修改配置" }
         "config check" => {
             en: "Check ship.json and .env, and name every mistake at once",
             zh: "检查 ship.json 和 .env，一次列出所有错误",
         }
+        "config get" => {
+            en: "Print the settings with where each comes from; secrets are left out",
+            zh: "打印设置及其来源，不含密钥",
+        }
+        "config get/key" => {
+            en: "A key such as llm.model, or a section such as llm; without it, all that are set",
+            zh: "键（如 llm.model）或一节（如 llm）；不写则打印所有已设置的键",
+        }
+        "config set" => {
+            en: "Change a key of ship.json; comments and order stay",
+            zh: "修改 ship.json 中的一个键，注释和顺序不变",
+        }
+        "config set/key" => { en: "The key, such as llm.model", zh: "键，例如 llm.model" }
+        "config set/value" => {
+            en: "A text, or JSON for a list, number, true or false; without it, one line of the standard input",
+            zh: "文本；列表、数字、true 或 false 用 JSON 书写；不写则读取标准输入的一行",
+        }
+        "config unset" => {
+            en: "Remove a key from ship.json, so that its default applies",
+            zh: "从 ship.json 中删去一个键，恢复默认值",
+        }
+        "config unset/key" => { en: "The key, such as llm.model", zh: "键，例如 llm.model" }
         "config schema" => {
             en: "Print the JSON Schema of ship.json, for editors",
             zh: "打印 ship.json 的 JSON Schema，供编辑器使用",
         }
+        "config reference" => {
+            en: "Print what every key of ship.json means, as Markdown",
+            zh: "以 Markdown 打印 ship.json 每个键的含义",
+        }
+        "man" => { en: "Write the manual pages into a folder", zh: "把手册页写入一个目录" }
+        "man/dir" => { en: "The folder", zh: "目录" }
         "completions" => { en: "Print a completion script for a shell", zh: "打印 shell 的补全脚本" }
         "completions/shell" => { en: "The shell", zh: "哪种 shell" }
     }
@@ -243,6 +337,13 @@ phrases! {
         "init" => {
             en: "Asks on a terminal; files that exist are never overwritten without a yes.",
             zh: "在终端中提问；未经同意，不会覆盖已有文件。",
+        }
+        "config set" => {
+            en: "Nothing is written unless the whole file is valid with the change. A secret is written to .env (only its \
+                 owner may read it) and ship.json gets a ${VAR} that stands for it; leave the value out to keep it from the \
+                 history of the shell.",
+            zh: "修改后整个文件有效才会写入。密钥写入 .env（仅所有者可读），ship.json 中用 ${VAR} 引用；省略值可避免密钥留在 \
+                 shell 历史中。",
         }
         "doctor" => {
             en: "Looks at Agent.md, the configuration, the model (with one real call of a single token), the state directory, \

@@ -102,6 +102,10 @@ phrases! {
              is kept)",
         zh: "这里没有守护进程在运行，只有它能执行决定：请先运行 `shipagent run`，再来决定（请求不会丢失）",
     }
+    text no_daemon_revokes() {
+        en: "no daemon runs here, and it alone knows the spend caps: start `shipagent run`, then revoke again",
+        zh: "这里没有守护进程在运行，只有它管理花费上限：请先运行 `shipagent run`，再来撤销",
+    }
     format decision_refused(why: &str) {
         en: "the daemon did not take the decision: {why}",
         zh: "守护进程没有接受这个决定：{why}",
@@ -293,7 +297,7 @@ phrases! {
     format ended_by_signal(signal: &str) { en: "ended by {signal}", zh: "被 {signal} 终止" }
 
     format store_invalid(path: &str, cause: &str) {
-        en: "{path} cannot be understood and counts for nothing: mend it, or remove it{cause}",
+        en: "{path} is not valid and is ignored: repair or delete it{cause}",
         zh: "{path} 无法理解，其中的内容都不生效：请修复或删除它{cause}",
     }
     format store_unreachable(path: &str, cause: &str) {

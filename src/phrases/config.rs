@@ -81,6 +81,11 @@ phrases! {
         en: "use 1 to 64 letters, digits, '-', '_' or '.'",
         zh: "请用 1 到 64 个字母、数字、“-”、“_”或“.”",
     }
+    format bad_model_name(found: &str) { en: "{found:?} is not a name for a model", zh: "{found:?} 不能用作模型的名称" }
+    text bad_model_name_fix() {
+        en: "use 1 to 32 small letters, digits, '-', '_' or '.', beginning with a letter or digit; \"default\" means the model of `llm`",
+        zh: "请用 1 到 32 个小写字母、数字、“-”、“_”或“.”，以字母或数字开头；“default”指 `llm` 的模型",
+    }
     format two_peers(found: &str, other: &str) {
         en: "{found:?} is linked to {other:?} already",
         zh: "{found:?} 已经归到 {other:?} 名下",
@@ -98,6 +103,11 @@ phrases! {
     text bad_host_fix() {
         en: "write the name alone, such as agent.example.org, without scheme, port or path",
         zh: "只写主机名，例如 agent.example.org，不带协议、端口和路径",
+    }
+    format bad_origin(found: &str) { en: "{found:?} is not the origin of a web page", zh: "{found:?} 不是网页的来源（origin）" }
+    text bad_origin_fix() {
+        en: "write scheme, host and port as a browser does, such as https://app.example.org or http://localhost:3000, without a path and without *",
+        zh: "按浏览器的写法写协议、主机和端口，例如 https://app.example.org 或 http://localhost:3000，不带路径，也不用 *",
     }
     format bad_time_zone(found: &str) { en: "{found:?} is not a time zone", zh: "{found:?} 不是时区" }
     text bad_time_zone_fix() {
@@ -128,11 +138,47 @@ phrases! {
         en: "put {variable}=… into .env and write \"${{{variable}}}\" here",
         zh: "请在 .env 中写 {variable}=…，此处改为 \"${{{variable}}}\"",
     }
+    format needed_for(provider: &str) {
+        en: "is missing: provider \"{provider}\" needs it",
+        zh: "缺少：provider 为 \"{provider}\" 时需要它",
+    }
+    text needed_for_fix() {
+        en: "write it, or set the provider to \"off\"",
+        zh: "请填写，或把 provider 设为 \"off\"",
+    }
     text key_needed() { en: "api.openai.com needs a key", zh: "api.openai.com 需要密钥" }
     text key_needed_fix() {
         en: "set it to ${OPENAI_API_KEY}, or set llm.baseUrl to your own server",
         zh: "请设为 ${OPENAI_API_KEY}，或把 llm.baseUrl 设为自己的服务器",
     }
+    text bad_key() { en: "is not the path of a key", zh: "不是键的路径" }
+    text bad_key_fix() {
+        en: "write it with dots, such as llm.model or llm.fallbacks[0].model",
+        zh: "请用点号书写，例如 llm.model 或 llm.fallbacks[0].model",
+    }
+    text not_inside() { en: "the value around this key has no keys", zh: "外层的值不能包含键" }
+    text not_inside_fix() { en: "set the value around it", zh: "请设置外层的值" }
+    format no_element(length: usize) {
+        en: "is behind the end of the list, which has {length} entries",
+        zh: "超出列表末尾，列表只有 {length} 项",
+    }
+    format no_element_fix(length: usize) { en: "use [{length}] to add one", zh: "要添加一项，请用 [{length}]" }
+    format cannot_write(file: &str, why: &dyn Display) { en: "{file} cannot be written ({why})", zh: "无法写入 {file}（{why}）" }
+    format key_set(key: &str) { en: "{key} is set in ship.json", zh: "已在 ship.json 中设置 {key}" }
+    format key_removed(key: &str) { en: "{key} is removed from ship.json", zh: "已从 ship.json 中删去 {key}" }
+    text counts_after_restart() { en: "a running daemon takes this up after a restart", zh: "运行中的守护进程重启后生效" }
+    format key_unchanged(key: &str) { en: "{key} has this value already", zh: "{key} 已是这个值" }
+    format key_not_there(key: &str) { en: "{key} is not in ship.json", zh: "ship.json 中没有 {key}" }
+    format variable_written(name: &str) {
+        en: "{name} is written to .env, which only its owner may read",
+        zh: "{name} 已写入 .env，仅所有者可读",
+    }
+    format variable_overridden(name: &str) {
+        en: "the environment sets {name} to something else, which takes precedence over .env",
+        zh: "环境变量 {name} 另有取值，优先于 .env",
+    }
+    text secret_not_shown() { en: "(secret, not shown)", zh: "（密钥，不显示）" }
+    text no_value() { en: "(none)", zh: "（无）" }
     format disagreement(why: &str) { en: "is not accepted ({why})", zh: "不被接受（{why}）" }
     text disagreement_fix() {
         en: "please report this: the check should have said why",

@@ -58,6 +58,10 @@ phrases! {
             en: "The model kept repeating the same call, so I stopped it. Please ask again in other words.",
             zh: "模型一直在重复同一个调用，我把它停下了。请换个说法再问。",
         }
+        ErrorKind::Budget => {
+            en: "The spending limit of this project is reached, so I stopped here. An owner can allow more with /budget.",
+            zh: "已达到本项目的费用上限，我先停在这里。所有者可以用 /budget 放宽。",
+        }
         ErrorKind::Storage => {
             en: "The conversation could not be saved, so I stopped. The operator should check the disk (`shipagent \
                  doctor` tells more); then try again.",
@@ -80,6 +84,7 @@ phrases! {
         ErrorKind::BadRequest => { en: "The model did not accept the request.", zh: "模型没有接受这次请求，" }
         ErrorKind::BadResponse => { en: "The model's answer could not be understood.", zh: "无法理解模型的答复，" }
         ErrorKind::TooManySteps | ErrorKind::Loop => { en: "The model is going in circles.", zh: "模型在原地打转，" }
+        ErrorKind::Budget => { en: "The spending limit is reached.", zh: "已达到费用上限，" }
         ErrorKind::Storage => { en: "The conversation could not be saved.", zh: "对话没能保存，" }
         ErrorKind::Internal => { en: "Something went wrong.", zh: "出了点问题，" }
     }
@@ -99,6 +104,18 @@ phrases! {
         zh: "我正在关闭，没有收下这条消息，请稍后再发。",
     }
     text stopped() { en: "Stopped.", zh: "已停止。" }
+    format transcript(quoted: &str) {
+        en: "The last spoken message was understood as:\n\n{quoted}",
+        zh: "上一条语音消息的识别结果：\n\n{quoted}",
+    }
+    text no_transcript() {
+        en: "The last spoken message has no transcript.",
+        zh: "上一条语音消息没有识别结果。",
+    }
+    text nothing_spoken() {
+        en: "There is no spoken message in this conversation.",
+        zh: "这个对话里没有语音消息。",
+    }
     text nothing_to_stop() { en: "Nothing is running.", zh: "当前没有正在进行的任务。" }
     text not_theirs_to_stop() {
         en: "Somebody else's request is being worked on or waits here. Whoever made it may end it, and so may an owner, \
@@ -174,7 +191,11 @@ phrases! {
             en: "lists what is allowed for longer; /grants revoke G1 takes it back",
             zh: "列出长期授权；/grants revoke G1 可收回",
         }
-        Command::Model => { en: "says which model answers", zh: "查看由哪个模型回答" }
+        Command::Model => {
+            en: "says which model answers; /model NAME chooses another one",
+            zh: "查看由哪个模型回答；/model 名称 可更换",
+        }
+        Command::Usage => { en: "shows what was spent", zh: "查看用量和费用" }
         Command::Memory => {
             en: "shows what I remember; /memory forget K removes an item, /memory undo takes back the last change",
             zh: "查看跨会话的记忆；/memory forget K 删除一条，/memory undo 撤销上一次修改",
@@ -184,6 +205,14 @@ phrases! {
             zh: "/forget me 删除关于你的全部记忆",
         }
         Command::Tasks => { en: "lists the tasks of this project", zh: "列出这个项目的任务" }
+        Command::Transcript => {
+            en: "shows what was understood of the last spoken message",
+            zh: "查看上一条语音消息的识别结果",
+        }
+        Command::Budget => {
+            en: "shows the spend caps; owners stop all model calls with /budget stop",
+            zh: "查看花费上限；所有者可用 /budget stop 停止所有模型调用",
+        }
         Command::Id => { en: "shows the ids of this conversation and of you", zh: "查看这个对话和你的 id" }
     }
 
@@ -204,6 +233,7 @@ phrases! {
              They follow now, as far as it lets them.",
         zh: "平台不再接受对上一条消息的回复，因此暂存：{count} 条。现在随本条消息尽量送出。",
     }
+    format status_others(names: &str) { en: "Other agents here: {names}", zh: "这里的其他智能体：{names}" }
     format status_dead(count: usize) {
         en: "Replies that could not be delivered: {count} (the operator can see them in the log)",
         zh: "无法送达的回复：{count}（运维者可在日志中查看）",
@@ -211,6 +241,10 @@ phrases! {
     format target_refused(by: impl Display, thread: impl Display) {
         en: "{by} may not have results sent to {thread}: only owners may, and people who have written there themselves",
         zh: "{by} 不能把结果发送到 {thread}：只有所有者和在那里发过言的人可以",
+    }
+    format asked_by_task(task: &str) {
+        en: "asked by the scheduled task {task}",
+        zh: "来自定时任务 {task}",
     }
     format target_nobody(thread: impl Display) {
         en: "nobody is known who asked for a result to be sent to {thread}",
@@ -244,6 +278,30 @@ phrases! {
         en: "{name} is too big: I can take files of up to {megabytes} MB. Please send a smaller one.",
         zh: "{name} 太大：我最多能接收 {megabytes} MB 的文件，请发小一点的。",
     }
+    format voice_too_long(limit: &str) {
+        en: "This recording is longer than {limit}, so I did not listen to it. Please send a shorter one, or write.",
+        zh: "这段录音超过 {limit}，我没有听。请发短一点的，或改用文字。",
+    }
+    format voice_too_big(megabytes: u64) {
+        en: "This recording is larger than {megabytes} MB, so I did not listen to it. Please send a shorter one, or write.",
+        zh: "这段录音超过 {megabytes} MB，我没有听。请发短一点的，或改用文字。",
+    }
+    text voice_no_words() {
+        en: "I heard no words in this recording. Please speak again, or write.",
+        zh: "我在这段录音里没有听到话。请再说一次，或改用文字。",
+    }
+    text voice_unreadable() {
+        en: "I cannot listen to this kind of recording. It is kept. Please write, or record it another way.",
+        zh: "我听不了这种格式的录音。录音已保存，请改用文字，或换一种方式录制。",
+    }
+    text voice_unavailable() {
+        en: "I cannot listen right now: the speech recogniser does not answer. The recording is kept. Please write, or \
+             send it again later.",
+        zh: "我现在听不了：语音识别服务没有回应。录音已保存，请改用文字，或稍后再发。",
+    }
+    text speech_code_omitted() { en: "The code is in the text.", zh: "代码见文字消息。" }
+    text speech_table_omitted() { en: "The table is in the text.", zh: "表格见文字消息。" }
+    text speech_rest_omitted() { en: "The rest is in the text.", zh: "其余内容见文字消息。" }
     format file_lost(name: &str) {
         en: "I could not fetch {name}. Please send it again.",
         zh: "没能取到 {name}，请再发一次。",
@@ -251,6 +309,16 @@ phrases! {
     text rest_in_file() { en: "(The answer is long: the file has all of it.)", zh: "（回答较长，完整内容见文件。）" }
     format left_out(count: &str) { en: "[… {count} characters left out …]", zh: "[…… 省略 {count} 个字符 ……]" }
 
+    format keep_these(count: usize) {
+        en: "Always remember this? ({count} new from this conversation)",
+        zh: "要一直记住这些吗？（来自本次对话，共 {count} 条）",
+    }
+    format keep_how(file: &str) {
+        en: "Approve keeps all of it in `{file}`, deny none of it; to choose, reply with numbers, such as “keep 1 3”. It stays in \
+             the notes, which are only searched.",
+        zh: "同意：全部写入 `{file}`；拒绝：都不写入；只要其中几条，请回复编号，例如“留 1、3”。这些内容仍留在只供搜索的笔记里。",
+    }
+    format not_kept(why: &str) { en: "It could not be written into memory: {why}", zh: "没能写入记忆：{why}" }
     text quotes_note() {
         en: "its words come from a note that nobody has reviewed",
         zh: "其中的内容来自一条没有人核对过的笔记",
@@ -327,8 +395,15 @@ phrases! {
         zh: "我记得关于你的 {count} 条内容。发送 `/forget me yes` 会彻底删除它们，包括笔记和修改记录中的内容。",
     }
     format forget_me_done(count: usize) {
-        en: "Done: {count} things I remembered about you are gone. Our conversation itself stays; the operator can delete it.",
-        zh: "已完成：关于你的 {count} 条记忆已删除。对话记录本身仍在，运维者可以删除。",
+        en: "Done: {count} things I remembered about you are gone. What we said in our direct chats I can still search. Shall I \
+             forget that as well? `/forget me everything` takes it out of the search and begins a new conversation.",
+        zh: "已完成：关于你的 {count} 条记忆已删除。我们私聊中说过的话我仍能搜索到。也要忘掉吗？发送 `/forget me everything` \
+             会把它们移出搜索，并开始新的对话。",
+    }
+    format forget_me_everything(count: usize) {
+        en: "Done: {count} things I remembered about you are gone, I find nothing any more that was said in our direct chats, and a \
+             new conversation begins here. The record itself stays; the operator can delete it.",
+        zh: "已完成：关于你的 {count} 条记忆已删除，私聊中说过的话我再也搜索不到，这里开始新的对话。对话记录本身仍在，运维者可以删除。",
     }
     text forget_me_in_private() {
         en: "Please send `/forget me` in a direct chat: what I remember about one person I keep only there.",

@@ -29,6 +29,10 @@ phrases! {
         "sockets" => { en: "sockets", zh: "套接字" }
         "memory" => { en: "memory", zh: "内存" }
         "scopes" => { en: "scopes", zh: "记忆范围" }
+        "groups" => { en: "groups", zh: "群组" }
+        "voice" => { en: "voice", zh: "语音" }
+        "listening" => { en: "listening", zh: "语音识别" }
+        "speaking" => { en: "speaking", zh: "语音合成" }
         "learning" => { en: "learning", zh: "学习" }
         "clock" => { en: "clock", zh: "时钟" }
         "token" => { en: "token", zh: "令牌" }
@@ -91,7 +95,12 @@ phrases! {
             en: "check llm.baseUrl: it should end where /chat/completions begins",
             zh: "请检查 llm.baseUrl：应写到 /chat/completions 之前",
         }
-        ErrorKind::Server | ErrorKind::TooManySteps | ErrorKind::Loop | ErrorKind::Storage | ErrorKind::Internal => {
+        ErrorKind::Server
+        | ErrorKind::TooManySteps
+        | ErrorKind::Loop
+        | ErrorKind::Budget
+        | ErrorKind::Storage
+        | ErrorKind::Internal => {
             en: "try again later",
             zh: "请稍后再试",
         }
@@ -111,12 +120,92 @@ phrases! {
         en: "the server does not list a model named {name}",
         zh: "服务器的模型列表里没有 {name}",
     }
+    format prices_old(days: impl Display) {
+        en: "the built-in prices of models were checked {days} days ago",
+        zh: "内置的模型价格是 {days} 天前核对的",
+    }
+    text prices_old_fix() {
+        en: "update shipagent, or set `budget.prices` in ship.json",
+        zh: "请更新 shipagent，或在 ship.json 中设置 `budget.prices`",
+    }
     text another_model() { en: "set llm.model to another model", zh: "请把 llm.model 换成别的模型" }
     format another_model_such_as(names: &str) {
         en: "set llm.model to another model, such as {names}",
         zh: "请把 llm.model 换成别的模型，例如 {names}",
     }
 
+    /// What the synthesiser says, and the recogniser hears.
+    text spoken_probe() { en: "One two three four five.", zh: "一二三四五。" }
+    format recogniser_answers(name: &str, millis: impl Display) {
+        en: "{name} answers, in {millis} ms",
+        zh: "{name} 可用，用时 {millis} 毫秒",
+    }
+    format recogniser_hears(name: &str, heard: &str, millis: impl Display) {
+        en: "{name} heard “{heard}”, in {millis} ms",
+        zh: "{name} 识别出“{heard}”，用时 {millis} 毫秒",
+    }
+    format recogniser_fails(name: &str, why: &str) { en: "{name} transcribes nothing: {why}", zh: "{name} 无法识别：{why}" }
+    text recogniser_fix() {
+        en: "check voice.stt: baseUrl, apiKey and model, or the program of its command",
+        zh: "请检查 voice.stt 的 baseUrl、apiKey 和 model，或 command 中的程序",
+    }
+    format synthesiser_speaks(name: &str, millis: impl Display) {
+        en: "{name} speaks, in {millis} ms",
+        zh: "{name} 可用，用时 {millis} 毫秒",
+    }
+    format synthesiser_fails(name: &str, why: &str) { en: "{name} does not speak: {why}", zh: "{name} 无法合成：{why}" }
+    text synthesiser_fix() {
+        en: "check voice.tts: baseUrl, apiKey, model and voice, or the program of its command",
+        zh: "请检查 voice.tts 的 baseUrl、apiKey、model 和 voice，或 command 中的程序",
+    }
+    format speech_silent(seconds: u64) { en: "no answer within {seconds} seconds", zh: "{seconds} 秒内没有回答" }
+    text no_sound() { en: "what it sent is no sound", zh: "返回的内容不是音频" }
+    format speech_unusable(why: &str) { en: "voice cannot be used: {why}", zh: "语音不可用：{why}" }
+    format groups_shared(path: impl Display, names: &str) {
+        en: "agents share what is said in groups in {path}; others here: {names}",
+        zh: "各智能体通过 {path} 共享群内消息；其他智能体：{names}",
+    }
+    text groups_alone() { en: "nobody yet", zh: "暂无" }
+    format groups_away(name: &str) { en: "{name} (away)", zh: "{name}（离线）" }
+    format groups_unusable(why: impl Display) {
+        en: "groups.sharedDir is not used: {why}",
+        zh: "未使用 groups.sharedDir：{why}",
+    }
+    text groups_unusable_fix() {
+        en: "use a local directory outside of the project that only this user can write to",
+        zh: "请使用项目之外、仅当前用户可写的本地目录",
+    }
+    text groups_inside() { en: "it is inside the project, where tools could change it", zh: "它位于项目内，工具可能会改动它" }
+    format groups_same_name(name: &str) {
+        en: "another agent has the name {name} too, so people cannot tell them apart",
+        zh: "另一个智能体也叫 {name}，人们无法区分",
+    }
+    format groups_heard_bot(platform: impl Display, when: &str) {
+        en: "{platform} sends messages of other bots, the last one at {when}",
+        zh: "{platform} 会推送其他机器人的消息，最近一条在 {when}",
+    }
+    format groups_heard_no_bot(platform: impl Display) {
+        en: "{platform} has not sent a message of another bot yet: what agents of this machine say comes by groups.sharedDir",
+        zh: "{platform} 尚未推送过其他机器人的消息：本机各智能体的发言经由 groups.sharedDir 获知",
+    }
+    format groups_hears_little(platform: impl Display) {
+        en: "{platform} sends the agent only what mentions it, replies to it or is a command for it: the rest comes from agents that hear it",
+        zh: "{platform} 只推送提及、回复或命令本智能体的消息：其余消息由能收到的智能体转告",
+    }
+    format groups_lacks(platform: impl Display, permission: &str) {
+        en: "{platform} does not tell what was said while the agent was away: {permission} is missing",
+        zh: "{platform} 不提供离线期间的消息：缺少 {permission}",
+    }
+    text groups_lacks_fix() {
+        en: "add it to the app and publish a version; messages sent meanwhile are lost to the agent",
+        zh: "请为应用添加该权限并发布版本；此前的消息无法补取",
+    }
+    format groups_same_account(agent: &str, platform: impl Display, account: &str) {
+        en: "the agent {agent} uses the same account {account} on {platform}: each gets only a part of the messages",
+        zh: "智能体 {agent} 在 {platform} 使用同一账号 {account}：双方都只能收到部分消息",
+    }
+    text groups_same_account_fix() { en: "give each agent an account of its own", zh: "请为每个智能体使用各自的账号" }
+    text groups_same_name_fix() { en: "change `name` in one of the ship.json files", zh: "请修改其中一个 ship.json 的 name" }
     format writable(path: impl Display) { en: "{path} can be written", zh: "{path} 可写" }
     format not_writable(path: impl Display, why: &str) { en: "{path} cannot be written: {why}", zh: "{path} 不可写：{why}" }
     text not_writable_fix() {

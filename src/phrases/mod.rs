@@ -6,6 +6,7 @@ pub(crate) mod table;
 
 pub(crate) mod adapters;
 pub(crate) mod approvals;
+pub(crate) mod budget;
 pub(crate) mod chat;
 pub(crate) mod cli;
 pub(crate) mod commands;
@@ -13,12 +14,21 @@ pub(crate) mod config;
 pub(crate) mod conversation;
 pub(crate) mod cron;
 pub(crate) mod doctor;
+pub(crate) mod onboarding;
 pub(crate) mod permissions;
+pub(crate) mod service;
 pub(crate) mod start;
 pub(crate) mod tasks;
+pub(crate) mod usage;
 
 pub(crate) use table::phrases;
 
+#[cfg(test)]
+#[expect(dead_code, reason = "the page reads these words from phrases.js, which a test writes")]
+mod console;
+#[cfg(test)]
+#[expect(dead_code, reason = "the page reads these words from phrases.js, which a test writes")]
+mod console_setup;
 #[cfg(test)]
 #[expect(dead_code, reason = "the page reads these words from phrases.js, which a test writes")]
 mod page;

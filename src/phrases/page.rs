@@ -48,8 +48,8 @@ phrases! {
     text stop() { en: "Stop", zh: "停止" }
     text stopping() { en: "Stopping…", zh: "正在停止…" }
     format readonly(channel: &str) {
-        en: "This conversation lives in {channel}. It can be read here and answered there.",
-        zh: "此会话来自 {channel}，在这里只能查看，请到那边回复。",
+        en: "This conversation lives in {channel}. What you write here is marked as the operator’s.",
+        zh: "此会话来自 {channel}，在这里写的内容会标明来自操作者。",
     }
     text you() { en: "You", zh: "你" }
     text working() { en: "Working…", zh: "正在处理…" }
@@ -154,7 +154,12 @@ phrases! {
         "minutes60" => { en: "for 1 hour", zh: "1 小时内" }
         "shape" => { en: "commands like it, in all threads", zh: "同类命令，所有会话" }
         "project" => { en: "always in this project", zh: "在本项目中始终" }
+        "plus-one" => { en: "+1", zh: "+1" }
+        "plus-five" => { en: "+5", zh: "+5" }
+        "midnight" => { en: "Until midnight", zh: "到午夜" }
     }
+    text budget_waiting() { en: "A spend cap is reached. Owners decide whether this turn goes on.", zh: "已达到花费上限，由所有者决定是否继续。" }
+    text budget_stop() { en: "Stop", zh: "停止" }
     format scope_minutes(count: &str) { en: "for {count} minutes", zh: "{count} 分钟内" }
     format already_decided(number: &str, what: &str) {
         en: "{number} is decided already: {what}",
@@ -207,6 +212,7 @@ phrases! {
         "minutes" => { en: "in one thread, for a time", zh: "在一个会话中，限时" }
         "shape" => { en: "commands of this shape, everywhere in this project", zh: "同类命令，在整个项目中" }
         "project" => { en: "always in this project", zh: "在本项目中始终" }
+        "cap" => { en: "a raised spend cap", zh: "已提高的花费上限" }
     }
     format grant_ends(when: &str, at: &str) { en: "ends {when} ({at})", zh: "{when}到期（{at}）" }
     format granted_by(who: &str) { en: "allowed by {who}", zh: "由 {who}授权" }
@@ -236,6 +242,11 @@ phrases! {
     format let_in_done(who: &str, role: &str) {
         en: "{who} may talk to the agent now, as {role}.",
         zh: "{who} 现在可以与助手对话，角色：{role}。",
+    }
+    text invite() { en: "Invite", zh: "邀请" }
+    format invite_done(code: &str, role: &str, when: &str) {
+        en: "Code {code}, as {role}; it runs out {when}. Whoever sends “/start {code}” to the bot first is let in.",
+        zh: "邀请码 {code}，角色：{role}，{when}失效。最先向机器人发送“/start {code}”的人即可加入。",
     }
     text somebody() { en: "Whoever has this code", zh: "持有此配对码的人" }
     text code_wrong() {
@@ -319,6 +330,7 @@ phrases! {
         "qq" => { en: "QQ", zh: "QQ" }
         "slack" => { en: "Slack", zh: "Slack" }
         "discord" => { en: "Discord", zh: "Discord" }
+        "task" => { en: "scheduled tasks", zh: "定时任务" }
     }
     format person(name: &str, place: &str) { en: "{name} ({place})", zh: "{name}（{place}）" }
     text age_now() { en: "now", zh: "刚刚" }

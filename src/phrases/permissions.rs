@@ -74,6 +74,7 @@ phrases! {
         zh: "- {number}：{calls} {reach}{by}",
     }
     text reach_thread() { en: "in this conversation", zh: "在本会话中" }
+    format reach_cap(end: &str) { en: "until {end}", zh: "至 {end}" }
     format reach_until(end: &str) { en: "in this conversation until {end}", zh: "在本会话中，至 {end}" }
     text reach_shape() {
         en: "everywhere in the project, for commands of this shape",

@@ -5,31 +5,82 @@ use std::fmt::Display;
 use super::table::phrases;
 
 phrases! {
-    text ask_name() { en: "Name of the agent", zh: "智能体的名称" }
-    text ask_server() {
-        en: "Model: openai, offline, or a server's address such as http://127.0.0.1:11434/v1",
-        zh: "模型：openai、offline，或服务器地址，例如 http://127.0.0.1:11434/v1",
+    text ask_language() { en: "Language of the agent’s own words · 语言", zh: "智能体自身文字的语言 · Language" }
+    /// The languages, each by its own name.
+    text own_name_en() { en: "English", zh: "English（英语）" }
+    text own_name_zh() { en: "Chinese (中文)", zh: "中文" }
+    text ask_number() { en: "Number", zh: "编号" }
+    format bad_number(most: usize) { en: "a number from 1 to {most}", zh: "请输入 1 到 {most} 的编号" }
+    text ask_provider() { en: "Which model answers?", zh: "由哪个模型回答？" }
+    format bad_provider(ids: &str) {
+        en: "a number, one of {ids}, or an address such as http://127.0.0.1:11434/v1",
+        zh: "请输入编号、{ids} 之一，或地址（例如 http://127.0.0.1:11434/v1）",
     }
+    text ask_address() {
+        en: "Address of the server, up to /v1",
+        zh: "服务器地址（写到 /v1 为止）",
+    }
+    format ask_key(provider: &str, page: &str) {
+        en: "Key for {provider} (made at {page}); it is not shown, Enter skips",
+        zh: "{provider} 的密钥（在 {page} 创建）；输入时不显示，按 Enter 跳过",
+    }
+    format ask_key_again(variable: &str) {
+        en: "Key; it is not shown, Enter takes the one in {variable}",
+        zh: "密钥；输入时不显示，按 Enter 使用 {variable} 中的密钥",
+    }
+    text ask_key_if_needed() {
+        en: "Key, where the server needs one; it is not shown, Enter for none",
+        zh: "密钥（服务器需要时）；输入时不显示，不需要则按 Enter",
+    }
+    text not_checked() {
+        en: "  Without a key the model is not asked now; put the key into .env later.",
+        zh: "  没有密钥，暂不测试模型；之后请把密钥写入 .env。",
+    }
+    format asking_server(address: &str) { en: "  asking {address} …", zh: "  正在测试 {address} …" }
+    format server_answered(address: &str) { en: "  ✓ {address} answers", zh: "  ✓ {address} 可用" }
+    format model_answered(model: &str) { en: "  ✓ {model} answers", zh: "  ✓ {model} 可用" }
+    format trouble(message: &str) { en: "  ✗ {message}", zh: "  ✗ {message}" }
+    format fine(message: &str) { en: "  ✓ {message}", zh: "  ✓ {message}" }
+    text ask_what_now() { en: "What now?", zh: "接下来怎么做？" }
+    text retry_key() { en: "Try again, with the same or another key", zh: "重试，用同一个或另一个密钥" }
+    text retry_provider() { en: "Choose another provider", zh: "另选服务商" }
+    text retry_values() { en: "Enter them again", zh: "重新输入" }
+    text keep_anyway() { en: "Keep it and go on", zh: "保留并继续" }
     text ask_model() { en: "Name of the model", zh: "模型名称" }
-    text ask_key_variable() {
-        en: "Variable that holds the key, or - for none",
-        zh: "保存密钥的环境变量，不需要则写 -",
+    format ask_model_of_list(count: usize) {
+        en: "The server has {count} models; choose a number, or type a name",
+        zh: "服务器有 {count} 个模型；请选择编号，或输入名称",
+    }
+    text ask_name() { en: "Name of the agent", zh: "智能体的名称" }
+    text ask_purpose() {
+        en: "What is it for? One sentence for Agent.md, or - for the template alone",
+        zh: "它的用途是什么？用一句话写入 Agent.md；只用模板则写 -",
     }
     format ask_adapters(names: &str) {
-        en: "Adapters besides the web console: {names}, several with commas",
-        zh: "网页控制台之外的接入：{names}，可用逗号分隔多个",
+        en: "Chat platforms besides the web console: {names}, several with commas",
+        zh: "网页控制台之外的聊天平台：{names}，可用逗号分隔多个",
+    }
+    format ask_secret(platform: &str, variable: &str, stored: bool) {
+        (_, _, true) => {
+            en: "{platform}: {variable}; it is not shown, Enter takes the one that is set",
+            zh: "{platform}：{variable}；输入时不显示，按 Enter 使用已有的值",
+        }
+        (_, _, false) => {
+            en: "{platform}: {variable}; it is not shown, Enter leaves it for later",
+            zh: "{platform}：{variable}；输入时不显示，按 Enter 以后再填",
+        }
+    }
+    format asking_platform(title: &str) { en: "  asking {title} …", zh: "  正在检查 {title} …" }
+    format owner_by_invitation(bot: &str, message: &str, link: &str) {
+        en: "To be its owner, send this to {bot} within an hour, while `shipagent run` runs: {message} ({link})",
+        zh: "要成为所有者，请在一小时内、`shipagent run` 运行期间向{bot}发送：{message}（{link}）",
+    }
+    format owner_by_code(platform: &str) {
+        en: "To be its owner: start it, write to the bot in {platform}; it answers with a code for `shipagent access approve CODE --role owner`.",
+        zh: "要成为所有者：启动后在 {platform} 中给机器人发消息，它会回复一个配对码，再运行 `shipagent access approve 配对码 --role owner`。",
     }
     text between_names() { en: ", ", zh: "、" }
     format ask_overwrite(name: &str) { en: "{name} exists. Overwrite it?", zh: "{name} 已存在，覆盖吗？" }
-    text bad_name() { en: "a name has 1 to 80 characters", zh: "名称须有 1 到 80 个字符" }
-    text bad_address() {
-        en: "write the address as http://host or https://host/path",
-        zh: "请把地址写成 http://主机 或 https://主机/路径",
-    }
-    text bad_variable() {
-        en: "a variable's name has letters, digits and _, and no digit first",
-        zh: "变量名只用字母、数字和 _，且不以数字开头",
-    }
     format bad_adapter(names: &str) { en: "{names} or none", zh: "{names} 或 none" }
     format wrote(name: &str) { en: "wrote {name}", zh: "已写入 {name}" }
     format changed(name: &str) { en: "changed {name}", zh: "已更改 {name}" }

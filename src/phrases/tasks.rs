@@ -29,10 +29,6 @@ phrases! {
         en: "stopped after {seconds} seconds (`timeout`)",
         zh: "运行超过 {seconds} 秒，已停止（`timeout`）",
     }
-    format needs_approval(task: &str, number: &str, summary: &str) {
-        en: "Task {task} waits for approval {number}: {summary}\nDecide in the console or with `shipagent approvals`.",
-        zh: "任务 {task} 正在等待批准 {number}：{summary}\n请在控制台或用 `shipagent approvals` 决定。",
-    }
     text nobody_can_approve() {
         en: "nobody can approve in this unattended run; go on without it",
         zh: "这是无人值守的运行，没有人可以批准；请在没有它的情况下继续",
@@ -82,6 +78,10 @@ phrases! {
         zh: "{key}：{found:?} 不在可选值之中：{allowed}",
     }
     text from_without_every() { en: "from has a meaning only beside every", zh: "from 只能与 every 一起使用" }
+    format unknown_model(name: &str) {
+        en: "model: no model named {name:?} is configured; leave the key out, or write default",
+        zh: "model：没有配置名为 {name:?} 的模型；请去掉该键，或写 default",
+    }
     text empty_body() { en: "there is no prompt below the settings", zh: "设置下面没有提示词" }
     format bad_cron(reason: &str) {
         en: "not a cron expression of five fields, such as \"0 9 * * 1-5\" ({reason})",
@@ -165,6 +165,14 @@ phrases! {
         en: ["DUE", "TRIGGER", "OUTCOME", "ENDED", "RESULT"],
         zh: ["预定", "触发", "结果", "结束", "内容"],
     }
+    format planned_for(schedule: &str, zone: &str) { en: "When: {schedule} ({zone})", zh: "时间：{schedule}（{zone}）" }
+    format next_times(times: &str) { en: "Next: {times}", zh: "接下来：{times}" }
+    text this_chat() { en: "this chat", zh: "当前聊天" }
+    text owners_chat() { en: "the owner's direct chat", zh: "所有者的私聊" }
+    format result_goes_to(targets: &str) { en: "The result goes to: {targets}", zh: "结果发送到：{targets}" }
+    format sent_as_it_is(targets: &str) { en: "The text is sent as it is to: {targets}", zh: "原文发送到：{targets}" }
+    text result_is_not_sent() { en: "The result is not sent.", zh: "结果不发送。" }
+    format runs_as(author: &str) { en: "Runs with the rights of {author}", zh: "以 {author} 的权限运行" }
     text all_past() { en: "all its times have passed", zh: "所有时间都已过去" }
     format unknown_keys(keys: &str) { en: "keys without effect: {keys}", zh: "不起作用的键：{keys}" }
     format set_aside(ids: &str, count: usize) {

@@ -2,7 +2,8 @@
 
 use super::table::Row;
 use super::{
-    adapters, approvals, chat, cli, commands, config, conversation, doctor, page, permissions, start, tasks,
+    adapters, approvals, budget, chat, cli, commands, config, console, console_setup, conversation, doctor,
+    onboarding, page, permissions, service, start, tasks, usage,
 };
 use crate::adapters::{feishu, qq, telegram};
 
@@ -10,6 +11,7 @@ use crate::adapters::{feishu, qq, telegram};
 const TOPICS: &[(&str, &[&[Row]])] = &[
     ("adapters", adapters::ROWS),
     ("approvals", approvals::ROWS),
+    ("budget", budget::ROWS),
     ("feishu", feishu::phrases::ROWS),
     ("qq", qq::phrases::ROWS),
     ("telegram", telegram::phrases::ROWS),
@@ -17,12 +19,17 @@ const TOPICS: &[(&str, &[&[Row]])] = &[
     ("cli", cli::ROWS),
     ("commands", commands::ROWS),
     ("config", config::ROWS),
+    ("console", console::ROWS),
+    ("console_setup", console_setup::ROWS),
     ("conversation", conversation::ROWS),
     ("doctor", doctor::ROWS),
+    ("onboarding", onboarding::ROWS),
     ("page", page::ROWS),
     ("permissions", permissions::ROWS),
+    ("service", service::ROWS),
     ("start", start::ROWS),
     ("tasks", tasks::ROWS),
+    ("usage", usage::ROWS),
 ];
 
 /// Entries whose languages need different parameters, with the reason.
@@ -33,7 +40,7 @@ const UNEVEN: &[(&str, &str)] = &[
 ];
 
 /// Entries that are meant to be in the other language.
-const SWITCHES: &[&str] = &["to_other", "other_short"];
+const SWITCHES: &[&str] = &["to_other", "other_short", "ask_language", "own_name_en", "own_name_zh"];
 
 fn rows() -> impl Iterator<Item = (&'static str, Row)> {
     TOPICS.iter().flat_map(|(topic, entries)| entries.iter().flat_map(|rows| *rows).map(|row| (*topic, *row)))
@@ -120,7 +127,7 @@ fn page_module() -> String {
     };
     let words = |words: fn(&Row) -> &'static str| {
         let mut table = serde_json::Map::new();
-        for row in page::ROWS.iter().flat_map(|rows| *rows) {
+        for row in page::ROWS.iter().chain(console::ROWS).chain(console_setup::ROWS).flat_map(|rows| *rows) {
             let (entry, key) = row.name.split_once(' ').unwrap_or((row.name, ""));
             match (camel(entry), key.trim_matches('"'), words(row).into()) {
                 (entry, "", text) => drop(table.insert(entry, text)),
@@ -134,7 +141,7 @@ fn page_module() -> String {
     };
     let table = serde_json::json!({ "en": words(|row| row.en), "zh": words(|row| row.zh) });
     format!(
-        "// Written from src/phrases/page.rs by `UPDATE_PHRASES=1 cargo test the_page_has_the_words`. Do not edit.\n\n\
+        "// Written from src/phrases/page.rs, console.rs and console_setup.rs by `UPDATE_PHRASES=1 cargo test the_page_has_the_words`. Do not edit.\n\n\
          export const PHRASES = {table:#};\n"
     )
 }
@@ -147,7 +154,10 @@ fn the_page_has_the_words_of_the_table() {
         std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), wanted.as_bytes()).unwrap();
     }
     let there = std::fs::read_to_string(path).unwrap();
-    assert!(there == wanted, "phrases.js is not what page.rs says: run this test with UPDATE_PHRASES=1");
+    assert!(
+        there == wanted,
+        "phrases.js is not what page.rs and console.rs say: run this test with UPDATE_PHRASES=1"
+    );
 }
 
 #[test]
@@ -170,7 +180,7 @@ fn the_page_asks_only_for_words_there_are() {
 
 /// Files that know Chinese words because people and servers say them, not to say them.
 const READ_CHINESE: &[&str] = &[
-    "commands/init/answers.rs",
+    "commands/init/prompt.rs",
     "distil/",
     "model/failure.rs",
     "model/offline/answers.rs",
@@ -180,6 +190,7 @@ const READ_CHINESE: &[&str] = &[
     "tasks/run.rs",
     "threads/grant_commands.rs",
     "threads/memory_commands.rs",
+    "threads/model_command.rs",
 ];
 
 fn sources(dir: &std::path::Path, out: &mut Vec<(String, String)>) {

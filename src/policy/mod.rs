@@ -3,7 +3,6 @@
 pub mod coverage;
 pub mod fingerprint;
 pub mod grants;
-mod mode;
 mod path_names;
 pub mod paths;
 mod reason;
@@ -15,7 +14,6 @@ pub mod shell;
 pub mod tools;
 mod verdict;
 
-pub use mode::{Compound, Mode};
 pub use reason::Reason;
 pub use rights::Rights;
-pub use verdict::Verdict;
+pub use verdict::{Compound, Mode, Verdict};

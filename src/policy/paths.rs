@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::path_names::{is_git_secret, is_sensitive_name};
 pub use super::path_names::{is_reserved_name, is_secret_name};
 
-/// The location of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathLocation {
     /// Inside the project and ordinary: the path relative to the project, without `.` and `..`.

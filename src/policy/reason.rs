@@ -39,7 +39,6 @@ pub enum Reason {
     Assignment,
     /// A part is unknown until it runs: a variable, `*`, `~`, `{a,b}`.
     NotLiteral(String),
-    /// It writes this file.
     WritesFile(String),
     /// It names a path outside the project.
     Outside(String),

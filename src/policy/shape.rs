@@ -2,7 +2,7 @@
 //! option and operand of it as harmless; any other command is covered only with exactly the same words.
 
 use super::paths::{self, PathLocation};
-use super::shape_table::{Kind, PATHS, Row, TABLE};
+use super::shape_table::{ArgumentKind, PATHS, ShapeRow, TABLE};
 use crate::domain::Language;
 
 /// A command of the table.
@@ -17,7 +17,7 @@ pub struct Shape {
 /// The shape of a command that may run in any of these folders (relative to the project), if it has one.
 pub fn shape_of(argv: &[String], folders: &[String]) -> Option<Shape> {
     let row = TABLE.iter().find(|row| fixed(row, argv).is_some())?;
-    let mut reading = Reading { folders, paths: Vec::new(), met: Vec::new() };
+    let mut reading = ShapeReading { folders, paths: Vec::new(), met: Vec::new() };
     reading.arguments(row, fixed(row, argv)?)?;
     let needed = row.needs.is_empty() || row.needs.split(' ').any(|name| reading.met.contains(&name));
     needed.then_some(Shape { words: row.words, paths: reading.paths })
@@ -34,23 +34,23 @@ pub fn varies(words: &str, language: Language) -> &'static str {
 }
 
 /// The arguments after the fixed words, if the command begins with them.
-fn fixed<'a>(row: &Row, argv: &'a [String]) -> Option<&'a [String]> {
+fn fixed<'a>(row: &ShapeRow, argv: &'a [String]) -> Option<&'a [String]> {
     let words: Vec<&str> = row.words.split(' ').collect();
     let same = argv.iter().map(String::as_str).take(words.len()).eq(words.iter().copied());
     same.then(|| argv.get(words.len()..)).flatten()
 }
 
 /// The state of parsing a command's arguments.
-struct Reading<'a> {
+struct ShapeReading<'a> {
     folders: &'a [String],
     paths: Vec<String>,
     /// The options with a value.
     met: Vec<&'static str>,
 }
 
-impl Reading<'_> {
+impl ShapeReading<'_> {
     /// Parses arguments by a row; `None` when one of them is not in it.
-    fn arguments(&mut self, row: &'static Row, args: &[String]) -> Option<()> {
+    fn arguments(&mut self, row: &'static ShapeRow, args: &[String]) -> Option<()> {
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             if arg == "--" {
@@ -68,13 +68,13 @@ impl Reading<'_> {
         Some(())
     }
 
-    fn operand(&mut self, row: &Row, arg: &str) -> Option<()> {
+    fn operand(&mut self, row: &ShapeRow, arg: &str) -> Option<()> {
         self.value(row.operands?, arg)
     }
 
     fn option<'a>(
         &mut self,
-        row: &'static Row,
+        row: &'static ShapeRow,
         arg: &str,
         rest: &mut impl Iterator<Item = &'a String>,
     ) -> Option<()> {
@@ -98,7 +98,7 @@ impl Reading<'_> {
     /// `-qv`, `-am x`, `-mx`: letters without a value, and perhaps one with a value at the end.
     fn cluster<'a>(
         &mut self,
-        row: &'static Row,
+        row: &'static ShapeRow,
         arg: &str,
         rest: &mut impl Iterator<Item = &'a String>,
     ) -> Option<()> {
@@ -123,21 +123,23 @@ impl Reading<'_> {
         Some(())
     }
 
-    fn value(&mut self, kind: Kind, value: &str) -> Option<()> {
+    fn value(&mut self, kind: ArgumentKind, value: &str) -> Option<()> {
         let fits = match kind {
-            Kind::Text => !value.starts_with('-'),
-            Kind::Name => is_name(value),
-            Kind::Names => value.split(' ').all(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')),
-            Kind::Number => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()),
-            Kind::Choice(words) => words.split(' ').any(|word| word == value),
-            Kind::Path => self.path(value),
-            Kind::TestPath => match value.split_once("::") {
+            ArgumentKind::Text => !value.starts_with('-'),
+            ArgumentKind::Name => is_name(value),
+            ArgumentKind::Names => {
+                value.split(' ').all(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            }
+            ArgumentKind::Number => !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()),
+            ArgumentKind::Choice(words) => words.split(' ').any(|word| word == value),
+            ArgumentKind::Path => self.path(value),
+            ArgumentKind::TestPath => match value.split_once("::") {
                 Some((path, name)) => {
                     self.path(path) && name.chars().all(|c| c.is_alphanumeric() || "_:[]-.".contains(c))
                 }
                 None => self.path(value),
             },
-            Kind::Package => {
+            ArgumentKind::Package => {
                 let folder = value.strip_suffix("...").unwrap_or(value);
                 (value == "." || value.starts_with("./")) && self.path(folder)
             }

@@ -6,7 +6,7 @@ use crate::phrases::approvals as words;
 
 /// The kinds of values and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ArgumentKind {
     /// Any text that does not look like an option: it is only stored or compared.
     Text,
     /// A name such as `parser::reads_a_line`.
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 
 /// A command of the table. Lists are words separated by spaces.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct ShapeRow {
     /// The fixed words.
     pub(super) words: &'static str,
     /// One-letter options without a value.
@@ -34,13 +34,13 @@ pub(super) struct Row {
     /// Other options without a value.
     pub(super) options: &'static str,
     /// Options with a value, attached or as the next word.
-    pub(super) valued: &'static [(&'static str, Kind)],
+    pub(super) valued: &'static [(&'static str, ArgumentKind)],
     /// Options of which one must be present.
     pub(super) needs: &'static str,
     /// The kind of operands; `None` when there may be none.
-    pub(super) operands: Option<Kind>,
+    pub(super) operands: Option<ArgumentKind>,
     /// What may follow `--` where it is not more operands.
-    pub(super) tail: Option<&'static Row>,
+    pub(super) tail: Option<&'static ShapeRow>,
     /// Whether it runs files of the project that a path may name; hooks are sensitive, and no path of the table names
     /// them.
     pub(super) runs: bool,
@@ -55,7 +55,7 @@ pub(super) const PATHS: Words = words::other_paths;
 const TESTS: Words = words::other_tests;
 const OPTIONS: Words = words::other_options;
 
-const PLAIN: Row = Row {
+const PLAIN: ShapeRow = ShapeRow {
     words: "",
     flags: "",
     options: "",
@@ -67,32 +67,32 @@ const PLAIN: Row = Row {
     varies: PATHS,
 };
 
-const CARGO: Row = Row {
+const CARGO: ShapeRow = ShapeRow {
     flags: "vqr",
     options: "--all-targets --frozen --keep-going --lib --locked --offline --quiet --release --tests --verbose",
     valued: &[
-        ("-j", Kind::Number),
-        ("--jobs", Kind::Number),
-        ("--color", Kind::Choice("always auto never")),
-        ("--message-format", Kind::Choice("human json short")),
+        ("-j", ArgumentKind::Number),
+        ("--jobs", ArgumentKind::Number),
+        ("--color", ArgumentKind::Choice("always auto never")),
+        ("--message-format", ArgumentKind::Choice("human json short")),
     ],
     runs: true,
     varies: OPTIONS,
     ..PLAIN
 };
 
-const PYTEST: Row = Row {
+const PYTEST: ShapeRow = ShapeRow {
     flags: "lqsvx",
     options: "--co --collect-only --exitfirst --failed-first --ff --last-failed --lf --no-header --quiet \
         --showlocals --verbose",
     valued: &[
-        ("-k", Kind::Names),
-        ("-m", Kind::Names),
-        ("--durations", Kind::Number),
-        ("--maxfail", Kind::Number),
-        ("--tb", Kind::Choice("auto long short line native no")),
+        ("-k", ArgumentKind::Names),
+        ("-m", ArgumentKind::Names),
+        ("--durations", ArgumentKind::Number),
+        ("--maxfail", ArgumentKind::Number),
+        ("--tb", ArgumentKind::Choice("auto long short line native no")),
     ],
-    operands: Some(Kind::TestPath),
+    operands: Some(ArgumentKind::TestPath),
     runs: true,
     varies: words::other_test_files,
     ..PLAIN
@@ -100,109 +100,118 @@ const PYTEST: Row = Row {
 
 /// The table. Deliberately left out: options that run, load or write something else, options that select other
 /// packages, manifests or folders, and programs whose options are not all known here.
-pub(super) const TABLE: &[Row] = &[
-    Row {
+pub(super) const TABLE: &[ShapeRow] = &[
+    ShapeRow {
         words: "git add",
         flags: "vuAN",
         options: "--all --ignore-errors --intent-to-add --refresh --update --verbose",
-        operands: Some(Kind::Path),
+        operands: Some(ArgumentKind::Path),
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "git commit",
         flags: "aqsv",
         options: "--all --quiet --signoff --verbose",
-        valued: &[("-m", Kind::Text), ("--message", Kind::Text)],
+        valued: &[("-m", ArgumentKind::Text), ("--message", ArgumentKind::Text)],
         // Without a message git would start an editor.
         needs: "-m --message",
         varies: words::other_message,
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "cargo test",
         options: "--all-targets --doc --frozen --lib --locked --no-fail-fast --no-run --offline --quiet --release \
             --tests --verbose",
-        operands: Some(Kind::Name),
-        tail: Some(&Row {
+        operands: Some(ArgumentKind::Name),
+        tail: Some(&ShapeRow {
             flags: "q",
             options: "--exact --ignored --include-ignored --list --nocapture --quiet --show-output",
-            valued: &[("--test-threads", Kind::Number), ("--skip", Kind::Name)],
-            operands: Some(Kind::Name),
+            valued: &[("--test-threads", ArgumentKind::Number), ("--skip", ArgumentKind::Name)],
+            operands: Some(ArgumentKind::Name),
             ..PLAIN
         }),
         varies: TESTS,
         ..CARGO
     },
-    Row {
+    ShapeRow {
         words: "cargo nextest run",
         options: "--all-targets --frozen --lib --locked --no-capture --no-fail-fast --nocapture --offline --release \
             --tests --verbose",
-        operands: Some(Kind::Name),
+        operands: Some(ArgumentKind::Name),
         varies: TESTS,
         ..CARGO
     },
-    Row { words: "cargo build", ..CARGO },
-    Row { words: "cargo check", ..CARGO },
-    Row {
+    ShapeRow { words: "cargo build", ..CARGO },
+    ShapeRow { words: "cargo check", ..CARGO },
+    ShapeRow {
         words: "cargo clippy",
-        tail: Some(&Row { valued: &[("-A", Kind::Name), ("-D", Kind::Name), ("-W", Kind::Name)], ..PLAIN }),
+        tail: Some(&ShapeRow {
+            valued: &[("-A", ArgumentKind::Name), ("-D", ArgumentKind::Name), ("-W", ArgumentKind::Name)],
+            ..PLAIN
+        }),
         ..CARGO
     },
-    Row {
+    ShapeRow {
         words: "cargo fmt",
         flags: "vq",
         options: "--all --check --quiet --verbose",
         varies: OPTIONS,
         ..PLAIN
     },
-    Row { words: "pytest", ..PYTEST },
-    Row { words: "python -m pytest", ..PYTEST },
-    Row { words: "python3 -m pytest", ..PYTEST },
-    Row {
+    ShapeRow { words: "pytest", ..PYTEST },
+    ShapeRow { words: "python -m pytest", ..PYTEST },
+    ShapeRow { words: "python3 -m pytest", ..PYTEST },
+    ShapeRow {
         words: "go test",
         options: "-cover -failfast -race -short -v -x",
         valued: &[
-            ("-count", Kind::Number),
-            ("-p", Kind::Number),
-            ("-parallel", Kind::Number),
-            ("-run", Kind::Text),
-            ("-skip", Kind::Text),
-            ("-timeout", Kind::Name),
+            ("-count", ArgumentKind::Number),
+            ("-p", ArgumentKind::Number),
+            ("-parallel", ArgumentKind::Number),
+            ("-run", ArgumentKind::Text),
+            ("-skip", ArgumentKind::Text),
+            ("-timeout", ArgumentKind::Name),
         ],
-        operands: Some(Kind::Package),
+        operands: Some(ArgumentKind::Package),
         runs: true,
         varies: words::other_tests_and_packages,
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "go vet",
         options: "-v -x",
-        operands: Some(Kind::Package),
+        operands: Some(ArgumentKind::Package),
         varies: words::other_packages,
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "ruff check",
         flags: "qv",
         options: "--no-cache --quiet --statistics --verbose",
-        operands: Some(Kind::Path),
+        operands: Some(ArgumentKind::Path),
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "ruff format",
         flags: "qv",
         options: "--check --diff --no-cache --quiet --verbose",
-        operands: Some(Kind::Path),
+        operands: Some(ArgumentKind::Path),
         ..PLAIN
     },
-    Row {
+    ShapeRow {
         words: "rustfmt",
         flags: "lqv",
         options: "--check --files-with-diff --quiet --verbose",
-        valued: &[("--edition", Kind::Choice("2015 2018 2021 2024"))],
-        operands: Some(Kind::Path),
+        valued: &[("--edition", ArgumentKind::Choice("2015 2018 2021 2024"))],
+        operands: Some(ArgumentKind::Path),
         ..PLAIN
     },
-    Row { words: "mkdir", flags: "pv", options: "--parents --verbose", operands: Some(Kind::Path), ..PLAIN },
-    Row { words: "touch", operands: Some(Kind::Path), ..PLAIN },
+    ShapeRow {
+        words: "mkdir",
+        flags: "pv",
+        options: "--parents --verbose",
+        operands: Some(ArgumentKind::Path),
+        ..PLAIN
+    },
+    ShapeRow { words: "touch", operands: Some(ArgumentKind::Path), ..PLAIN },
 ];

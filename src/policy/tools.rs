@@ -12,15 +12,23 @@ const CHAT_SEND: &str = "chat_send";
 /// The tool that changes memory.
 const MEMORY: &str = "memory_upsert";
 
+/// The tools that change scheduled tasks.
+const TASKS: [&str; 2] = ["task_upsert", "task_remove"];
+
+/// What a call is about, where it names neither a file nor a thread: the id of a task.
+pub fn subject<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
+    input.get("id").and_then(Value::as_str).filter(|_| TASKS.contains(&tool))
+}
+
 /// Whether only an owner may allow a call: what everybody's conversations are shown is not for one member to decide.
 pub fn needs_owner(tool: &str, input: &Value) -> bool {
     let scope = input.get("scope").and_then(Value::as_str).map(str::trim);
     tool == MEMORY && !matches!(scope, Some("user" | "group"))
 }
 
-/// Whether a yes to a call may hold for later ones. What is said or remembered is looked at each time.
+/// Whether a yes to a call may hold for later ones. What is said, remembered or scheduled is looked at each time.
 pub fn may_be_granted(tool: &str, effects: Option<Effects>) -> bool {
-    effects != Some(Effects::Speaks) && tool != MEMORY
+    effects != Some(Effects::Speaks) && tool != MEMORY && !TASKS.contains(&tool)
 }
 
 /// A call of a tool that is not the shell.

@@ -1,5 +1,8 @@
 //! The verdict on a call. Independent of shells, files and people.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Reason;
 use crate::domain::{Class, Risk};
 
@@ -43,6 +46,30 @@ impl Verdict {
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allow(_))
     }
+}
+
+/// What happens to a call that no rule knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It runs unasked.
+    Allow,
+    /// A person is asked first.
+    #[default]
+    Ask,
+    /// It never runs.
+    Deny,
+}
+
+/// What happens to a command line made of several commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compound {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// Each part is judged by itself, and the worst verdict counts.
+    Analyze,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Access records: people and groups that were let in beyond `ship.json`, and pairing requests. Chat adapters look up
 //! everyone the settings do not name; the operator decides through the console and the command line.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BoxFuture, StoreError};
@@ -22,9 +23,9 @@ pub enum PairingRequest {
 
 /// The result of confirming a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Approved {
+pub enum PairingConfirmation {
     /// This person has access now.
-    Let(Member),
+    Confirmed(Member),
     /// No open request has this code: it is wrong, used or expired.
     NoSuchCode,
     /// Too many wrong codes: codes are refused until then.
@@ -43,13 +44,13 @@ pub struct Invitation {
 
 /// A person or group whose access can be revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guest {
+pub enum AccessSubject {
     Person(AuthorId),
     /// A group, by the thread of the whole chat.
     Chat(ThreadId),
 }
 
-impl std::fmt::Display for Guest {
+impl std::fmt::Display for AccessSubject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Person(person) => person.fmt(f),
@@ -58,7 +59,7 @@ impl std::fmt::Display for Guest {
     }
 }
 
-impl std::str::FromStr for Guest {
+impl std::str::FromStr for AccessSubject {
     type Err = crate::domain::BadId;
 
     /// Parses `platform:user:id` or `platform:chat:id`.
@@ -71,7 +72,7 @@ impl std::str::FromStr for Guest {
 }
 
 /// A person with access.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
     pub id: AuthorId,
@@ -86,7 +87,7 @@ pub struct Member {
 }
 
 /// A group that was opened by an owner's message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenChat {
     /// The thread of the whole chat.
@@ -97,7 +98,7 @@ pub struct OpenChat {
 }
 
 /// A person with an open pairing request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Applicant {
     pub id: AuthorId,
@@ -112,7 +113,7 @@ pub struct Applicant {
 }
 
 /// A person whose access was revoked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
     pub id: AuthorId,
@@ -123,7 +124,7 @@ pub struct Removed {
     pub removed_at: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessList {
     pub people: Vec<Member>,
@@ -137,7 +138,7 @@ pub struct AccessList {
 
 /// The access records. A change is durable before its future is ready. A look-up is cheap enough to be done for every
 /// message. If the records cannot be read, access is denied.
-pub trait AccessBook: Send + Sync + std::fmt::Debug {
+pub trait AccessStore: Send + Sync + std::fmt::Debug {
     /// The role of a person with access; `None` without access.
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>>;
 
@@ -170,7 +171,7 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
         role: Role,
         by: &AuthorId,
         now: Timestamp,
-    ) -> BoxFuture<'_, Result<Approved, StoreError>>;
+    ) -> BoxFuture<'_, Result<PairingConfirmation, StoreError>>;
 
     /// The operator creates a code that gives access to the first person who redeems it.
     fn invite(
@@ -193,7 +194,12 @@ pub trait AccessBook: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'_, Result<Option<Member>, StoreError>>;
 
     /// The operator revokes access. Returns whether there was any.
-    fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>>;
+    fn revoke(
+        &self,
+        who: &AccessSubject,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<bool, StoreError>>;
 }
 
 #[cfg(test)]
@@ -202,11 +208,11 @@ mod tests {
 
     #[test]
     fn people_and_chats_are_told_apart_by_their_ids() {
-        assert!(matches!("telegram:user:7".parse(), Ok(Guest::Person(_))));
-        assert!(matches!("telegram:chat:-100".parse(), Ok(Guest::Chat(_))));
-        assert_eq!("feishu:chat:oc_1".parse::<Guest>().unwrap().to_string(), "feishu:chat:oc_1");
+        assert!(matches!("telegram:user:7".parse(), Ok(AccessSubject::Person(_))));
+        assert!(matches!("telegram:chat:-100".parse(), Ok(AccessSubject::Chat(_))));
+        assert_eq!("feishu:chat:oc_1".parse::<AccessSubject>().unwrap().to_string(), "feishu:chat:oc_1");
         for bad in ["", "ada", "telegram:7", "telegram:user:"] {
-            assert!(bad.parse::<Guest>().is_err(), "{bad:?}");
+            assert!(bad.parse::<AccessSubject>().is_err(), "{bad:?}");
         }
     }
 }

@@ -8,7 +8,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Clock, OutboxEntry, ThreadsHandle};
-use crate::domain::{Capabilities, CorrelationId, OutboundIntent, Platform, ThreadId, Timestamp};
+use crate::domain::{
+    AgentAccount, AgentCard, AuthorId, Capabilities, CorrelationId, MessageId, OutboundIntent, Platform,
+    ThreadId, Timestamp,
+};
 
 /// Why an adapter ended.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +95,40 @@ impl HealthReporter {
     }
 }
 
+/// A message that the platform remembers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastWords {
+    /// The platform's own id.
+    pub platform_message: String,
+    /// The platform's id of the author.
+    pub author: String,
+    /// Whether a program wrote it.
+    pub by_program: bool,
+    pub at: Timestamp,
+    pub text: String,
+}
+
+/// What an adapter is told of the other agents.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    pub others: Arc<[AgentCard]>,
+    /// Whether messages of other bots are passed on.
+    pub hears_bots: bool,
+    /// The agent's own entry in the roster, which an earlier process may have written.
+    pub me: Option<AgentCard>,
+}
+
+/// Why a platform did not tell what was said.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// Asking again cannot help before an operator acts.
+    #[error("{0}")]
+    Refused(String),
+    /// It may be asked again later.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
 /// A running adapter: ends when it was told to stop, or with the reason why it cannot continue.
 pub type Running = BoxFuture<'static, Result<(), AdapterError>>;
 
@@ -117,6 +154,32 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// Delivers one outbox entry. Called in order, one at a time per thread. The store knows about the attempt, so an
     /// adapter keeps no record of what it sent; without idempotency keys it counts an attempt that may repeat another.
     fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Delivering<'_>;
+
+    /// The id that a message of the platform has in a thread, where it is the same for every account in the chat; `None`
+    /// where each account counts for itself.
+    fn message_id(&self, _thread: &ThreadId, _platform_message: &str) -> Option<MessageId> {
+        None
+    }
+
+    /// The newest messages of a chat, oldest first, without the agent's own; `None` where the platform cannot be asked.
+    fn history(
+        &self,
+        _thread: &ThreadId,
+        _most: usize,
+    ) -> Option<BoxFuture<'_, Result<Vec<PastWords>, HistoryError>>> {
+        None
+    }
+
+    /// The agent's own account, once the platform has told it.
+    fn account(&self) -> Option<AgentAccount> {
+        None
+    }
+
+    /// An author of the platform turned out to be this agent of the roster. Must not block.
+    fn see_peer(&self, _agent: &str, _author: &AuthorId) {}
+
+    /// Tells who the other agents are; called again when the roster changes. Must not block.
+    fn know_peers(&self, _peers: &Peers) {}
 
     /// Shows something ephemeral: typing, progress, the answer so far. Must not block; may be dropped. Not needed where
     /// clients read the thread themselves.

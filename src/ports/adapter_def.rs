@@ -114,6 +114,11 @@ pub trait ConfiguredAdapter: fmt::Debug + Send + Sync {
     /// Builds the adapter, inside the runtime. Opens no connections.
     fn build(&self, parts: AdapterParts) -> BuiltAdapter;
 
+    /// What lets the platform send this bot the messages of other bots; `None` where nothing does.
+    fn hearing_bots(&self, _language: Language) -> Option<&'static str> {
+        None
+    }
+
     /// For `shipagent doctor`: asks the platform for the bot's identity and missing permissions. Sends nothing to
     /// people. The caller sets the deadline.
     fn probe(&self, _with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{AccessBook, ApprovalBook, Clock, EnrichStep, FileStore, Ids, KeyValueStore, StoreError};
+use super::{
+    AccessStore, ApprovalStore, BoxFuture, Clock, EnrichStep, FileStore, Ids, KeyValueStore, StoreError,
+};
 use crate::domain::{Approval, Author, AuthorId, AuthorRole, Language, Platform};
 use crate::metrics::Metrics;
 
@@ -11,9 +13,9 @@ use crate::metrics::Metrics;
 #[derive(Clone, Debug)]
 pub struct ChatParts {
     /// The approvals: a button finds its thread here.
-    pub approvals: Arc<dyn ApprovalBook>,
-    pub access: Arc<dyn AccessBook>,
-    pub deciders: Deciders,
+    pub approvals: Arc<dyn ApprovalStore>,
+    pub access: Arc<dyn AccessStore>,
+    pub answer_rights: AnswerRights,
     /// State that must survive a restart.
     pub notes: Arc<dyn KeyValueStore>,
     /// The HTTP client that all adapters share. It has a connect timeout and no other limits.
@@ -57,9 +59,9 @@ pub type MayAnswer = dyn Fn(&Approval, &AuthorId, AuthorRole) -> bool + Send + S
 /// Checks who may answer an approval before an answer is given: opening a menu of answers changes what all people in
 /// the chat see.
 #[derive(Clone)]
-pub struct Deciders(Arc<MayAnswer>);
+pub struct AnswerRights(Arc<MayAnswer>);
 
-impl Deciders {
+impl AnswerRights {
     pub fn new(
         may_answer: impl Fn(&Approval, &AuthorId, AuthorRole) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -69,10 +71,10 @@ impl Deciders {
     /// Whether a person may answer an approval, with the role from the access records.
     ///
     /// # Errors
-    /// If the access book cannot be read.
+    /// If the access records cannot be read.
     pub async fn decides(
         &self,
-        access: &dyn AccessBook,
+        access: &dyn AccessStore,
         author: &Author,
         question: &Approval,
     ) -> Result<bool, StoreError> {
@@ -81,8 +83,38 @@ impl Deciders {
     }
 }
 
-impl fmt::Debug for Deciders {
+impl fmt::Debug for AnswerRights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Deciders")
+        f.write_str("AnswerRights")
     }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct HookRequest {
+    pub headers: http::HeaderMap,
+    pub body: Vec<u8>,
+}
+
+/// The response: JSON, or no body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookAnswer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl HookAnswer {
+    /// A status without a body.
+    pub const fn of(status: u16) -> Self {
+        Self { status, body: Vec::new() }
+    }
+}
+
+/// Handles webhook requests. The listener does not authenticate the caller: the hook must do that first. It confirms an
+/// event only after the threads have accepted it.
+pub trait Hook: Send + Sync + fmt::Debug {
+    /// The path it is served at, such as `/hooks/telegram`.
+    fn path(&self) -> &str;
+
+    /// Handles a request. Ends in bounded time.
+    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer>;
 }

@@ -22,9 +22,7 @@ pub enum AuditEvent {
     GrantAdded,
     /// A call ran by a grant.
     GrantUsed,
-    /// A grant was revoked.
     GrantRevoked,
-    /// A grant has expired.
     GrantExpired,
     /// A pairing request was approved, or a code was refused.
     AccessApproved,
@@ -37,6 +35,20 @@ pub enum AuditEvent {
     AccessOpened,
     /// The operator stopped a thread.
     ThreadStopped,
+    /// The operator deleted a thread with its files.
+    ThreadDeleted,
+    /// The operator wrote into a thread of another platform.
+    OperatorWrote,
+    /// Another model was chosen for a thread.
+    ModelChosen,
+    /// A model failed and another one answered.
+    ModelFallback,
+    /// The operator changed the configuration; the reason names the keys.
+    ConfigurationChanged,
+    /// The operator replaced the text of `Agent.md`.
+    InstructionsChanged,
+    /// The operator downloaded a backup.
+    BackupTaken,
     /// Lines were lost before this one.
     LinesLost,
 }
@@ -201,6 +213,12 @@ pub struct AuditQuery {
     pub thread: Option<String>,
     /// An event, or a family of events: `grant` includes `grant-added`.
     pub event: Option<String>,
+    pub author: Option<String>,
+    pub tool: Option<String>,
+    /// The outcome, or the verdict where there is no outcome.
+    pub outcome: Option<String>,
+    /// The newest lines to leave out, for a further page.
+    pub skip: usize,
     /// Most lines, the newest.
     pub limit: usize,
 }
@@ -216,6 +234,12 @@ impl AuditQuery {
         self.since.is_none_or(|since| Timestamp::parse_rfc3339(text("at")).is_some_and(|at| at >= since))
             && self.thread.as_ref().is_none_or(|thread| text("threadId") == thread)
             && self.event.as_ref().is_none_or(of_family)
+            && self.author.as_ref().is_none_or(|author| text("author") == author)
+            && self.tool.as_ref().is_none_or(|tool| text("tool") == tool)
+            && self.outcome.as_ref().is_none_or(|wanted| {
+                let outcome = text("outcome");
+                if outcome.is_empty() { text("verdict") == wanted } else { outcome == wanted }
+            })
     }
 }
 
@@ -298,6 +322,16 @@ mod tests {
         assert!(!of("gran").fits(&line));
         assert!(!AuditQuery { thread: Some("web:chat:2".to_owned()), ..all.clone() }.fits(&line));
         let later = Timestamp::parse_rfc3339("2026-11-16T12:00:01Z");
-        assert!(!AuditQuery { since: later, ..all }.fits(&line));
+        assert!(!AuditQuery { since: later, ..all.clone() }.fits(&line));
+        let decided = json!({ "event": "decision", "author": "web:user:operator", "tool": "exec_shell", "outcome": "denied" });
+        let by = |author: &str, tool: &str, outcome: &str| AuditQuery {
+            author: Some(author.to_owned()),
+            tool: Some(tool.to_owned()),
+            outcome: Some(outcome.to_owned()),
+            ..all.clone()
+        };
+        assert!(by("web:user:operator", "exec_shell", "denied").fits(&decided));
+        assert!(!by("web:user:operator", "exec_shell", "approved").fits(&decided));
+        assert!(!by("web:user:other", "exec_shell", "denied").fits(&decided));
     }
 }

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::domain::{
-    Approval, Class, GrantNumber, MemoryScope, Origin, Risk, Scope, ScopeKind, ThreadId, Timestamp,
+    Approval, AuthorId, Class, GrantNumber, Language, MemoryScope, Origin, Risk, Scope, ScopeKind, ThreadId,
+    Timestamp,
 };
-use crate::policy::grants::Proposal;
+use crate::policy::grants::GrantProposal;
 
-/// A call to judge.
 #[derive(Clone, Debug)]
 pub struct CallToJudge {
     pub thread: ThreadId,
@@ -16,6 +16,12 @@ pub struct CallToJudge {
     pub scope: MemoryScope,
     /// How far the people are trusted whose words led to it.
     pub origin: Origin,
+    /// Who asked for it.
+    pub requester: Option<AuthorId>,
+    /// Whether a scheduled task asked for it.
+    pub unattended: bool,
+    /// The language of the people; `None`: that of the settings.
+    pub language: Option<Language>,
     pub tool: String,
     pub input: Value,
 }
@@ -65,5 +71,10 @@ pub trait Judge: Send + Sync + std::fmt::Debug {
     fn judge(&self, call: CallToJudge) -> BoxFuture<'_, Judgement>;
 
     /// The grant that an answer of this scope proposes; `None` where it grants nothing beyond the call.
-    fn propose(&self, approval: &Approval, scope: Scope, now: Timestamp) -> BoxFuture<'_, Option<Proposal>>;
+    fn propose(
+        &self,
+        approval: &Approval,
+        scope: Scope,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Option<GrantProposal>>;
 }

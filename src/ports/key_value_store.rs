@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{BoxFuture, StoreError};
+use crate::domain::{AuthorId, ThreadId};
 
 /// The key-value store of one adapter. Losing a value that was `put` loses no message: a draft is no longer edited, a
 /// session starts again. Values that a guarantee depends on are written with `keep`.
@@ -24,4 +25,12 @@ pub trait KeyValueStore: Send + Sync + std::fmt::Debug {
 
     /// A nested store of this name.
     fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore>;
+}
+
+/// The thread of the direct chat with each owner, known since the owner last wrote there.
+pub trait DirectChats: Send + Sync + std::fmt::Debug {
+    fn of(&self, person: &AuthorId) -> BoxFuture<'_, Option<ThreadId>>;
+
+    /// Records where a person wrote. Losing the record loses only the address.
+    fn note(&self, person: &AuthorId, thread: &ThreadId) -> BoxFuture<'_, ()>;
 }

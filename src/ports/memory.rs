@@ -72,7 +72,6 @@ pub struct NotesPage {
     pub earlier: Option<String>,
 }
 
-/// Memory.
 pub trait Memory: Send + Sync + std::fmt::Debug {
     /// The core memory of a scope; empty where there is none. A change that was cut off by a crash is completed first, and a
     /// file that was edited by hand is noted in the ledger.

@@ -9,79 +9,105 @@ mod adapter_def;
 mod adapter_parts;
 mod approvals;
 mod audit;
-mod changes;
+mod backup;
+mod budget;
+mod checkup;
 mod clock;
-mod direct_chats;
+mod configuration;
+mod daemon_log;
+mod embedder;
 mod enrich;
-mod file_store;
-mod grants;
-mod hook;
-mod instructions;
+mod files;
 mod judge;
 mod key_value_store;
 mod memory;
 mod model;
+mod model_choices;
+mod onboarding;
+mod rooms;
 mod scoped_search;
 mod search;
 mod store;
 mod store_error;
-mod task_files;
 mod tasks;
 mod threads_handle;
 mod tool;
-mod tool_outputs;
+mod usage;
+mod voice;
 
 use std::future::Future;
 use std::pin::Pin;
 
+pub use crate::domain::Usage;
 pub use access::{
-    AccessBook, AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
+    AccessList, AccessStore, AccessSubject, Applicant, Invitation, Member, OpenChat, PairingConfirmation,
+    PairingRequest, Removed,
 };
 pub use adapter::{
-    Adapter, AdapterError, AdapterIo, Attempt, Delivering, DeliveryError, HealthReporter, Receipt, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, Delivering, DeliveryError, HealthReporter, HistoryError,
+    PastWords, Peers, Receipt, Running,
 };
 pub use adapter_def::{
     AdapterDef, AdapterTable, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
     ProbeLevel, ProbeParts, parse_section, section_schema,
 };
-pub use adapter_parts::{AdapterParts, ChatParts, Deciders, MayAnswer};
-pub use approvals::ApprovalBook;
+pub use adapter_parts::{AdapterParts, AnswerRights, ChatParts, Hook, HookAnswer, HookRequest, MayAnswer};
+pub use approvals::{ApprovalStore, Grants, Revoker};
 pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
     StoredAuditLine,
 };
-pub use changes::{Change, Changes};
+pub use backup::{Backup, BackupPieces};
+pub use budget::{Budget, Raise};
+pub use checkup::{Checkup, Finding};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
-pub use direct_chats::DirectChats;
+pub use configuration::{
+    Configuration, ConfigurationChanged, ConfigurationError, ConfigurationKeys, ConfigurationProblem,
+    ConfigurationState, KeyChange,
+};
+pub use daemon_log::{DaemonLog, LogLevel, LogPage, LogQuery};
+pub use embedder::{Embedder, MOST_EMBEDDED, Unembedded, VectorIndex};
 pub use enrich::{EnrichError, EnrichInput, EnrichStep};
-pub use file_store::{FileStore, FileWriter, OpenFile};
-pub use grants::{Grants, Revoker};
-pub use hook::{Hook, HookAnswer, HookRequest};
-pub use instructions::{CurrentInstructions, FixedInstructions, Instructions};
+pub use files::{
+    CurrentInstructions, EditableInstructions, FileStore, FileWriter, FixedInstructions, Instructions,
+    InstructionsEditor, InstructionsVersion, InstructionsWrite, OpenFile, TaskFileEntry, TaskFiles,
+    ToolOutput, ToolOutputs,
+};
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
-pub use key_value_store::KeyValueStore;
+pub use key_value_store::{DirectChats, KeyValueStore};
 pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage};
-pub use model::{CallDelta, Completion, Model, ModelDelta, ModelError, Prompt, ToolCall, Usage};
+pub use model::{CallDelta, Completion, Fallback, Model, ModelDelta, ModelError, Prompt, ToolCall};
+pub use model_choices::{ModelChoices, NamedModel};
+pub use onboarding::{
+    ModelCheck, ModelChoice, ModelTrouble, OfferedKey, OfferedPlatform, OfferedProvider, Onboarding,
+    OnboardingAnswers, OnboardingError, OnboardingMode, OnboardingOffer, PlatformChoice, PlatformValue,
+};
+pub use rooms::Rooms;
 pub use scoped_search::{Reviews, ScopedHistory, ScopedQuery, ScopedSearch, SearchIn};
 pub use search::{
     Coverage, FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,
     MissingIndex, Search, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
 };
 pub use store::{
-    Among, Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadPage, ThreadQuery,
-    ThreadRecord, ThreadStore, ThreadSummary, Work,
+    Commit, Durability, ListPosition, OutboxEntry, OutboxLine, StoreTotals, ThreadFilter, ThreadPage,
+    ThreadQuery, ThreadRecord, ThreadStore, ThreadSummary, Work,
 };
 pub use store_error::{StoreError, StoreErrorKind};
-pub use task_files::{TaskFileEntry, TaskFiles};
 pub use tasks::{
-    TaskCommands, TaskDetails, TaskHistoryEntry, TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
+    PlannedTask, TaskChange, TaskCommands, TaskDetails, TaskHistoryEntry, TaskInProgress, TaskMistake,
+    TaskPreview, TaskRefusal, TaskSummary, TaskText, TaskTimes, TaskViewer, Tasks,
 };
 pub use threads_handle::{
-    Acceptance, Request, RunOutcome, Saying, SayingSource, Subscription, ThreadView, ThreadsHandle,
-    WeakThreadsHandle,
+    Acceptance, Change, Changes, RunMessage, RunMessageSource, RunOutcome, Subscription, ThreadRequest,
+    ThreadView, ThreadWork, ThreadsHandle, WaitUntil, WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolBox, ToolContext, ToolFailure, ToolOutcome};
-pub use tool_outputs::{ToolOutput, ToolOutputs};
+pub use usage::{
+    Account, CallEnd, LedgerMark, LedgerRead, LineVisitor, Meter, MeterError, MeteredService, NoMeter,
+    PlannedCall, Reach, Reserved, UsageLedger, UsageReports, UsageRequest, UsageRequestError, UsageViewer,
+    entry_line,
+};
+pub use voice::{Speech, SpeechError, SpeechRequest, SpokenFile, VoiceMeter, VoiceUse};
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

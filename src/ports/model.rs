@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::BoxFuture;
-use crate::domain::{ErrorKind, ToolCallId, ToolSpec};
+use super::{Account, BoxFuture};
+use crate::domain::{ErrorKind, Shortage, ToolCallId, ToolSpec, Usage};
 use crate::uimessage::ModelMessage;
 
 /// The input of one model call.
@@ -18,6 +18,8 @@ pub struct Prompt {
     pub tools: Arc<[ToolSpec]>,
     /// Most tokens of the answer, where the call needs fewer than the model may give.
     pub max_output_tokens: Option<u32>,
+    /// Who measures the call; nothing outside a daemon.
+    pub account: Option<Account>,
 }
 
 /// The streamed output of a call.
@@ -61,15 +63,6 @@ pub struct ToolCall {
     pub arguments: Result<Value, String>,
 }
 
-/// The token counts of the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    pub input: u64,
-    pub output: u64,
-    /// The part of the input that was read from the provider's cache.
-    pub cached: u64,
-}
-
 /// The result of a model call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
@@ -81,6 +74,16 @@ pub struct Completion {
     pub truncated: bool,
     /// The usage, where the server reports it.
     pub usage: Option<Usage>,
+    /// The model that answered in place of the first choice.
+    pub fallback: Option<Fallback>,
+}
+
+/// A model that stood in for another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    pub model: String,
+    /// Why the model before it did not answer.
+    pub reason: ErrorKind,
 }
 
 /// Why a model call failed.
@@ -92,6 +95,8 @@ pub struct ModelError {
     pub detail: String,
     /// The server's `retry-after`.
     pub retry_after: Option<std::time::Duration>,
+    /// Which cap has no room for the call, where it was not made for that.
+    pub shortage: Option<Box<Shortage>>,
 }
 
 pub trait Model: Send + Sync + std::fmt::Debug {
@@ -105,4 +110,9 @@ pub trait Model: Send + Sync + std::fmt::Debug {
 
     /// The model's display name.
     fn name(&self) -> &str;
+
+    /// Whether it is called where the first choice does not fit into a spend cap.
+    fn stands_in_at_caps(&self) -> bool {
+        false
+    }
 }

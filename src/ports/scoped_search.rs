@@ -9,7 +9,6 @@ use super::{
 };
 use crate::domain::{HistoryReach, MemoryScope, ThreadId};
 
-/// What is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchIn {
     Memory,

@@ -1,5 +1,7 @@
 //! Search over what was said and what is remembered. The index behind it is derived: it can be deleted at any time.
 
+use std::collections::BTreeSet;
+
 use super::{BoxFuture, StoreError};
 use crate::domain::{MessageId, ScopeKey, ThreadId};
 
@@ -23,7 +25,6 @@ pub enum Freshness {
     AsIndexed,
 }
 
-/// What to search for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
     /// In the words of a person.
@@ -147,7 +148,6 @@ pub struct IndexStatus {
 /// What following does where no search has made an index yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingIndex {
-    /// Make one.
     Make,
     /// Do nothing: a project in which nobody searches pays nothing.
     Leave,
@@ -169,12 +169,40 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     /// Messages of a thread in the order of the file. Messages written before the call are found.
     fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>>;
 
+    /// The threads in which a message has all of these words. Messages written before the call are found.
+    fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>>;
+
+    /// The newest message that has all of these words, of each of these threads that has one. Only what is indexed.
+    fn newest_with(
+        &self,
+        words: String,
+        threads: Vec<ThreadId>,
+    ) -> BoxFuture<'_, Result<Vec<(ThreadId, FoundText)>, StoreError>> {
+        Box::pin(async move {
+            let mut found = Vec::new();
+            for thread in threads {
+                let keyword = Some(words.clone());
+                let place = HistoryPlace::Newest;
+                let asked = thread.clone();
+                let request =
+                    HistoryRequest { thread: asked, keyword, since: None, until: None, place, limit: 1 };
+                let newest = self.history(request).await?.messages.pop();
+                found.extend(newest.map(|text| (thread, text)));
+            }
+            Ok(found)
+        })
+    }
+
     /// Indexes a bounded part of what these areas and, in a new index, all others lack.
     fn follow(
         &self,
         areas: Vec<SearchArea>,
         index: MissingIndex,
     ) -> BoxFuture<'_, Result<Indexed, StoreError>>;
+
+    /// Removes from the index what memory of a scope has no more and, up to a time in milliseconds, what was said in the
+    /// direct chats of that scope. Neither is found again, also by an index that is made anew.
+    fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Closes the index until it is needed again.
     fn close(&self) -> BoxFuture<'_, ()>;

@@ -129,13 +129,13 @@ pub struct ThreadQuery {
     /// Only threads after this position.
     pub before: Option<ListPosition>,
     pub platform: Option<Platform>,
-    pub among: Among,
+    pub filter: ThreadFilter,
 }
 
 impl ThreadQuery {
     /// The newest threads, of any platform.
     pub const fn newest(limit: usize) -> Self {
-        Self { limit, before: None, platform: None, among: Among::All }
+        Self { limit, before: None, platform: None, filter: ThreadFilter::All }
     }
 
     /// The page of this query, out of all threads: for stores that have them all in memory.
@@ -160,10 +160,10 @@ impl ThreadQuery {
             };
             is_behind
                 && self.platform.as_ref().is_none_or(|platform| summary.thread_id.platform() == platform)
-                && match &self.among {
-                    Among::All => true,
-                    Among::Only(only) => only.contains(&summary.thread_id),
-                    Among::Except(except) => !except.contains(&summary.thread_id),
+                && match &self.filter {
+                    ThreadFilter::All => true,
+                    ThreadFilter::Only(only) => only.contains(&summary.thread_id),
+                    ThreadFilter::Except(except) => !except.contains(&summary.thread_id),
                 }
         });
         let more = all.len() > self.limit;
@@ -176,10 +176,28 @@ impl ThreadQuery {
 
 /// Which threads a query is about. The store does not know the live states, so a caller that does names the threads.
 #[derive(Clone, Debug)]
-pub enum Among {
+pub enum ThreadFilter {
     All,
     Only(BTreeSet<ThreadId>),
     Except(BTreeSet<ThreadId>),
+}
+
+impl ThreadFilter {
+    /// The threads that both name.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, other) | (other, Self::All) => other,
+            (Self::Only(one), Self::Only(other)) => Self::Only(one.intersection(&other).cloned().collect()),
+            (Self::Only(only), Self::Except(except)) | (Self::Except(except), Self::Only(only)) => {
+                Self::Only(only.difference(&except).cloned().collect())
+            }
+            (Self::Except(mut one), Self::Except(other)) => {
+                one.extend(other);
+                Self::Except(one)
+            }
+        }
+    }
 }
 
 /// A position in the list of threads.
@@ -229,7 +247,6 @@ pub struct StoreTotals {
     pub failures: u64,
     /// Disk syncs; concurrent commits share one.
     pub syncs: u64,
-    /// Total time of the syncs.
     pub sync_time: Duration,
 }
 
@@ -255,6 +272,13 @@ pub trait ThreadStore: Send + Sync + std::fmt::Debug {
 
     /// Writes atomically, in the order of the calls.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Deletes the thread with its history and its outbox. Nothing may write to it meanwhile. Durable: a crash does not bring
+    /// it back. A store that only reads refuses.
+    fn delete(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let _ = thread;
+        Box::pin(std::future::ready(Err(StoreError::closed())))
+    }
 
     /// A page of the list of threads.
     fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>>;

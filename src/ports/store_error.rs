@@ -56,7 +56,7 @@ impl fmt::Display for StoreError {
             StoreErrorKind::Full => write!(f, "no space left to write {subject}"),
             StoreErrorKind::Unavailable => write!(f, "cannot access {subject}"),
             StoreErrorKind::Invalid => {
-                write!(f, "{subject} cannot be understood and counts for nothing: mend it, or remove it")
+                write!(f, "{subject} is not valid and is ignored: repair or delete it")
             }
             StoreErrorKind::Closed => f.write_str("the store is closed"),
         }

@@ -1,12 +1,13 @@
 //! The port of scheduled tasks: what people, the console and tools see of them and ask for.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{AuthorId, Language, TaskStatus, ThreadId, Timestamp};
 
 /// One ended run, or a slot that did not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskHistoryEntry {
     /// When it was due, RFC 3339.
@@ -14,7 +15,7 @@ pub struct TaskHistoryEntry {
     /// `schedule`, `catch-up` or `manual`; absent for a slot that did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<&'static str>,
-    /// `done`, `quiet`, `failed`, `timed-out`, `stopped`, `missed` or `overlap`.
+    /// `done`, `quiet`, `failed`, `timed-out`, `stopped`, `missed`, `overlap` or `budget`.
     pub outcome: &'static str,
     /// When it ended, RFC 3339.
     pub at: String,
@@ -25,7 +26,7 @@ pub struct TaskHistoryEntry {
 }
 
 /// A mistake in a task file, in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskMistake {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +35,7 @@ pub struct TaskMistake {
 }
 
 /// A task in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSummary {
     pub id: String,
@@ -55,10 +56,27 @@ pub struct TaskSummary {
     /// Keys of the file that have no effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_keys: Vec<String>,
+    /// Where results go: threads, `owner`, or nothing at all.
+    pub deliver: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<AuthorId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<TaskInProgress>,
+}
+
+/// The run in flight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskInProgress {
+    /// When it was due, RFC 3339.
+    pub slot: String,
+    /// RFC 3339.
+    pub started_at: String,
+    pub thread_id: ThreadId,
 }
 
 /// A task with its file and history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskDetails {
     #[serde(flatten)]
@@ -89,7 +107,7 @@ pub enum TaskRefusal {
 }
 
 /// What a task file would mean.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskPreview {
     pub schedule: String,
@@ -103,6 +121,51 @@ pub struct TaskPreview {
     pub author: Option<AuthorId>,
     /// All its times have passed.
     pub past: bool,
+}
+
+/// When a task is due, as a person or a model wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskTimes {
+    At(String),
+    Every(String),
+    Cron(String),
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskText {
+    /// What the agent is asked to do.
+    Prompt(String),
+    /// Words that are sent as they are.
+    Message(String),
+}
+
+/// A change of a task file. What is left out stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskChange {
+    pub times: Option<TaskTimes>,
+    pub timezone: Option<String>,
+    /// The threads that get results; none at all: nothing is sent.
+    pub deliver: Option<Vec<ThreadId>>,
+    pub text: Option<TaskText>,
+    /// Who asks for the change. The runs have the rights of this person.
+    pub author: AuthorId,
+    /// The conversation in which it is asked for.
+    pub here: ThreadId,
+}
+
+/// A change that was not made yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedTask {
+    /// The file as it is.
+    pub before: Option<String>,
+    /// Whose rights the runs have now.
+    pub author_before: Option<AuthorId>,
+    /// The file as it would be.
+    pub after: String,
+    pub preview: TaskPreview,
+    /// The schedule, the next three times and the place of delivery, in words.
+    pub words: String,
 }
 
 /// The scheduled tasks of the project.
@@ -124,6 +187,14 @@ pub trait Tasks: Send + Sync + std::fmt::Debug {
     /// What a file would mean at this time. Writes nothing.
     fn preview(&self, file: &str, now: Timestamp, language: Language) -> Result<TaskPreview, TaskMistake>;
 
+    /// What a change would make of a task. Writes nothing.
+    fn plan(
+        &self,
+        id: &str,
+        change: TaskChange,
+        language: Language,
+    ) -> BoxFuture<'_, Result<PlannedTask, TaskRefusal>>;
+
     /// The text of a task file.
     fn file(&self, id: &str) -> BoxFuture<'_, Result<Option<String>, TaskRefusal>>;
 
@@ -143,8 +214,28 @@ pub trait Tasks: Send + Sync + std::fmt::Debug {
     fn clean(&self) -> BoxFuture<'_, Result<Vec<String>, TaskRefusal>>;
 }
 
+/// The person who looks at tasks, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskViewer {
+    pub author: Option<AuthorId>,
+    pub owner: bool,
+    pub thread: ThreadId,
+    /// Whether others read along.
+    pub group: bool,
+}
+
+impl TaskViewer {
+    /// An owner sees all tasks in private. Others see their own tasks and those whose results come here; in a group
+    /// everybody sees only the latter.
+    pub fn may_see(&self, task: &TaskSummary) -> bool {
+        let here = task.deliver.iter().any(|thread| thread == self.thread.as_str());
+        let own = task.author.is_some() && task.author == self.author;
+        here || (!self.group && (own || self.owner))
+    }
+}
+
 /// Answers the chat command `/tasks`.
 pub trait TaskCommands: Send + Sync + std::fmt::Debug {
     /// The answer to the words behind the command. Only an owner may change something.
-    fn answer(&self, words: &str, owner: bool, language: Language) -> BoxFuture<'_, String>;
+    fn answer(&self, words: &str, viewer: TaskViewer, language: Language) -> BoxFuture<'_, String>;
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::BoxFuture;
 use crate::domain::{
-    Approval, AuthorId, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState, ToolCallId,
+    Approval, ApprovalId, AuthorId, CorrelationId, IngressEvent, Intent, MessageId, ThreadId, ThreadState,
+    ToolCallId,
 };
 use crate::uimessage::{ErrorRecord, RunStatus, UiMessage};
 
@@ -68,38 +70,57 @@ pub struct RunOutcome {
 /// A message of a run for a thread: beside its own answer, or in another thread. The thread stores it in its history
 /// together with its delivery, once for each source, also after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct RunMessage {
     /// The thread of the run.
     pub from: ThreadId,
     pub correlation: CorrelationId,
-    pub source: SayingSource,
+    pub source: RunMessageSource,
     /// A text, a file or an error.
     pub intent: Intent,
 }
 
-impl Saying {
+impl RunMessage {
     /// The call that posts it; `None` for a result.
     pub const fn call(&self) -> Option<&ToolCallId> {
         match &self.source {
-            SayingSource::Call(call) => Some(call),
-            SayingSource::Result { .. } => None,
+            RunMessageSource::Call(call) => Some(call),
+            RunMessageSource::Result { .. } | RunMessageSource::Question { .. } => None,
         }
     }
 }
 
 /// What a message of a run comes from, which is its identity within the run and the right to send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SayingSource {
+pub enum RunMessageSource {
     /// A tool call, which the judge or a person has permitted. Model servers may reuse a call id in another run.
     Call(ToolCallId),
     /// The result of the run, for a thread that its message named. The person who wrote that message must have the right
     /// to send there.
     Result { by: Option<AuthorId> },
+    /// A question of the run, or its outcome, for a thread that the message of the run named.
+    Question { approval: ApprovalId, settled: bool },
 }
 
-/// A request to the threads.
+/// Work on a thread that no actor has meanwhile.
+pub struct ThreadWork(pub BoxFuture<'static, ()>);
+
+impl std::fmt::Debug for ThreadWork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ThreadWork")
+    }
+}
+
+/// How long a caller waits for the run of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitUntil {
+    /// Until the run ends, or asks a question of its own.
+    Answered,
+    /// Also until an approval of another run holds the message back.
+    AnsweredOrHeldBack,
+}
+
 #[derive(Debug)]
-pub enum Request {
+pub enum ThreadRequest {
     Deliver {
         event: Box<IngressEvent>,
         reply: oneshot::Sender<Acceptance>,
@@ -107,7 +128,7 @@ pub enum Request {
     /// A run has a message for a thread.
     Say {
         thread: ThreadId,
-        saying: Box<Saying>,
+        run_message: Box<RunMessage>,
         reply: oneshot::Sender<Acceptance>,
     },
     /// Subscribes to a thread.
@@ -119,7 +140,13 @@ pub enum Request {
     Await {
         thread: ThreadId,
         message: MessageId,
+        until: WaitUntil,
         reply: oneshot::Sender<RunOutcome>,
+    },
+    /// Does something with a thread that is at rest. It is dropped undone where the thread is at work.
+    Alone {
+        thread: ThreadId,
+        work: ThreadWork,
     },
     /// The views of the threads in memory.
     Views {
@@ -127,27 +154,46 @@ pub enum Request {
     },
 }
 
+impl ThreadRequest {
+    /// The thread that it is for; `None` where it concerns all of them.
+    pub fn thread(&self) -> Option<&ThreadId> {
+        match self {
+            Self::Deliver { event, .. } => Some(&event.thread),
+            Self::Say { thread, .. }
+            | Self::Watch { thread, .. }
+            | Self::Await { thread, .. }
+            | Self::Alone { thread, .. } => Some(thread),
+            Self::Views { .. } => None,
+        }
+    }
+
+    /// Whether it holds capacity of a mailbox until it is read. Queries need none.
+    pub const fn is_event(&self) -> bool {
+        matches!(self, Self::Deliver { .. } | Self::Say { .. })
+    }
+}
+
 /// The handle for requests to the threads. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ThreadsHandle {
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<ThreadRequest>,
 }
 
 impl ThreadsHandle {
     /// A handle that sends to `requests`.
-    pub const fn new(requests: mpsc::Sender<Request>) -> Self {
+    pub const fn new(requests: mpsc::Sender<ThreadRequest>) -> Self {
         Self { requests }
     }
 
     /// Submits an event and waits for its acceptance.
     pub async fn deliver(&self, event: IngressEvent) -> Acceptance {
-        let ask = |reply| Request::Deliver { event: Box::new(event), reply };
+        let ask = |reply| ThreadRequest::Deliver { event: Box::new(event), reply };
         self.ask(ask).await.unwrap_or(Acceptance::Stopping)
     }
 
     /// Posts a message to a thread, and waits until its delivery is stored.
-    pub async fn say(&self, thread: ThreadId, saying: Saying) -> Acceptance {
-        let ask = |reply| Request::Say { thread, saying: Box::new(saying), reply };
+    pub async fn say(&self, thread: ThreadId, run_message: RunMessage) -> Acceptance {
+        let ask = |reply| ThreadRequest::Say { thread, run_message: Box::new(run_message), reply };
         self.ask(ask).await.unwrap_or(Acceptance::Stopping)
     }
 
@@ -159,25 +205,48 @@ impl ThreadsHandle {
     /// Subscribes to a thread. `None` means that the daemon is stopping, or that the thread's queue is full: the caller
     /// may retry.
     pub async fn watch(&self, thread: ThreadId) -> Option<Subscription> {
-        self.ask(|reply| Request::Watch { thread, reply }).await
+        self.ask(|reply| ThreadRequest::Watch { thread, reply }).await
     }
 
     /// Waits for the end of the run that a message belongs to. `None` means the same as for [`Self::watch`].
     pub async fn outcome(&self, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
-        self.ask(|reply| Request::Await { thread, message, reply }).await
+        self.wait(thread, message, WaitUntil::Answered).await
+    }
+
+    /// The same, but a message that waits behind an approval of another run does not keep the caller waiting: the outcome
+    /// has no messages, and the approvals.
+    pub async fn outcome_or_held_back(&self, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
+        self.wait(thread, message, WaitUntil::AnsweredOrHeldBack).await
+    }
+
+    async fn wait(&self, thread: ThreadId, message: MessageId, until: WaitUntil) -> Option<RunOutcome> {
+        self.ask(|reply| ThreadRequest::Await { thread, message, until, reply }).await
+    }
+
+    /// Does something with a thread while no actor has it; messages for it wait meanwhile. `None` means that the thread is
+    /// at work, or that the daemon is stopping: nothing was done.
+    pub async fn alone<T: Send + 'static>(
+        &self,
+        thread: ThreadId,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (answer, done) = oneshot::channel();
+        let work = ThreadWork(Box::pin(async move { drop(answer.send(work.await)) }));
+        self.requests.send(ThreadRequest::Alone { thread, work }).await.ok()?;
+        done.await.ok()
     }
 
     /// The views of the threads in memory.
     pub async fn views(&self) -> Vec<(ThreadId, ThreadView)> {
-        self.ask(|reply| Request::Views { reply }).await.unwrap_or_default()
+        self.ask(|reply| ThreadRequest::Views { reply }).await.unwrap_or_default()
     }
 
     /// Whether the router answers. Waits for as long as its queue is full.
     pub async fn answers(&self) -> bool {
-        self.ask(|reply| Request::Views { reply }).await.is_some()
+        self.ask(|reply| ThreadRequest::Views { reply }).await.is_some()
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> ThreadRequest) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).await.ok()?;
         answer.await.ok()
@@ -187,12 +256,50 @@ impl ThreadsHandle {
 /// A handle that does not keep the router running.
 #[derive(Clone, Debug)]
 pub struct WeakThreadsHandle {
-    requests: mpsc::WeakSender<Request>,
+    requests: mpsc::WeakSender<ThreadRequest>,
 }
 
 impl WeakThreadsHandle {
     /// The handle; one without a receiver once all strong handles are gone.
     pub fn open(&self) -> ThreadsHandle {
         ThreadsHandle { requests: self.requests.upgrade().unwrap_or_else(|| mpsc::channel(1).0) }
+    }
+}
+
+/// Most changes that a subscriber may lag behind before it has to read everything again.
+const BACKLOG: usize = 1024;
+
+/// A change that is visible in a list of threads or beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A message was written in a thread, or its state changed.
+    Thread {
+        thread: ThreadId,
+        state: ThreadState,
+        pending_approvals: usize,
+    },
+    ThreadDeleted(ThreadId),
+    /// The agent's instructions were read again.
+    Instructions,
+}
+
+/// The channel of changes. Cheap to clone; holds a bounded number of changes, for all subscribers together.
+#[derive(Clone, Debug)]
+pub struct Changes(broadcast::Sender<Change>);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(BACKLOG))
+    }
+}
+
+impl Changes {
+    pub fn announce(&self, change: Change) {
+        // Without a subscriber the change is dropped.
+        drop(self.0.send(change));
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.subscribe()
     }
 }

@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, FileStore, Memory, ScopedSearch, ThreadStore, ThreadsHandle};
+use super::{BoxFuture, Clock, FileStore, Memory, ScopedSearch, Tasks, ThreadStore, ThreadsHandle};
 use crate::domain::{
-    ApprovalId, AuthorId, Capabilities, CorrelationId, MemoryScope, MessageId, Origin, Permit, ThreadId,
-    ToolCallId, ToolSpec,
+    ApprovalId, AuthorId, Capabilities, CorrelationId, Language, MemoryScope, MessageId, Origin, Permit,
+    ThreadId, Timestamp, ToolCallId, ToolSpec,
 };
 
 /// The progress of a call.
@@ -38,11 +38,16 @@ pub struct ToolContext {
     pub origin: Origin,
     /// Who asked for it.
     pub requester: Option<AuthorId>,
+    /// Whether a scheduled task asked for it, and nobody may be there.
+    pub unattended: bool,
+    /// The language of the people.
+    pub language: Language,
     /// The messages that the turn answers.
     pub asked_in: Vec<MessageId>,
     /// The approval that allowed it.
     pub approval: Option<ApprovalId>,
     pub memory: Arc<dyn Memory>,
+    pub tasks: Arc<dyn Tasks>,
     pub files: Arc<dyn FileStore>,
     /// Search in what the turn may read.
     pub search: ScopedSearch,
@@ -65,7 +70,12 @@ impl ToolContext {
             thread: &self.thread,
             scope: &self.scope,
             origin: self.origin,
+            requester: self.requester.as_ref(),
+            unattended: self.unattended,
+            language: self.language,
+            now: self.clock.now(),
             memory: &*self.memory,
+            tasks: &*self.tasks,
         }
     }
 }
@@ -80,7 +90,14 @@ pub struct CallSite<'a> {
     pub scope: &'a MemoryScope,
     /// How far the people are trusted whose words led to the call.
     pub origin: Origin,
+    pub requester: Option<&'a AuthorId>,
+    /// Whether a scheduled task asked for it.
+    pub unattended: bool,
+    /// The language of the people.
+    pub language: Language,
+    pub now: Timestamp,
     pub memory: &'a dyn Memory,
+    pub tasks: &'a dyn Tasks,
 }
 
 /// A proposed change of a text. May contain secrets.
@@ -90,6 +107,8 @@ pub struct TextChange {
     pub path: String,
     pub before: Option<String>,
     pub after: String,
+    /// What it means, as CommonMark, where the text alone does not tell.
+    pub explanation: Option<String>,
 }
 
 /// Why a call failed.

@@ -8,7 +8,6 @@ use crate::phrases::permissions;
 pub enum GrantPhrase {
     /// The grants of this thread.
     List(Vec<GrantSummary>),
-    /// A grant was revoked.
     Revoked(GrantNumber),
     /// There is no such grant.
     Unknown(GrantNumber),
@@ -46,6 +45,9 @@ fn some_number(grants: &[GrantSummary]) -> GrantNumber {
 }
 
 fn calls(grant: &GrantSummary) -> String {
+    if matches!(grant.reach, Reach::Cap { .. }) {
+        return grant.summary.clone();
+    }
     if grant.commands.is_empty() {
         return format!("`{}`", grant.tool);
     }
@@ -65,6 +67,7 @@ fn line(grant: &GrantSummary, language: Language) -> String {
         Reach::Until { until: end, .. } => permissions::reach_until(&until(*end), language),
         Reach::Shape => permissions::reach_shape(language).to_owned(),
         Reach::Project => permissions::reach_project(language).to_owned(),
+        Reach::Cap { until: end } => permissions::reach_cap(&until(*end), language),
     };
     let by = grant.by.as_ref().map(|by| permissions::granted_by(by, language)).unwrap_or_default();
     permissions::grant_line(grant.number, &calls(grant), &reach, &by, language)

@@ -29,7 +29,9 @@ pub fn lower(intent: &Intent, capabilities: &Capabilities) -> Vec<Intent> {
             let last = Intent::ApprovalAskBack { text, language: *language, choices: choices.clone() };
             texts.into_iter().map(|text| Intent::AssistantText { text }).chain([last]).collect()
         }
+        Intent::Speech { .. } if capabilities.voice.is_none() => Vec::new(),
         Intent::AssistantDelta { .. }
+        | Intent::Speech { .. }
         | Intent::Progress { .. }
         | Intent::Typing
         | Intent::ApprovalRequest { .. }

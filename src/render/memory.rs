@@ -21,12 +21,21 @@ pub enum MemoryPhrase {
     ForgetMe(usize),
     /// How many items it has removed.
     ForgotMe(usize),
+    /// How many items it has removed, together with what was said.
+    ForgotEverything(usize),
     ForgetMeInPrivate,
     ForgetMeHowTo,
     /// The files cannot be read.
     Unreadable,
     /// Why a call is asked about that would be allowed.
     QuotesNote,
+    /// Whether so many notes go into core memory.
+    KeepThese(usize),
+    /// The lines that would be added, to which file, and how to choose.
+    KeepDetails {
+        file: String,
+        diff: String,
+    },
 }
 
 /// The core memory of a scope, and the newest changes of it.
@@ -54,9 +63,14 @@ impl MemoryPhrase {
             Self::Refused(refusal) => conversation::memory_refused(refusal, language).into(),
             Self::ForgetMe(count) => conversation::forget_me_ask(*count, language),
             Self::ForgotMe(count) => conversation::forget_me_done(*count, language),
+            Self::ForgotEverything(count) => conversation::forget_me_everything(*count, language),
             Self::ForgetMeInPrivate => conversation::forget_me_in_private(language).into(),
             Self::ForgetMeHowTo => conversation::forget_me_how_to(language).into(),
             Self::QuotesNote => conversation::quotes_note(language).into(),
+            Self::KeepThese(count) => conversation::keep_these(*count, language),
+            Self::KeepDetails { file, diff } => {
+                format!("```diff\n{}\n```\n\n{}", diff.trim_end(), conversation::keep_how(file, language))
+            }
         }
     }
 }

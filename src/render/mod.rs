@@ -1,19 +1,27 @@
 //! Lowers intents to blocks, phrases messages, and splits long texts. Pure.
 
+mod budget;
 mod fence;
 mod grants;
 mod lower;
 pub mod markdown;
 mod memory;
+mod models;
+mod money;
 mod phrase;
 mod question;
+mod speakable;
 mod split;
 mod status;
 
+pub use budget::{BudgetPhrase, amount, budget_grant, cap_line, shortage};
 pub use grants::GrantPhrase;
 pub use lower::lower;
 pub use memory::{MemoryPhrase, ShownMemory};
+pub use models::ModelPhrase;
+pub use money::{Spent, dollars, short_dollars};
 pub use phrase::Phrase;
 pub use question::fit_question;
+pub use speakable::speakable;
 pub use split::split;
 pub use status::Status;

@@ -3,9 +3,9 @@
 use super::status::{Status, duration};
 use crate::domain::{
     Answer, Approval, ApprovalKind, ApprovalNumber, ApprovalState, AuthorId, Command, ErrorKind, Language,
-    Scope, ThreadId,
+    Scope, Shortage, ThreadId, VoiceFailure,
 };
-use crate::phrases::{approvals, conversation, permissions};
+use crate::phrases::{approvals, budget, conversation, permissions};
 
 /// A message of the daemon.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +29,14 @@ pub enum Phrase {
     Stopped,
     /// There is no turn to stop.
     NothingToStop,
+    /// The transcript of the newest spoken message.
+    Transcript(String),
+    NoTranscript,
+    NothingSpoken,
     /// A new conversation begins.
     NewConversation,
+    /// Notes could not be written into core memory.
+    NotKept(String),
     /// A summary is being made.
     Compacting,
     /// The result of a summary: messages, and the tokens of a prompt before and after.
@@ -76,6 +82,10 @@ pub enum Phrase {
     },
     /// The question does not exist, or was decided before.
     NotOpen,
+    /// A spend cap ended the turn.
+    OverBudget(Shortage),
+    /// A turn waits for owners to decide about a spend cap: the number of the question, where it has one.
+    BudgetAsked(Option<ApprovalNumber>),
     /// The person may not decide.
     NotTheirs(ApprovalNumber),
     /// The buttons of a question are outdated; it has to be answered in words.
@@ -94,7 +104,6 @@ pub enum Phrase {
     Withdrawn(usize),
     /// The pending questions.
     Pending(Vec<Approval>),
-    ModelIs(String),
     /// The ids of the thread and of the author.
     Id {
         thread: ThreadId,
@@ -118,6 +127,8 @@ pub enum Phrase {
     },
     /// A file could not be fetched.
     FileLost(String),
+    /// A recording has no transcript.
+    VoiceFailed(VoiceFailure),
     /// This many replies wait for the next inbound message, because the platform allows no more now.
     Held(usize),
     /// A person may not have results sent to a thread.
@@ -126,6 +137,8 @@ pub enum Phrase {
     TargetNobody(ThreadId),
     /// The platform of a thread is not set up.
     TargetNotServed(ThreadId),
+    /// A scheduled task asks; its id.
+    AskedByTask(String),
     /// A too long answer is attached as a file.
     RestInFile,
     /// The caption of the file with the whole call.
@@ -156,9 +169,16 @@ impl Phrase {
             Self::Busy => conversation::busy(language).into(),
             Self::Stopping => conversation::stopping(language).into(),
             Self::Stopped => conversation::stopped(language).into(),
+            Self::Transcript(text) => {
+                let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
+                conversation::transcript(&quoted.join("\n"), language)
+            }
+            Self::NoTranscript => conversation::no_transcript(language).into(),
+            Self::NothingSpoken => conversation::nothing_spoken(language).into(),
             Self::NothingToStop => conversation::nothing_to_stop(language).into(),
             Self::NotTheirsToStop => conversation::not_theirs_to_stop(language).into(),
             Self::NewConversation => conversation::new_conversation(language).into(),
+            Self::NotKept(why) => conversation::not_kept(why, language),
             Self::Compacting => conversation::compacting(language).into(),
             Self::Compacted { messages, before, after, by_rules } => {
                 conversation::compacted(*by_rules, *messages, *before, *after, language)
@@ -174,29 +194,29 @@ impl Phrase {
             Self::InstructionsChanged => conversation::instructions_changed(language).into(),
             Self::Truncated => conversation::truncated(language).into(),
             Self::EmptyAnswer => conversation::empty_answer(language).into(),
-            Self::ModelIs(model) => conversation::model(model, language),
             Self::Id { thread, author } => conversation::ids(thread, author, language),
             Self::NoGrants => permissions::no_grants(language).into(),
             Self::Pair { code, minutes } => conversation::pair(code, *minutes, language),
             Self::NotServed => conversation::not_served(language).into(),
             Self::FileTooBig { name, megabytes } => conversation::file_too_big(name, *megabytes, language),
             Self::FileLost(name) => conversation::file_lost(name, language),
+            Self::VoiceFailed(failure) => voice_failed(failure, language),
             Self::Held(count) => conversation::held(*count, language),
             Self::TargetRefused(by, thread) => conversation::target_refused(by, thread, language),
             Self::TargetNobody(thread) => conversation::target_nobody(thread, language),
             Self::TargetNotServed(thread) => conversation::target_not_served(thread, language),
+            Self::AskedByTask(task) => conversation::asked_by_task(task, language),
             Self::RestInFile => conversation::rest_in_file(language).into(),
             Self::Resolved { approval, by } => resolved(approval, by.as_deref(), language),
             Self::ResolvedOnce { number, by } => {
                 let by = by.as_deref().map(|by| approvals::by(by, language)).unwrap_or_default();
                 approvals::resolved_once(*number, &by, language)
             }
-            Self::Counted { number, answer } => {
-                let reach = match answer {
-                    Answer::Approve(scope) => reach(*scope, language),
-                    Answer::Deny | Answer::Done => String::new(),
-                };
-                approvals::counted(answer, *number, &reach, language)
+            Self::Counted { number, answer } => counted(*number, answer, language),
+            Self::OverBudget(short) => budget::ended(&super::budget::shortage(short, language), language),
+            Self::BudgetAsked(number) => {
+                let number = number.map(|number| budget::asked_number(&number.to_string(), language));
+                budget::asked(&number.unwrap_or_default(), language)
             }
             Self::NotTheirs(number) => approvals::not_theirs(*number, language),
             Self::AnswerInWords(number) => approvals::answer_in_words(*number, language),
@@ -218,6 +238,26 @@ impl Phrase {
             Self::NotOpen => approvals::not_open(language).into(),
         }
     }
+}
+
+fn voice_failed(failure: &VoiceFailure, language: Language) -> String {
+    match failure {
+        VoiceFailure::TooLong { seconds } => {
+            conversation::voice_too_long(&duration(*seconds, language), language)
+        }
+        VoiceFailure::TooBig { megabytes } => conversation::voice_too_big(*megabytes, language),
+        VoiceFailure::NoWords => conversation::voice_no_words(language).into(),
+        VoiceFailure::Unreadable => conversation::voice_unreadable(language).into(),
+        VoiceFailure::Unavailable => conversation::voice_unavailable(language).into(),
+    }
+}
+
+fn counted(number: ApprovalNumber, answer: &Answer, language: Language) -> String {
+    let reach = match answer {
+        Answer::Approve(scope) => reach(*scope, language),
+        Answer::Deny | Answer::Done => String::new(),
+    };
+    approvals::counted(answer, number, &reach, language)
 }
 
 fn help(language: Language) -> String {
@@ -247,6 +287,9 @@ fn reach(scope: Scope, language: Language) -> String {
         Scope::Shape => approvals::reach_shape(language).into(),
         Scope::Project => approvals::reach_project(language).into(),
         Scope::Program(minutes) => approvals::reach_program(minutes.get(), language),
+        Scope::PlusOne => budget::reach_plus_one(language).into(),
+        Scope::PlusFive => budget::reach_plus_five(language).into(),
+        Scope::Midnight => budget::reach_midnight(language).into(),
     }
 }
 
@@ -276,7 +319,7 @@ mod tests {
     use super::*;
     use crate::domain::ThreadState;
 
-    const KINDS: [ErrorKind; 13] = [
+    const KINDS: [ErrorKind; 14] = [
         ErrorKind::Auth,
         ErrorKind::Quota,
         ErrorKind::Rate,
@@ -290,6 +333,7 @@ mod tests {
         ErrorKind::Loop,
         ErrorKind::Storage,
         ErrorKind::Internal,
+        ErrorKind::Budget,
     ];
 
     /// Where each kind stands in `KINDS`: the compiler leads here when there is a new one.
@@ -308,6 +352,7 @@ mod tests {
             ErrorKind::Loop => 10,
             ErrorKind::Storage => 11,
             ErrorKind::Internal => 12,
+            ErrorKind::Budget => 13,
         }
     }
 
@@ -317,9 +362,11 @@ mod tests {
             running: Some((75, 3)),
             queued: 2,
             model: "gpt-6-luna".into(),
+            spent: Some("spent: 1".into()),
             undelivered: 3,
             held: 2,
             dead: 4,
+            others: Vec::new(),
         }
     }
 
@@ -329,6 +376,9 @@ mod tests {
             Phrase::Stopping,
             Phrase::Stopped,
             Phrase::NothingToStop,
+            Phrase::Transcript("run the tests\nand tell me".into()),
+            Phrase::NoTranscript,
+            Phrase::NothingSpoken,
             Phrase::NewConversation,
             Phrase::Compacting,
             Phrase::Compacted { messages: 12, before: 9000, after: 3000, by_rules: false },
@@ -349,6 +399,7 @@ mod tests {
             Phrase::TargetRefused("web:user:ada".parse().unwrap(), "web:chat:1".parse().unwrap()),
             Phrase::TargetNobody("web:chat:1".parse().unwrap()),
             Phrase::TargetNotServed("web:chat:1".parse().unwrap()),
+            Phrase::AskedByTask("daily".to_owned()),
             Phrase::AnswerInWords(ApprovalNumber(1)),
         ];
         for kind in KINDS {
@@ -398,13 +449,13 @@ mod tests {
         let status = Phrase::Status(busy_status());
         assert_eq!(
             status.say(Language::En),
-            "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-6-luna\n\
+            "Working for 1 min 15 s, step 3.\nWaiting messages: 2\nModel: gpt-6-luna\nspent: 1\n\
              Replies on their way: 3\nHeld back until somebody wrote here, because the platform takes no more replies to \
              the last message: 2. They follow now, as far as it lets them.\nReplies that could not be delivered: 4 (the operator can see them in the log)"
         );
         assert_eq!(
             status.say(Language::Zh),
-            "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-6-luna\n\
+            "正在处理，已用 1 分 15 秒，第 3 步。\n等待中的消息：2\n模型：gpt-6-luna\nspent: 1\n\
              正在发送的回复：3\n平台不再接受对上一条消息的回复，因此暂存：2 条。现在随本条消息尽量送出。\n无法送达的回复：4（运维者可在日志中查看）"
         );
         let idle = Phrase::Status(Status { model: "m".into(), ..Status::default() });

@@ -12,12 +12,16 @@ pub struct Status {
     /// Messages that wait for the next turn.
     pub queued: usize,
     pub model: String,
+    /// What was spent, in one line.
+    pub spent: Option<String>,
     /// Replies that are not delivered yet.
     pub undelivered: usize,
     /// Entries that the platform refused until the next inbound message.
     pub held: usize,
     /// Replies that could not be delivered at all.
     pub dead: usize,
+    /// The other agents in this group that are here.
+    pub others: Vec<String>,
 }
 
 impl Status {
@@ -34,6 +38,7 @@ impl Status {
         if !self.model.is_empty() {
             lines.push(conversation::model(&self.model, language));
         }
+        lines.extend(self.spent.clone());
         if self.undelivered > 0 {
             lines.push(conversation::status_undelivered(self.undelivered, language));
         }
@@ -42,6 +47,9 @@ impl Status {
         }
         if self.dead > 0 {
             lines.push(conversation::status_dead(self.dead, language));
+        }
+        if !self.others.is_empty() {
+            lines.push(conversation::status_others(&self.others.join(", "), language));
         }
         lines.join("\n")
     }

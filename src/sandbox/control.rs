@@ -1,14 +1,16 @@
-//! The helpers' end of the control socket, which is their standard input.
+//! The control socket between the daemon and the helpers, which is their standard input: the spec goes in, reports come
+//! back.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use super::report::Report;
+use serde::{Deserialize, Serialize};
+
 use super::spec::Spec;
 
 /// Sent by the daemon when it ends a command on purpose.
-pub(super) const GOODBYE: &[u8] = b"q";
+pub(super) const END_REQUEST: &[u8] = b"q";
 
 /// Largest spec.
 const SPEC_BYTES: usize = 4 * 1024 * 1024;
@@ -42,7 +44,7 @@ impl Control {
     }
 
     /// Sends a report. A write error is ignored: without a daemon no report is needed.
-    pub(super) fn report(&mut self, report: &Report) {
+    pub(super) fn report(&mut self, report: &HelperReport) {
         if let Ok(mut line) = serde_json::to_vec(report) {
             line.push(b'\n');
             drop(self.0.write_all(&line));
@@ -57,12 +59,12 @@ impl Control {
     }
 
     /// Waits until the daemon closes its end, and returns how it did.
-    pub(super) fn wait_for_hangup(&mut self) -> Farewell {
+    pub(super) fn wait_for_hangup(&mut self) -> HangUp {
         loop {
             match self.0.read(&mut [0]) {
-                Ok(1..) => return Farewell::Asked,
+                Ok(1..) => return HangUp::Requested,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => return Farewell::Dead,
+                Ok(0) | Err(_) => return HangUp::DaemonDied,
             }
         }
     }
@@ -70,12 +72,12 @@ impl Control {
 
 /// How a daemon closes its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(super) enum HangUp {
     /// It asks the command to end, and waits for it.
-    Asked,
+    Requested,
     /// It died. The next daemon asks people about the command's outcome, and they may run it again: it must not
     /// continue.
-    Dead,
+    DaemonDied,
 }
 
 /// A spec as it is sent: once for each helper.
@@ -86,4 +88,32 @@ pub(super) fn frames(spec: &Spec) -> io::Result<Vec<u8>> {
         length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is too long"))?;
     let frame = [length.to_be_bytes().as_slice(), &json].concat();
     Ok(frame.repeat(2))
+}
+
+/// What a helper reports to the daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "kebab-case")]
+pub(super) enum HelperReport {
+    /// The restrictions are in force; the command starts.
+    Entered(Restrictions),
+    Exited {
+        code: i32,
+    },
+    Killed {
+        signal: i32,
+    },
+    /// The command was not started.
+    Failed {
+        /// The reason.
+        why: String,
+    },
+}
+
+/// The restrictions in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Restrictions {
+    /// The Landlock version; 0 without Landlock.
+    pub(super) landlock: u8,
+    /// What this kernel cannot restrict.
+    pub(super) gaps: Vec<String>,
 }

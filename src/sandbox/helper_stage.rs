@@ -9,14 +9,14 @@ pub(super) const FLAG: &str = "__sandbox";
 
 /// A helper, by its second argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum HelperStage {
     /// Sets up namespaces, and ends all remaining processes.
     Supervise,
     /// Restricts itself and starts the command.
     Keep,
 }
 
-impl Stage {
+impl HelperStage {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Supervise => "supervise",
@@ -35,9 +35,9 @@ pub fn run_if_asked(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> 
     if arguments.next()? != FLAG {
         return None;
     }
-    match arguments.next().as_deref().and_then(|name| name.to_str()).and_then(Stage::named) {
-        Some(Stage::Supervise) => Some(supervisor::run()),
-        Some(Stage::Keep) => Some(keeper::run()),
+    match arguments.next().as_deref().and_then(|name| name.to_str()).and_then(HelperStage::named) {
+        Some(HelperStage::Supervise) => Some(supervisor::run()),
+        Some(HelperStage::Keep) => Some(keeper::run()),
         None => Some(ExitCode::from(2)),
     }
 }

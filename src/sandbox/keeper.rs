@@ -5,27 +5,31 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group};
+use rustix::io;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, kill_process_group,
+    setrlimit,
+};
 
-use super::control::{Control, Farewell};
-use super::report::{Report, Restrictions};
-use super::spec::{Isolation, Spec};
-use super::{limits, linux};
+use super::control::{Control, HangUp, HelperReport, Restrictions};
+use super::linux;
+use super::spec::{Isolation, ResourceLimits, Spec};
 
 pub(super) fn run() -> ExitCode {
     let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
     let spec = control.spec().map_err(|error| format!("the spec cannot be read: {error}"));
-    let report = spec.and_then(|spec| keep(&spec, &mut control)).unwrap_or_else(|why| Report::Failed { why });
+    let report =
+        spec.and_then(|spec| keep(&spec, &mut control)).unwrap_or_else(|why| HelperReport::Failed { why });
     control.report(&report);
     ExitCode::SUCCESS
 }
 
-fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
+fn keep(spec: &Spec, control: &mut Control) -> Result<HelperReport, String> {
     let restrictions = restrict(spec)?;
-    control.report(&Report::Entered(restrictions));
+    control.report(&HelperReport::Entered(restrictions));
     // The daemon is gone, and the next one asks about the outcome: the command must not start now.
     if control.is_hung_up() {
-        return Ok(Report::Killed { signal: Signal::TERM.as_raw() });
+        return Ok(HelperReport::Killed { signal: Signal::TERM.as_raw() });
     }
     let shell = Command::new("/bin/sh")
         .arg("-c")
@@ -41,7 +45,7 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     thread::Builder::new()
         .name("lifeline".to_owned())
         .spawn(move || {
-            if lifeline.wait_for_hangup() == Farewell::Asked {
+            if lifeline.wait_for_hangup() == HangUp::Requested {
                 signal(shell, Signal::TERM);
                 thread::sleep(grace);
             }
@@ -55,8 +59,8 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<Report, String> {
     // Its background processes end with it.
     kill_process_group(shell, Signal::KILL).ok();
     Ok(match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Report::Exited { code },
-        (None, signal) => Report::Killed { signal: signal.unwrap_or_default() },
+        (Some(code), _) => HelperReport::Exited { code },
+        (None, signal) => HelperReport::Killed { signal: signal.unwrap_or_default() },
     })
 }
 
@@ -69,11 +73,27 @@ fn restrict(spec: &Spec) -> Result<Restrictions, String> {
     }
     std::env::set_current_dir(&spec.cwd).map_err(|error| format!("cannot start in the folder: {error}"))?;
     linux::end_first_without_memory();
-    limits::apply(&spec.limits).map_err(|error| format!("limits cannot be set: {error}"))?;
+    set_limits(&spec.limits).map_err(|error| format!("limits cannot be set: {error}"))?;
     if spec.isolation == Isolation::Nothing {
         return Ok(Restrictions::default());
     }
     linux::restrict(spec)
+}
+
+/// Limits this process and its descendants.
+fn set_limits(limits: &ResourceLimits) -> io::Result<()> {
+    set_limit(Resource::Core, 0)?;
+    set_limit(Resource::Cpu, limits.cpu_secs)?;
+    set_limit(Resource::Fsize, limits.file_bytes)?;
+    set_limit(Resource::Nofile, limits.open_files)?;
+    // The kernel counts all processes of the user, also unrelated ones.
+    set_limit(Resource::Nproc, limits.processes.saturating_add(linux::processes_of_user()))
+}
+
+/// Sets a limit, or keeps a lower one.
+fn set_limit(resource: Resource, most: u64) -> io::Result<()> {
+    let most = getrlimit(resource).maximum.map_or(most, |ceiling| ceiling.min(most));
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
 }
 
 /// Reaps children until the shell ends: in a PID namespace this process is the parent of every orphan.
@@ -81,7 +101,7 @@ fn wait_for(shell: Pid) -> Result<WaitStatus, String> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => return Ok(status),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(io::Errno::INTR) => {}
             Err(error) => return Err(format!("the shell cannot be waited for: {error}")),
         }
     }

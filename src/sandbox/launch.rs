@@ -11,11 +11,10 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-use super::control::{GOODBYE, frames};
-use super::helper_stage::{FLAG, Stage};
+use super::control::{END_REQUEST, HelperReport, frames};
+use super::helper_stage::{FLAG, HelperStage};
 use super::linux;
-use super::memory::{Memory, MemoryLimit};
-use super::report::Report;
+use super::memory::{MemoryLimit, MemoryLimiter};
 use super::spec::Spec;
 
 /// Most bytes of reports.
@@ -23,7 +22,7 @@ const REPORT_BYTES: u64 = 64 * 1024;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum CommandEnd {
     /// By itself, with this code.
     Exited(i32),
     Killed(i32),
@@ -43,22 +42,20 @@ pub enum LaunchError {
     Silent,
 }
 
-/// A running command.
 #[derive(Debug)]
-pub struct Running {
-    pub lifeline: Lifeline,
+pub struct RunningCommand {
+    pub lifeline: CommandGuard,
     /// Reports its outcome.
-    pub end: End,
+    pub end: OutcomeReceiver,
     pub stdout: ChildStdout,
     pub stderr: ChildStderr,
-    /// Its memory limit.
     pub memory: MemoryLimit,
 }
 
 /// Keeps a command running. When it is dropped the command is asked to end, and killed after the grace period of its
 /// spec. When the daemon dies with it, the command is killed at once.
 #[derive(Debug)]
-pub struct Lifeline {
+pub struct CommandGuard {
     held_open: OwnedWriteHalf,
     grace: Grace,
 }
@@ -70,25 +67,25 @@ enum Grace {
     Denied,
 }
 
-impl Lifeline {
+impl CommandGuard {
     /// Kills the command at once.
     pub fn cut(mut self) {
         self.grace = Grace::Denied;
     }
 }
 
-impl Drop for Lifeline {
+impl Drop for CommandGuard {
     fn drop(&mut self) {
         if self.grace == Grace::Given {
             // An error means that the command has ended, or that it will be killed sooner.
-            drop(self.held_open.try_write(GOODBYE));
+            drop(self.held_open.try_write(END_REQUEST));
         }
     }
 }
 
 /// Receives the outcome of a command.
 #[derive(Debug)]
-pub struct End {
+pub struct OutcomeReceiver {
     supervisor: Child,
     reports: OwnedReadHalf,
 }
@@ -103,14 +100,14 @@ pub async fn start(
     helper: &Path,
     spec: &Spec,
     environment: &[(String, String)],
-    memory: &Memory,
-) -> Result<Running, LaunchError> {
+    memory: &MemoryLimiter,
+) -> Result<RunningCommand, LaunchError> {
     let frames = frames(spec)?;
     let (ours, theirs) = StdStream::pair()?;
     ours.set_nonblocking(true)?;
     let mut supervisor = Command::new(helper)
         .arg0("shipagent")
-        .args([FLAG, Stage::Supervise.name()])
+        .args([FLAG, HelperStage::Supervise.name()])
         .env_clear()
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .current_dir("/")
@@ -125,21 +122,21 @@ pub async fn start(
     let memory = memory.open(supervisor.id().unwrap_or_default(), spec.limits.processes)?;
     let (reports, mut lifeline) = UnixStream::from_std(ours)?.into_split();
     lifeline.write_all(&frames).await?;
-    let lifeline = Lifeline { held_open: lifeline, grace: Grace::Given };
-    Ok(Running { lifeline, end: End { supervisor, reports }, stdout, stderr, memory })
+    let lifeline = CommandGuard { held_open: lifeline, grace: Grace::Given };
+    Ok(RunningCommand { lifeline, end: OutcomeReceiver { supervisor, reports }, stdout, stderr, memory })
 }
 
-impl End {
+impl OutcomeReceiver {
     /// Waits for the end of the command and of all its processes.
-    pub async fn wait(&mut self) -> Result<Ended, LaunchError> {
+    pub async fn wait(&mut self) -> Result<CommandEnd, LaunchError> {
         let mut lines = BufReader::new((&mut self.reports).take(REPORT_BYTES)).lines();
         let mut ended = Err(LaunchError::Silent);
         while let Some(line) = lines.next_line().await? {
             match serde_json::from_str(&line).map_err(io::Error::from)? {
-                Report::Entered(_) => {}
-                Report::Exited { code } => ended = Ok(Ended::Exited(code)),
-                Report::Killed { signal } => ended = Ok(Ended::Killed(signal)),
-                Report::Failed { why } => ended = Err(LaunchError::Setup(why)),
+                HelperReport::Entered(_) => {}
+                HelperReport::Exited { code } => ended = Ok(CommandEnd::Exited(code)),
+                HelperReport::Killed { signal } => ended = Ok(CommandEnd::Killed(signal)),
+                HelperReport::Failed { why } => ended = Err(LaunchError::Setup(why)),
             }
         }
         self.supervisor.wait().await?;

@@ -10,17 +10,14 @@
 //! If the sandbox cannot be set up as the spec says, the command fails; it never runs in a weaker sandbox. This module
 //! does not depend on tools, threads or settings.
 
+mod background_probe;
 mod control;
-mod finding;
 mod helper_stage;
 mod keeper;
 mod launch;
-mod limits;
 mod memory;
 mod probe;
-mod report;
 mod rules;
-mod sandbox_updates;
 mod spec;
 mod status;
 mod supervisor;
@@ -28,14 +25,15 @@ mod supervisor;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 mod linux;
 
-pub use finding::{Finder, Finding};
+pub use background_probe::{ProbeResult, ProbeTask, SandboxUpdates, start_probe};
 pub use helper_stage::run_if_asked;
-pub use launch::{End, Ended, LaunchError, Lifeline, Running, own_binary, start};
-pub use memory::{Exceeded, Memory, MemoryControl, MemoryLimit, MemoryLimits, MemoryScope, control_of};
+pub use launch::{CommandEnd, CommandGuard, LaunchError, OutcomeReceiver, RunningCommand, own_binary, start};
+pub use memory::{
+    Exceeded, ExceededLimit, MemoryControl, MemoryLimit, MemoryLimiter, MemoryLimits, control_of,
+};
 pub use probe::probe;
-pub use sandbox_updates::{SandboxUpdates, find_out};
-pub use spec::{Isolation, Limits, Spec};
-pub use status::{Level, Mode, Refusal, Status};
+pub use spec::{Isolation, ResourceLimits, Spec};
+pub use status::{IsolationLevel, SandboxMissing, SandboxMode, SandboxStatus};

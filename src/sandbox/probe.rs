@@ -8,11 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::control::frames;
-use super::helper_stage::{FLAG, Stage};
-use super::report::{Report, Restrictions};
-use super::spec::{Isolation, Limits, Spec};
-use super::status::{Level, Status};
+use super::control::{HelperReport, Restrictions, frames};
+use super::helper_stage::{FLAG, HelperStage};
+use super::spec::{Isolation, ResourceLimits, Spec};
+use super::status::{IsolationLevel, SandboxStatus};
 use crate::domain::{Class, Network};
 
 /// Exits with 7 if everything that must fail has failed.
@@ -24,22 +23,22 @@ const TRIAL: &str = "\
     exit 7";
 
 /// Longer than a probe takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PROBE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The sandbox of this machine. Starts `helper`, our own binary, a few times and waits for it.
-pub fn probe(helper: &Path) -> Status {
+pub fn probe(helper: &Path) -> SandboxStatus {
     let mut reasons = Vec::new();
     for isolation in [Isolation::Namespaces, Isolation::Rules] {
         match try_out(helper, isolation) {
             Ok(restrictions) => {
                 reasons.extend(restrictions.gaps);
-                let level = if reasons.is_empty() { Level::Full } else { Level::Partial };
-                return Status { level, isolation, landlock: restrictions.landlock, reasons };
+                let level = if reasons.is_empty() { IsolationLevel::Full } else { IsolationLevel::Partial };
+                return SandboxStatus { level, isolation, landlock: restrictions.landlock, reasons };
             }
             Err(why) => reasons.push(why),
         }
     }
-    Status { level: Level::Unavailable, isolation: Isolation::Nothing, landlock: 0, reasons }
+    SandboxStatus { level: IsolationLevel::Unavailable, isolation: Isolation::Nothing, landlock: 0, reasons }
 }
 
 fn try_out(helper: &Path, isolation: Isolation) -> Result<Restrictions, String> {
@@ -66,31 +65,31 @@ fn try_out(helper: &Path, isolation: Isolation) -> Result<Restrictions, String> 
         readable: Vec::new(),
         aliases: Vec::new(),
         sockets: Vec::new(),
-        limits: Limits::default(),
+        limits: ResourceLimits::default(),
         grace_ms: 0,
     };
     let mut restrictions = None;
     for report in reports(helper, &spec)? {
         match report {
-            Report::Entered(entered) => restrictions = Some(entered),
-            Report::Exited { code: 7 } => {
+            HelperReport::Entered(entered) => restrictions = Some(entered),
+            HelperReport::Exited { code: 7 } => {
                 return restrictions.ok_or_else(|| "the helper never entered".to_owned());
             }
-            Report::Exited { code } => return Err(format!("a trial command got out ({code})")),
-            Report::Killed { signal } => {
+            HelperReport::Exited { code } => return Err(format!("a trial command got out ({code})")),
+            HelperReport::Killed { signal } => {
                 return Err(format!("a trial command was killed by signal {signal}"));
             }
-            Report::Failed { why } => return Err(why),
+            HelperReport::Failed { why } => return Err(why),
         }
     }
     Err("the helper said nothing".to_owned())
 }
 
-fn reports(helper: &Path, spec: &Spec) -> Result<Vec<Report>, String> {
+fn reports(helper: &Path, spec: &Spec) -> Result<Vec<HelperReport>, String> {
     let told = |error: std::io::Error| format!("the helper cannot be used: {error}");
     let (mut ours, theirs) = UnixStream::pair().map_err(told)?;
     let mut child = Command::new(helper)
-        .args([FLAG, Stage::Supervise.name()])
+        .args([FLAG, HelperStage::Supervise.name()])
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -99,7 +98,7 @@ fn reports(helper: &Path, spec: &Spec) -> Result<Vec<Report>, String> {
         .spawn()
         .map_err(told)?;
     let answered = ours
-        .set_read_timeout(Some(PATIENCE))
+        .set_read_timeout(Some(PROBE_DEADLINE))
         .and_then(|()| ours.write_all(&frames(spec)?))
         .and_then(|()| BufReader::new(&ours).lines().collect::<Result<Vec<_>, _>>());
     if answered.is_err() {

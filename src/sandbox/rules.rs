@@ -19,13 +19,13 @@ pub(super) enum Access {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grant {
+pub(super) struct PathRule {
     /// A file or folder; never a link.
     pub(super) path: PathBuf,
     pub(super) access: Access,
 }
 
-impl Grant {
+impl PathRule {
     pub(super) fn is_write(&self) -> bool {
         self.access == Access::Write
     }
@@ -101,8 +101,8 @@ const FACTS_OF_PROC: &[&str] = &[
 ];
 
 /// The rules for a command; everything else is forbidden. Call this after the mounts are in place.
-pub(super) fn grants(spec: &Spec) -> Vec<Grant> {
-    let mut rules = Rules(lasting(spec));
+pub(super) fn grants(spec: &Spec) -> Vec<PathRule> {
+    let mut rules = AccessRules(lasting(spec));
     let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();
     rules.allow_around(Path::new("/etc"), &secrets, Access::Read);
     for path in DEVICES {
@@ -133,8 +133,8 @@ pub(super) fn temporary_directories() -> Vec<PathBuf> {
 
 /// The rules about files that existed before the command: programs, the project, its scratch folder. They stay visible
 /// when the rest of the machine is covered.
-pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
-    let mut rules = Rules::default();
+pub(super) fn lasting(spec: &Spec) -> Vec<PathRule> {
+    let mut rules = AccessRules::default();
     for path in SYSTEM {
         rules.allow(Path::new(path), Access::Read);
     }
@@ -163,13 +163,13 @@ pub(super) fn lasting(spec: &Spec) -> Vec<Grant> {
 }
 
 #[derive(Debug, Default)]
-struct Rules(Vec<Grant>);
+struct AccessRules(Vec<PathRule>);
 
-impl Rules {
+impl AccessRules {
     /// Allows a path. A rule would follow a link, so links get none: the target has its own rule, or is not accessible.
     fn allow(&mut self, path: &Path, access: Access) {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {
-            self.0.push(Grant { path: path.to_owned(), access });
+            self.0.push(PathRule { path: path.to_owned(), access });
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Network;
-    use crate::sandbox::Limits;
+    use crate::sandbox::ResourceLimits;
 
     fn spec(project: &Path, isolation: Isolation, class: Class) -> Spec {
         Spec {
@@ -213,7 +213,7 @@ mod tests {
             readable: Vec::new(),
             aliases: Vec::new(),
             sockets: Vec::new(),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             grace_ms: 0,
         }
     }
@@ -231,7 +231,7 @@ mod tests {
         (dir, root)
     }
 
-    fn inside(grants: &[Grant], root: &Path) -> Vec<(String, Access)> {
+    fn inside(grants: &[PathRule], root: &Path) -> Vec<(String, Access)> {
         let mut inside: Vec<_> = grants
             .iter()
             .filter_map(|grant| {

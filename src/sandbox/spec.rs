@@ -33,7 +33,7 @@ impl Isolation {
 /// The resource limits of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct ResourceLimits {
     /// CPU seconds of one process.
     pub cpu_secs: u64,
     /// Bytes of one file.
@@ -46,7 +46,7 @@ pub struct Limits {
     pub temporary_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self {
             cpu_secs: 3_600,
@@ -84,7 +84,7 @@ pub struct Spec {
     pub aliases: Vec<PathBuf>,
     /// Sockets of other programs, or folders of such, that it may connect to if it has network access.
     pub sockets: Vec<PathBuf>,
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// Milliseconds between SIGTERM and SIGKILL.
     pub grace_ms: u64,
 }

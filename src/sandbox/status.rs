@@ -5,10 +5,9 @@ use serde::Serialize;
 use super::spec::Isolation;
 use crate::domain::{SandboxLevel, SandboxReport};
 
-/// The level of isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum IsolationLevel {
     Full,
     /// Isolated, except for the gaps in `reasons`.
     Partial,
@@ -18,8 +17,8 @@ pub enum Level {
 /// The sandbox of this machine, found by probing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
-    pub level: Level,
+pub struct SandboxStatus {
+    pub level: IsolationLevel,
     pub isolation: Isolation,
     /// The Landlock version; 0 without Landlock.
     pub landlock: u8,
@@ -29,7 +28,7 @@ pub struct Status {
 
 /// The operator's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum SandboxMode {
     /// The best available isolation; without any, commands run and the status says so.
     Auto,
     /// Without isolation, commands do not run.
@@ -40,27 +39,29 @@ pub enum Mode {
 /// Commands cannot be isolated, and the operator requires it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("commands must run in a sandbox, and this machine has none: {reasons}")]
-pub struct Refusal {
+pub struct SandboxMissing {
     reasons: String,
 }
 
-impl Status {
+impl SandboxStatus {
     /// The isolation for a command.
-    pub fn isolation_for(&self, mode: Mode) -> Result<Isolation, Refusal> {
+    pub fn isolation_for(&self, mode: SandboxMode) -> Result<Isolation, SandboxMissing> {
         match (mode, self.level) {
-            (Mode::Off, _) => Ok(Isolation::Nothing),
-            (Mode::Require, Level::Unavailable) => Err(Refusal { reasons: self.reasons.join("; ") }),
-            (Mode::Auto | Mode::Require, _) => Ok(self.isolation),
+            (SandboxMode::Off, _) => Ok(Isolation::Nothing),
+            (SandboxMode::Require, IsolationLevel::Unavailable) => {
+                Err(SandboxMissing { reasons: self.reasons.join("; ") })
+            }
+            (SandboxMode::Auto | SandboxMode::Require, _) => Ok(self.isolation),
         }
     }
 
     /// The report for people, with the operator's choice.
-    pub fn report(&self, mode: Mode) -> SandboxReport {
+    pub fn report(&self, mode: SandboxMode) -> SandboxReport {
         SandboxReport {
             level: match self.level {
-                Level::Full => SandboxLevel::Full,
-                Level::Partial => SandboxLevel::Partial,
-                Level::Unavailable => SandboxLevel::Unavailable,
+                IsolationLevel::Full => SandboxLevel::Full,
+                IsolationLevel::Partial => SandboxLevel::Partial,
+                IsolationLevel::Unavailable => SandboxLevel::Unavailable,
             },
             by: match self.isolation {
                 Isolation::Namespaces => "namespaces",
@@ -68,7 +69,7 @@ impl Status {
                 Isolation::Nothing => "nothing",
             },
             landlock: self.landlock,
-            required: mode == Mode::Require,
+            required: mode == SandboxMode::Require,
             reasons: self.reasons.clone(),
         }
     }
@@ -86,19 +87,23 @@ mod tests {
 
     #[test]
     fn a_sandbox_that_is_required_and_missing_is_a_refusal() {
-        let status =
-            |level, isolation| Status { level, isolation, landlock: 0, reasons: vec!["no Landlock".into()] };
-        let full = status(Level::Full, Isolation::Namespaces);
-        let partial = status(Level::Partial, Isolation::Rules);
-        let none = status(Level::Unavailable, Isolation::Nothing);
+        let status = |level, isolation| SandboxStatus {
+            level,
+            isolation,
+            landlock: 0,
+            reasons: vec!["no Landlock".into()],
+        };
+        let full = status(IsolationLevel::Full, Isolation::Namespaces);
+        let partial = status(IsolationLevel::Partial, Isolation::Rules);
+        let none = status(IsolationLevel::Unavailable, Isolation::Nothing);
         for (status, mode, expected) in [
-            (&full, Mode::Auto, Ok(Isolation::Namespaces)),
-            (&full, Mode::Require, Ok(Isolation::Namespaces)),
-            (&full, Mode::Off, Ok(Isolation::Nothing)),
-            (&partial, Mode::Require, Ok(Isolation::Rules)),
-            (&none, Mode::Auto, Ok(Isolation::Nothing)),
-            (&none, Mode::Off, Ok(Isolation::Nothing)),
-            (&none, Mode::Require, Err(Refusal { reasons: "no Landlock".into() })),
+            (&full, SandboxMode::Auto, Ok(Isolation::Namespaces)),
+            (&full, SandboxMode::Require, Ok(Isolation::Namespaces)),
+            (&full, SandboxMode::Off, Ok(Isolation::Nothing)),
+            (&partial, SandboxMode::Require, Ok(Isolation::Rules)),
+            (&none, SandboxMode::Auto, Ok(Isolation::Nothing)),
+            (&none, SandboxMode::Off, Ok(Isolation::Nothing)),
+            (&none, SandboxMode::Require, Err(SandboxMissing { reasons: "no Landlock".into() })),
         ] {
             assert_eq!(status.isolation_for(mode), expected, "{status:?} {mode:?}");
         }

@@ -4,10 +4,9 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
-use super::control::Control;
-use super::helper_stage::{FLAG, Stage};
+use super::control::{Control, HelperReport};
+use super::helper_stage::{FLAG, HelperStage};
 use super::linux;
-use super::report::Report;
 use super::spec::{Isolation, Spec};
 
 pub(super) fn run() -> ExitCode {
@@ -19,7 +18,7 @@ pub(super) fn run() -> ExitCode {
     {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            control.report(&Report::Failed { why });
+            control.report(&HelperReport::Failed { why });
             ExitCode::FAILURE
         }
     }
@@ -34,7 +33,7 @@ fn supervise(spec: &Spec) -> Result<(), String> {
     }
     let mut keeper = Command::new(linux::SELF)
         .arg0("shipagent")
-        .args([FLAG, Stage::Keep.name()])
+        .args([FLAG, HelperStage::Keep.name()])
         .stdin(Stdio::inherit())
         .spawn()
         .map_err(|error| format!("the inner helper cannot be started: {error}"))?;

@@ -1,5 +1,7 @@
 //! Dates that a question names, and words in a text that tell a time.
 
+use std::rc::Rc;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -160,19 +162,19 @@ fn number(word: &str, most: i8) -> Option<i8> {
 }
 
 /// Whether a text tells a time, by its stems or, in Chinese, its characters.
-pub(super) fn tells_time(normalized: &str, stems: &[String]) -> bool {
-    stems.iter().any(|stem| TIME_WORDS.contains(&stem.as_str()) || MONTHS.contains(&stem.as_str()))
+pub(super) fn tells_time(normalized: &str, stems: &[Rc<str>]) -> bool {
+    stems.iter().any(|stem| TIME_WORDS.contains(&&**stem) || MONTHS.contains(&&**stem))
         || CHINESE_TIMES.iter().any(|word| normalized.contains(word))
 }
 
 /// Whether a text has a number, in digits or words.
-pub(super) fn tells_number(normalized: &str, stems: &[String]) -> bool {
+pub(super) fn tells_number(normalized: &str, stems: &[Rc<str>]) -> bool {
     const NUMBERS: &[&str] = &[
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelv",
         "twenti", "thirti", "forti", "fifti", "sixti", "hundr", "thousand", "doubl", "onc", "twice",
     ];
     normalized.chars().any(|c| c.is_ascii_digit() || "一二三四五六七八九十百千万两半".contains(c))
-        || stems.iter().any(|stem| NUMBERS.contains(&stem.as_str()))
+        || stems.iter().any(|stem| NUMBERS.contains(&&**stem))
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ fn terms_of(segments: &[Segment], stop_words: StopWords) -> Vec<Term> {
                 let word = regular(word);
                 add(
                     &mut terms,
-                    Term { text: word.to_owned(), key: stem(word), kind: TermKind::Word, weight: 1.0 },
+                    Term { key: stem(&word), text: word.into_owned(), kind: TermKind::Word, weight: 1.0 },
                 );
             }
             (Segment::Cjk(run), StopWords::LeftOut) => {

@@ -3,10 +3,11 @@
 //! question named. The numbers were chosen on the questions of `tests/fixtures/memory`.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::calendar::{tells_number, tells_time};
 use super::query::{Query, TermKind};
-use super::tokens::{is_cjk, normalize, rank_tokens};
+use super::tokens::{Stemmer, is_cjk, normalize};
 
 /// How soon the repetition of a term stops to count, and how much long passages are marked down (BM25).
 const SATURATION: f64 = 1.0;
@@ -69,7 +70,9 @@ pub struct Ranked {
 pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> Vec<Ranked> {
     let named = named_authors(query, passages);
     let weights = term_weights(query, frequencies, &named);
-    let scanned: Vec<Scanned> = passages.iter().map(|passage| scan(query, passage, &named)).collect();
+    let mut stemmer = Stemmer::default();
+    let scanned: Vec<Scanned> =
+        passages.iter().map(|passage| scan(query, passage, &named, &mut stemmer)).collect();
     let characters = character_weights(query, &scanned);
     let tokens: usize = scanned.iter().map(|one| one.tokens).sum();
     let mean = (tokens as f64 / scanned.len().max(1) as f64).max(1.0);
@@ -108,9 +111,9 @@ struct Scanned {
     factor: f64,
 }
 
-fn scan(query: &Query, passage: &Passage, named: &[NamedAuthor]) -> Scanned {
+fn scan(query: &Query, passage: &Passage, named: &[NamedAuthor], stemmer: &mut Stemmer) -> Scanned {
     let normalized = normalize(&passage.text);
-    let tokens = rank_tokens(&normalized);
+    let tokens = stemmer.tokens(&normalized);
     let mut occurrences: BTreeMap<&str, u32> = BTreeMap::new();
     for token in &tokens {
         let count = occurrences.entry(token).or_default();
@@ -174,7 +177,7 @@ fn term_weights(query: &Query, frequencies: &Frequencies, named: &[NamedAuthor])
     let all = frequencies.passages as f64;
     let weigh = |(at, term): (usize, &super::query::Term)| {
         let with = frequencies.with_term.get(at).copied().unwrap_or(0) as f64;
-        let is_name = named.iter().any(|author| author.tokens.contains(&term.key));
+        let is_name = named.iter().any(|author| author.tokens.iter().any(|token| **token == *term.key));
         term.weight * rarity(all, with) * if is_name { NAME_AS_TERM } else { 1.0 }
     };
     query.terms.iter().enumerate().map(weigh).collect()
@@ -198,13 +201,14 @@ fn rarity(all: f64, with: f64) -> f64 {
 struct NamedAuthor {
     name: String,
     /// The terms of the question that stand for the name.
-    tokens: Vec<String>,
+    tokens: Vec<Rc<str>>,
 }
 
 fn named_authors(query: &Query, passages: &[Passage]) -> Vec<NamedAuthor> {
     let mut names: Vec<&str> = passages.iter().map(|passage| passage.author.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    let mut stemmer = Stemmer::default();
     let named = names.into_iter().filter_map(|name| {
         let normalized = normalize(name);
         let parts = normalized.split(|c: char| !c.is_alphanumeric());
@@ -212,12 +216,14 @@ fn named_authors(query: &Query, passages: &[Passage]) -> Vec<NamedAuthor> {
         for part in parts.filter(|part| part.chars().nth(1).is_some()) {
             if part.chars().all(is_cjk) {
                 if query.normalized.contains(part) {
-                    tokens.extend(rank_tokens(part));
+                    tokens.extend(stemmer.tokens(part));
                 }
             } else {
                 let same =
                     query.words.iter().filter(|word| is_short_form(word, part) || is_short_form(part, word));
-                tokens.extend(same.flat_map(|word| rank_tokens(word)));
+                for word in same {
+                    tokens.extend(stemmer.tokens(word));
+                }
             }
         }
         (!tokens.is_empty()).then(|| NamedAuthor { name: name.to_owned(), tokens })

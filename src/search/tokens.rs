@@ -1,6 +1,9 @@
 //! Text as search tokens. Words of Latin and other alphabets stay whole; a run of Chinese, Japanese or Korean characters,
 //! which has no spaces, becomes its overlapping pairs. Index and query go through the same function.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
@@ -21,6 +24,9 @@ pub(super) enum Segment {
 
 /// Text in the form that tokens are cut from: compatibility forms unified, lower case, no accents on letters.
 pub(super) fn normalize(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.nfkc() {
         if c.is_ascii() || is_cjk(c) {
@@ -93,7 +99,7 @@ pub fn index_text(text: &str) -> String {
     };
     for segment in segments(&normalize(text)) {
         match segment {
-            Segment::Word(word) => add(regular(&word)),
+            Segment::Word(word) => add(&regular(&word)),
             Segment::Cjk(run) => {
                 for pair in pairs(&run) {
                     add(&pair);
@@ -107,16 +113,33 @@ pub fn index_text(text: &str) -> String {
     out
 }
 
-/// The tokens of a text as they are compared when results are ranked: stems of words, pairs of CJK characters.
-pub(super) fn rank_tokens(normalized: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    for segment in segments(normalized) {
-        match segment {
-            Segment::Word(word) => out.push(stem(regular(&word))),
-            Segment::Cjk(run) => out.extend(pairs(&run)),
+/// Makes the tokens that are compared when results are ranked. Texts repeat their words: each is stemmed once.
+#[derive(Debug, Default)]
+pub(super) struct Stemmer {
+    stems: HashMap<String, Rc<str>>,
+}
+
+impl Stemmer {
+    /// The stems of the words and the pairs of CJK characters of a text.
+    pub(super) fn tokens(&mut self, normalized: &str) -> Vec<Rc<str>> {
+        let mut out = Vec::new();
+        for segment in segments(normalized) {
+            match segment {
+                Segment::Word(word) => out.push(self.stem(word)),
+                Segment::Cjk(run) => out.extend(pairs(&run).map(Rc::from)),
+            }
         }
+        out
     }
-    out
+
+    fn stem(&mut self, word: String) -> Rc<str> {
+        if let Some(known) = self.stems.get(&word) {
+            return known.clone();
+        }
+        let made: Rc<str> = stem(&regular(&word)).into();
+        self.stems.insert(word, made.clone());
+        made
+    }
 }
 
 /// The words of a text that say what it is about, to compare two texts by: stems without stop words, and single CJK
@@ -126,7 +149,7 @@ pub fn content_words(text: &str) -> Vec<String> {
     for segment in segments(&normalize(text)) {
         match segment {
             Segment::Word(word) if is_stop_word(&word) => {}
-            Segment::Word(word) => out.push(stem(regular(&word))),
+            Segment::Word(word) => out.push(stem(&regular(&word))),
             Segment::Cjk(run) => {
                 let said = run.iter().map(char::to_string).filter(|c| grammar_characters(c) == 0);
                 out.extend(said);

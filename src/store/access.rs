@@ -3,17 +3,16 @@
 
 use std::sync::Arc;
 
-use super::access_records::AccessRecords;
+use super::access_records::{self, AccessRecords};
 use super::document::{Document, Modified};
-use super::pairing_code;
 use crate::domain::{Author, AuthorId, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
-    AccessBook, AccessList, Approved, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture, Guest,
-    Invitation, Member, PairingRequest, StoreError, StoreErrorKind,
+    AccessList, AccessStore, AccessSubject, Audit, AuditEvent, AuditLine, AuditOutcome, BoxFuture,
+    Invitation, Member, PairingConfirmation, PairingRequest, StoreError, StoreErrorKind,
 };
 
 fn fresh_code() -> Result<String, StoreError> {
-    pairing_code::fresh().map_err(|source| StoreError::new(StoreErrorKind::Unavailable, "access", source))
+    access_records::fresh().map_err(|source| StoreError::new(StoreErrorKind::Unavailable, "access", source))
 }
 
 /// The access records over a document.
@@ -40,7 +39,7 @@ impl<D: Document<AccessRecords>> DocumentAccess<D> {
     }
 }
 
-impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
+impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
         let author = author.clone();
         Box::pin(async move { self.look(|guests| guests.role_of(&author)).await })
@@ -105,19 +104,19 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
         role: Role,
         by: &AuthorId,
         now: Timestamp,
-    ) -> BoxFuture<'_, Result<Approved, StoreError>> {
+    ) -> BoxFuture<'_, Result<PairingConfirmation, StoreError>> {
         let (code, author) = (code.to_owned(), by.clone());
         Box::pin(async move {
             let by = author.clone();
             let approved = self.change(move |guests| guests.approve(&code, role, &by, now)).await?;
             let refused = |reason: &str| (None, AuditOutcome::Refused, Some(reason.to_owned()));
             let (guest, outcome, reason) = match &approved {
-                Approved::Let(member) => {
+                PairingConfirmation::Confirmed(member) => {
                     let role = format!("as {}", member.role);
                     (Some(member.id.to_string()), AuditOutcome::Approved, Some(role))
                 }
-                Approved::NoSuchCode => refused("nobody waits with this code"),
-                Approved::Locked { .. } => refused("too many wrong codes"),
+                PairingConfirmation::NoSuchCode => refused("nobody waits with this code"),
+                PairingConfirmation::Locked { .. } => refused("too many wrong codes"),
             };
             tracing::info!(by = %author, ?outcome, guest, "pairing code entered");
             self.audit.record(AuditLine {
@@ -200,7 +199,12 @@ impl<D: Document<AccessRecords>> AccessBook for DocumentAccess<D> {
         })
     }
 
-    fn revoke(&self, who: &Guest, by: &AuthorId, now: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+    fn revoke(
+        &self,
+        who: &AccessSubject,
+        by: &AuthorId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
         let (who, by) = (who.clone(), by.clone());
         Box::pin(async move {
             let (guest, author) = (who.to_string(), by.clone());

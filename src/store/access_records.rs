@@ -1,13 +1,14 @@
 //! The rules of access: who gets a pairing code, when it expires, and what confirming it does. Pure: time and new codes
 //! are passed in. The same types are the content of `access.json`.
 
+use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::document::Modified;
-use super::pairing_code::normal;
 use crate::domain::{Author, AuthorId, AuthorRole, Platform, Role, ThreadId, Timestamp};
 use crate::ports::{
-    AccessList, Applicant, Approved, Guest, Invitation, Member, OpenChat, PairingRequest, Removed,
+    AccessList, AccessSubject, Applicant, Invitation, Member, OpenChat, PairingConfirmation, PairingRequest,
+    Removed,
 };
 
 /// Lifetime of a code.
@@ -33,7 +34,7 @@ pub struct AccessRecords {
     #[serde(default)]
     chats: Vec<OpenChat>,
     #[serde(default)]
-    asking: Vec<Waiting>,
+    asking: Vec<WaitingRequests>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wrong_codes: Option<WrongCodes>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +50,7 @@ pub struct AccessRecords {
 /// An open pairing request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Waiting {
+struct WaitingRequests {
     id: AuthorId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -104,7 +105,14 @@ impl AccessRecords {
         }
         let expires = now.plus_millis(CODE_MILLIS);
         let name = who.name.map(|name| name.chars().take(NAME_LETTERS).collect());
-        self.asking.push(Waiting { id: who.id, name, code: code.clone(), since: now, expires, said: now });
+        self.asking.push(WaitingRequests {
+            id: who.id,
+            name,
+            code: code.clone(),
+            since: now,
+            expires,
+            said: now,
+        });
         (PairingRequest::Code { code, expires, fresh: true }, Modified::Yes)
     }
 
@@ -114,23 +122,23 @@ impl AccessRecords {
         role: Role,
         by: &AuthorId,
         now: Timestamp,
-    ) -> (Approved, Modified) {
+    ) -> (PairingConfirmation, Modified) {
         let wrong = self.wrong_codes.filter(|wrong| now < wrong.until);
         if let Some(WrongCodes { until, .. }) = wrong.filter(|wrong| wrong.count >= WRONG_CODES) {
-            return (Approved::Locked { until }, Modified::No);
+            return (PairingConfirmation::Locked { until }, Modified::No);
         }
         let code = normal(typed);
         let found = self.asking.iter().position(|known| known.code == code && now < known.expires);
         let Some(found) = found else {
             let count = wrong.map_or(0, |wrong| wrong.count).saturating_add(1);
             self.wrong_codes = Some(WrongCodes { count, until: now.plus_millis(LOCK_MILLIS) });
-            return (Approved::NoSuchCode, Modified::Yes);
+            return (PairingConfirmation::NoSuchCode, Modified::Yes);
         };
-        let Waiting { id, name, .. } = self.asking.remove(found);
+        let WaitingRequests { id, name, .. } = self.asking.remove(found);
         self.wrong_codes = None;
         let member = Member { id, name, role, approved_by: by.clone(), approved_at: now.rfc3339() };
         self.let_in(member.clone());
-        (Approved::Let(member), Modified::Yes)
+        (PairingConfirmation::Confirmed(member), Modified::Yes)
     }
 
     pub(super) fn invite(&mut self, role: Role, by: &AuthorId, now: Timestamp, code: String) -> Invitation {
@@ -191,10 +199,10 @@ impl AccessRecords {
 
     /// Revokes access, and removes an open pairing request. Returns whether there was either. A person who had access
     /// stays out until let in again.
-    pub(super) fn revoke(&mut self, who: &Guest, by: &AuthorId, now: Timestamp) -> (bool, Modified) {
+    pub(super) fn revoke(&mut self, who: &AccessSubject, by: &AuthorId, now: Timestamp) -> (bool, Modified) {
         let before = (self.people.len(), self.chats.len(), self.asking.len());
         match who {
-            Guest::Person(person) => {
+            AccessSubject::Person(person) => {
                 if let Some(at) = self.people.iter().position(|member| member.id == *person) {
                     let Member { id, name, .. } = self.people.remove(at);
                     self.removed.push(Removed {
@@ -206,7 +214,7 @@ impl AccessRecords {
                 }
                 self.asking.retain(|known| known.id != *person);
             }
-            Guest::Chat(chat) => self.chats.retain(|known| known.id != *chat),
+            AccessSubject::Chat(chat) => self.chats.retain(|known| known.id != *chat),
         }
         let gone = before != (self.people.len(), self.chats.len(), self.asking.len());
         (gone, if gone { Modified::Yes } else { Modified::No })
@@ -227,6 +235,26 @@ impl AccessRecords {
             removed: self.removed.clone(),
         }
     }
+}
+
+/// Letters and digits that are not easily confused. There are 32, so that five random bits choose one evenly.
+const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const LENGTH: usize = 8;
+
+/// The system returned no random bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gave no random numbers")]
+pub(super) struct NoRandomness;
+
+pub(super) fn fresh() -> Result<String, NoRandomness> {
+    let mut bytes = [0_u8; LENGTH];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes.iter().filter_map(|byte| LETTERS.get(usize::from(byte % 32))).copied().map(char::from).collect())
+}
+
+/// A typed code, normalized: upper case, without spaces or dashes.
+pub(super) fn normal(typed: &str) -> String {
+    typed.chars().filter(|letter| letter.is_ascii_alphanumeric()).map(|l| l.to_ascii_uppercase()).collect()
 }
 
 #[cfg(test)]
@@ -299,8 +327,11 @@ mod tests {
     fn a_code_lets_one_person_in_once_and_only_while_it_lives() {
         let mut guests = AccessRecords::default();
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert_eq!(guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
-        let (Approved::Let(member), Modified::Yes) =
+        assert_eq!(
+            guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0,
+            PairingConfirmation::NoSuchCode
+        );
+        let (PairingConfirmation::Confirmed(member), Modified::Yes) =
             guests.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
         else {
             panic!("the code was right");
@@ -310,16 +341,16 @@ mod tests {
         assert_eq!(guests.role_of(&id("telegram:user:2")), None);
         assert_eq!(
             guests.approve("AAAA2222", Role::Member, &operator(), at(3)).0,
-            Approved::NoSuchCode,
+            PairingConfirmation::NoSuchCode,
             "used"
         );
         knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
         assert_eq!(
             guests.approve("BBBB2222", Role::Member, &operator(), at(60 * MINUTE)).0,
-            Approved::NoSuchCode,
+            PairingConfirmation::NoSuchCode,
             "too old"
         );
-        assert_eq!(guests.approve("", Role::Member, &operator(), at(4)).0, Approved::NoSuchCode);
+        assert_eq!(guests.approve("", Role::Member, &operator(), at(4)).0, PairingConfirmation::NoSuchCode);
     }
 
     #[test]
@@ -362,7 +393,7 @@ mod tests {
         assert_eq!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(4)).0, None, "closed for a while");
         knock(&mut guests, "telegram:user:4", at(4), "DDDD2222");
         let approved = guests.approve("DDDD2222", Role::Member, &operator(), at(5)).0;
-        assert!(matches!(approved, Approved::Let(_)), "the operator may always approve");
+        assert!(matches!(approved, PairingConfirmation::Confirmed(_)), "the operator may always approve");
         assert!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(11 * MINUTE)).0.is_some());
     }
 
@@ -373,15 +404,18 @@ mod tests {
         for wrong in 0..10 {
             assert_eq!(
                 guests.approve("ZZZZZZZZ", Role::Member, &operator(), at(wrong)).0,
-                Approved::NoSuchCode
+                PairingConfirmation::NoSuchCode
             );
         }
         let until = at(9 + 10 * MINUTE);
         assert_eq!(
             guests.approve("AAAA2222", Role::Member, &operator(), at(10)),
-            (Approved::Locked { until }, Modified::No)
+            (PairingConfirmation::Locked { until }, Modified::No)
         );
-        assert!(matches!(guests.approve("AAAA2222", Role::Member, &operator(), until).0, Approved::Let(_)));
+        assert!(matches!(
+            guests.approve("AAAA2222", Role::Member, &operator(), until).0,
+            PairingConfirmation::Confirmed(_)
+        ));
     }
 
     #[test]
@@ -391,12 +425,15 @@ mod tests {
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Modified::Yes));
         assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Modified::No));
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        let revoke = |guests: &mut AccessRecords, who: Guest| guests.revoke(&who, &operator(), at(1));
-        assert!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))).0);
-        assert_eq!(guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0, Approved::NoSuchCode);
-        assert_eq!(revoke(&mut guests, Guest::Person(id("telegram:user:1"))), (false, Modified::No));
+        let revoke = |guests: &mut AccessRecords, who: AccessSubject| guests.revoke(&who, &operator(), at(1));
+        assert!(revoke(&mut guests, AccessSubject::Person(id("telegram:user:1"))).0);
+        assert_eq!(
+            guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0,
+            PairingConfirmation::NoSuchCode
+        );
+        assert_eq!(revoke(&mut guests, AccessSubject::Person(id("telegram:user:1"))), (false, Modified::No));
         assert!(!guests.is_removed(&id("telegram:user:1")), "they had never been let in");
-        assert!(revoke(&mut guests, Guest::Chat(chat.clone())).0);
+        assert!(revoke(&mut guests, AccessSubject::Chat(chat.clone())).0);
         assert!(!guests.is_open(&chat));
     }
 
@@ -404,8 +441,9 @@ mod tests {
     fn whoever_was_removed_stays_out_until_they_are_let_in_again() {
         let mut guests = AccessRecords::default();
         let ada = id("telegram:user:1");
-        let remove =
-            |guests: &mut AccessRecords| guests.revoke(&Guest::Person(ada.clone()), &operator(), at(2)).0;
+        let remove = |guests: &mut AccessRecords| {
+            guests.revoke(&AccessSubject::Person(ada.clone()), &operator(), at(2)).0
+        };
         knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
         guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
         assert!(!guests.is_removed(&ada));
@@ -433,5 +471,19 @@ mod tests {
         let text = serde_json::to_string(&guests).unwrap();
         assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), guests);
         assert!(serde_json::from_str::<AccessRecords>(r#"{"peoples": []}"#).is_err());
+    }
+
+    #[test]
+    fn a_code_has_eight_clear_letters_and_is_read_as_it_is_typed() {
+        let codes: std::collections::BTreeSet<String> = (0..1000).map(|_| fresh().unwrap()).collect();
+        assert_eq!(codes.len(), 1000, "a code came twice");
+        for code in &codes {
+            assert_eq!(code.len(), LENGTH);
+            assert!(code.bytes().all(|letter| LETTERS.contains(&letter)), "{code}");
+            let (head, tail) = code.split_at(4);
+            assert_eq!(normal(&format!(" {}-{} ", head.to_lowercase(), tail)), *code);
+        }
+        let used: std::collections::BTreeSet<u8> = codes.iter().flat_map(|code| code.bytes()).collect();
+        assert_eq!(used.len(), LETTERS.len(), "some letter never comes");
     }
 }

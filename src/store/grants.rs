@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Document, Modified};
 use crate::domain::{Approval, ApprovalState, AuthorId, GrantNumber, GrantSummary, Scope, Timestamp};
-use crate::policy::grants::{Calls, Grant, Proposal};
+use crate::policy::grants::{Calls, Grant, GrantProposal};
 use crate::ports::{Audit, AuditEvent, AuditLine, BoxFuture, Grants, Revoker, StoreError};
 
 /// A grant with its origin.
@@ -121,7 +121,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
         &self,
         approval: Approval,
         scope: Scope,
-        proposal: Proposal,
+        proposal: GrantProposal,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<GrantNumber, StoreError>> {
         Box::pin(async move {
@@ -134,7 +134,7 @@ impl<D: Document<GrantRecords>> Grants for DocumentGrants<D> {
             let (at, summary) = (now.rfc3339(), approval.summary.clone());
             let added = self.change(now, move |content| {
                 let id = content.next();
-                let Proposal { calls, scripts, reach } = proposal;
+                let GrantProposal { calls, scripts, reach } = proposal;
                 let grant = Grant { id, tool, calls, scripts, reach };
                 content.grants.push(StoredGrant { grant, requested_by, by, at, summary });
                 (id, Modified::Yes)
@@ -233,6 +233,7 @@ mod tests {
             scopes: vec![scope.kind()],
             memory_scope: Default::default(),
             owners_only: false,
+            asked_in: Vec::new(),
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at(0),

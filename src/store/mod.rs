@@ -10,18 +10,23 @@ mod access_records;
 mod document;
 pub mod files;
 mod grants;
+mod hybrid_search;
+mod instructions_history;
 pub mod memory;
 mod memory_book;
-mod pairing_code;
+mod rooms;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use files::FileSearch;
 pub use files::{
-    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, Holder,
-    InstructionsFile, Layout, Lock, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES, TAIL_MESSAGES,
-    ThreadFiles, ToolOutputFiles, address, daemon_log, make_private, private_dir, probe_writable,
-    replace_file, survive_file_size_limits,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileBackup, FileGrants, FileMemory, FileNotes,
+    Holder, InstructionsFile, Layout, Lock, LogFiles, OpenError, ReadInstructions, Reader, Stats, TAIL_BYTES,
+    TAIL_MESSAGES, ThreadFiles, ToolOutputFiles, address, daemon_log, make_private, private_dir,
+    probe_writable, replace_file, survive_file_size_limits,
 };
+pub use hybrid_search::{HybridSearch, RedactText};
+pub use instructions_history::InstructionsHistory;
+pub use rooms::{FolderFault, SharedRooms};
 pub use state::State;

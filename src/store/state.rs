@@ -6,26 +6,28 @@ use std::sync::Arc;
 use super::files::FileSearch;
 use super::files::{
     AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileTasks,
-    OpenError, Reader, ThreadFiles, ToolOutputFiles,
+    OpenError, Reader, ThreadFiles, ToolOutputFiles, UsageLedgerFiles,
 };
-use crate::ports::Search;
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, FileStore, Grants, KeyValueStore, Memory, TaskFiles, ThreadStore,
-    ToolOutputs,
+    AccessStore, ApprovalStore, Audit, FileStore, Grants, KeyValueStore, Memory, TaskFiles, ThreadStore,
+    ToolOutputs, UsageLedger,
 };
+use crate::ports::{Search, VectorIndex};
 
 /// The ports of one project's state. Clones share it.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Messages, deliveries and receipts.
     pub threads: Arc<dyn ThreadStore>,
-    pub approvals: Arc<dyn ApprovalBook>,
+    pub approvals: Arc<dyn ApprovalStore>,
     pub grants: Arc<dyn Grants>,
-    pub access: Arc<dyn AccessBook>,
+    pub access: Arc<dyn AccessStore>,
     /// Memory and tasks.
     pub memory: Arc<dyn Memory>,
     /// Finds messages, notes and core memory again.
     pub search: Arc<dyn Search>,
+    /// Vectors beside the index; a store may have none.
+    pub vectors: Option<Arc<dyn VectorIndex>>,
     /// The key-value stores of adapters; each has the nested store of its platform.
     pub notes: Arc<dyn KeyValueStore>,
     pub tasks: Arc<dyn TaskFiles>,
@@ -33,6 +35,8 @@ pub struct State {
     pub audit: Arc<dyn Audit>,
     /// The full output of commands, for people.
     pub outputs: Arc<dyn ToolOutputs>,
+    /// What calls used and cost.
+    pub usage: Arc<dyn UsageLedger>,
 }
 
 impl State {
@@ -50,18 +54,21 @@ impl State {
 
     fn over(ship_dir: &Path, threads: Arc<dyn ThreadStore>) -> Self {
         let audit: Arc<dyn Audit> = Arc::new(AuditLog::new(ship_dir));
+        let search = Arc::new(FileSearch::new(ship_dir));
         Self {
             threads,
             approvals: Arc::new(FileApprovals::new(ship_dir)),
             grants: Arc::new(FileGrants::new(ship_dir, audit.clone())),
             access: Arc::new(FileAccess::new(ship_dir, audit.clone())),
             memory: Arc::new(FileMemory::new(ship_dir)),
-            search: Arc::new(FileSearch::new(ship_dir)),
+            search: search.clone(),
+            vectors: Some(search),
             notes: Arc::new(FileNotes::of_all(ship_dir)),
             tasks: Arc::new(FileTasks::new(ship_dir)),
             files: Arc::new(AttachmentFiles::new(ship_dir)),
             audit,
             outputs: Arc::new(ToolOutputFiles::new(ship_dir)),
+            usage: Arc::new(UsageLedgerFiles::new(ship_dir)),
         }
     }
 }

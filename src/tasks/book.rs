@@ -1,14 +1,14 @@
 //! One task as the scheduler knows it, and as people are shown it.
 
-use jiff::tz::TimeZone;
 use ring::digest::{SHA256, digest};
 
-use super::definition::{ReadTask, TaskId, TaskProblem, read};
+use super::definition::{Deliver, ReadTask, TaskId, TaskProblem};
+use super::frontmatter::{TaskContext, read};
 use super::scheduler::{from_jiff, to_jiff};
 use super::state::TaskState;
 use super::words;
 use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
-use crate::ports::TaskSummary;
+use crate::ports::{TaskInProgress, TaskSummary};
 
 /// How many next slots are shown.
 const SHOWN_SLOTS: usize = 3;
@@ -20,10 +20,14 @@ pub struct Task {
     pub version: u64,
     pub read: Result<ReadTask, TaskProblem>,
     pub state: TaskState,
+    /// The state is not what is stored.
+    pub unsaved: bool,
     /// The work of the run in flight was started by this daemon.
     pub at_work: bool,
     /// When the slots that were missed are made up for.
     pub spread_until: Option<Timestamp>,
+    /// When the scheduler looks at it next.
+    pub due: Option<Timestamp>,
     /// The key and thread of the last run that a person started.
     pub manual: Option<(String, ThreadId)>,
 }
@@ -35,10 +39,11 @@ impl Task {
         version: u64,
         content: &[u8],
         state: Option<TaskState>,
-        zone: &TimeZone,
+        context: &TaskContext,
         now: Timestamp,
     ) -> Self {
-        let read = read(content, zone, to_jiff(now));
+        let read = read(content, context, to_jiff(now));
+        let stored = state.clone();
         let state = match &read {
             Err(_) => state.unwrap_or_default(),
             Ok(read) => {
@@ -53,7 +58,8 @@ impl Task {
                 }
             }
         };
-        Self { version, read, state, at_work: false, spread_until: None, manual: None }
+        let unsaved = stored.as_ref() != Some(&state);
+        Self { version, read, state, unsaved, at_work: false, spread_until: None, due: None, manual: None }
     }
 
     /// When the scheduler has to look at it.
@@ -113,7 +119,23 @@ impl Task {
             failures: self.state.failures,
             mistake: self.read.as_ref().err().map(|problem| words::mistake(problem, language)),
             unknown_keys: self.read.as_ref().map(|read| read.unknown_keys.clone()).unwrap_or_default(),
+            deliver: definition.map(|definition| targets(&definition.deliver)).unwrap_or_default(),
+            author: definition.and_then(|definition| definition.author.clone()),
+            running: self.state.running.as_ref().map(|run| TaskInProgress {
+                slot: run.slot.rfc3339(),
+                started_at: run.started.rfc3339(),
+                thread_id: run.thread.clone(),
+            }),
         }
+    }
+}
+
+/// Where results go, as a task file says it.
+fn targets(deliver: &Deliver) -> Vec<String> {
+    match deliver {
+        Deliver::Owner => vec!["owner".to_owned()],
+        Deliver::Threads(threads) => threads.iter().map(ToString::to_string).collect(),
+        Deliver::Nowhere => Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::words;
 use crate::domain::{Language, Timestamp, time_zone};
 use crate::phrases::tasks as phrases;
-use crate::ports::{BoxFuture, TaskCommands, TaskRefusal, TaskSummary, Tasks};
+use crate::ports::{BoxFuture, TaskCommands, TaskRefusal, TaskSummary, TaskViewer, Tasks};
 
 /// Most tasks in a list.
 const MOST: usize = 50;
@@ -17,13 +17,13 @@ pub struct ChatTasks {
 }
 
 impl TaskCommands for ChatTasks {
-    fn answer(&self, words: &str, owner: bool, language: Language) -> BoxFuture<'_, String> {
+    fn answer(&self, words: &str, viewer: TaskViewer, language: Language) -> BoxFuture<'_, String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         Box::pin(async move {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match words.as_slice() {
-                [] | ["list"] => self.list(language).await,
-                ["run" | "pause" | "resume", _] if !owner => phrases::owners_only(language).to_owned(),
+                [] | ["list"] => self.list(&viewer, language).await,
+                ["run" | "pause" | "resume", _] if !viewer.owner => phrases::owners_only(language).to_owned(),
                 ["run", id] => told(id, self.tasks.run(id, None).await.map(drop), phrases::started, language),
                 ["pause", id] => told(id, self.tasks.pause(id).await, phrases::paused, language),
                 ["resume", id] => told(id, self.tasks.resume(id).await, phrases::resumed, language),
@@ -34,8 +34,9 @@ impl TaskCommands for ChatTasks {
 }
 
 impl ChatTasks {
-    async fn list(&self, language: Language) -> String {
-        match self.tasks.list(language).await {
+    async fn list(&self, viewer: &TaskViewer, language: Language) -> String {
+        let tasks = self.tasks.list(language).await;
+        match tasks.map(|tasks| tasks.into_iter().filter(|task| viewer.may_see(task)).collect::<Vec<_>>()) {
             Ok(tasks) if tasks.is_empty() => phrases::none(language).to_owned(),
             Ok(tasks) => {
                 let lines: Vec<String> = tasks.iter().take(MOST).map(|task| line(task, language)).collect();

@@ -1,7 +1,7 @@
 //! Scheduled tasks: `.ship/tasks/*.md`.
 //!
-//! - [`schedule`] says when a task is due, [`definition`] reads a task file, [`planner`] decides which slots run, are made
-//!   up for, or are given up: all pure.
+//! - [`schedule`] says when a task is due, [`definition`] is what a task file says, [`frontmatter`] reads it, `compose`
+//!   changes it, [`planner`] decides which slots run, are made up for, or are given up: all pure.
 //! - [`state`] is what is kept beside the file; [`book`] joins both.
 //! - [`scheduler`] owns all tasks of the daemon; [`run`] takes one slot from the event to the delivered result.
 //!
@@ -10,7 +10,9 @@
 
 pub mod book;
 mod chat_command;
+mod compose;
 pub mod definition;
+pub mod frontmatter;
 pub mod planner;
 pub mod run;
 pub mod schedule;

@@ -42,6 +42,16 @@ pub enum Trigger {
     Manual,
 }
 
+impl Trigger {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::CatchUp => "catch-up",
+            Self::Manual => "manual",
+        }
+    }
+}
+
 /// Why a slot does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenUp {

@@ -14,13 +14,15 @@ use super::definition::{
 use super::planner::Trigger;
 use super::state::{MOST_FAILURES, TaskOutcome, TaskRun};
 use crate::domain::{
-    Answer, Approval, Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, CorrelationId, Decision,
-    IngressEvent, IngressKind, Intent, Language, MessageId, Platform, Said, ThreadId, ThreadState, Timestamp,
-    ToolCallId,
+    Answer, Approval, Author, AuthorId, AuthorRole, CapScope, ChatKind, CommandInvocation, CorrelationId,
+    Decision, ErrorKind, IngressEvent, IngressKind, Intent, Language, MessageId, Owners, Platform, Said,
+    ScheduledRun, ThreadId, ThreadState, Timestamp, ToolCallId,
 };
+use crate::fail_point::fail_point;
 use crate::phrases;
 use crate::ports::{
-    Acceptance, AccessBook, Clock, DirectChats, RunOutcome, Saying, SayingSource, ThreadsHandle,
+    Acceptance, AccessStore, Budget, Clock, DirectChats, RunMessage, RunMessageSource, RunOutcome,
+    ThreadsHandle,
 };
 use crate::uimessage::{Part, RunStatus, ToolState, UiMessage};
 
@@ -38,13 +40,14 @@ pub const TASK_DONE: &str = "task_done";
 pub struct RunParts {
     pub threads: ThreadsHandle,
     pub clock: Arc<dyn Clock>,
-    pub access: Arc<dyn AccessBook>,
+    pub access: Arc<dyn AccessStore>,
     /// The platform of the tasks' own threads.
     pub platform: Platform,
     /// The owners of the project, the first one first.
-    pub owners: Vec<AuthorId>,
+    pub owners: Owners,
     /// Finds the direct chat of a person.
     pub direct: Arc<dyn DirectChats>,
+    pub budget: Arc<dyn Budget>,
     pub language: Option<Language>,
 }
 
@@ -62,8 +65,6 @@ pub enum RunEnd {
 /// What a run reports while it goes on; the scheduler stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunNote {
-    /// People were told of an approval.
-    Asked(String),
     /// An approval was refused because nobody can decide.
     Refused,
     /// An owner was told of failures.
@@ -94,15 +95,15 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs or resumes it.
-    pub async fn finish(self) -> (TaskId, RunEnd) {
+    /// Runs or resumes it. Returns the event that started it with its end.
+    pub async fn finish(self) -> (TaskId, MessageId, RunEnd) {
         let stop = self.stop.clone();
         let end = tokio::select! {
             biased;
             () = stop.cancelled() => RunEnd::Interrupted,
             end = self.attempt_and_tell() => end,
         };
-        (self.id, end)
+        (self.id, self.run.message, end)
     }
 
     async fn attempt_and_tell(&self) -> RunEnd {
@@ -149,21 +150,25 @@ impl Run {
         if let Err(text) = self.submit(&author).await {
             return failed(text);
         }
+        fail_point("task-accepted");
         let (outcome, timed_out) = match self.wait(&author).await {
             Some(ended) => ended,
             None => return RunEnd::Interrupted,
         };
-        self.settle(outcome, timed_out).await
+        fail_point("task-result");
+        let end = self.settle(outcome, timed_out).await;
+        fail_point("task-delivered");
+        end
     }
 
     /// The person whose rights the run has.
     async fn author(&self) -> Result<Author, String> {
-        let id = match (&self.definition.author, self.parts.owners.first()) {
+        let id = match (&self.definition.author, self.parts.owners.current().first()) {
             (Some(author), _) => author.clone(),
             (None, Some(owner)) => owner.clone(),
             (None, None) => return operator(&self.parts.platform),
         };
-        if self.parts.owners.contains(&id) {
+        if self.parts.owners.current().contains(&id) {
             return Ok(Author { id, name: None, role: AuthorRole::Owner { admin: false } });
         }
         let gone = || phrases::tasks::author_without_access(id.as_str(), self.language());
@@ -205,7 +210,22 @@ impl Run {
     }
 
     async fn submit(&self, author: &Author) -> Result<(), String> {
-        let said = Said { text: self.prompt(), automatic: true, ..Said::default() };
+        let scheduled = ScheduledRun {
+            id: self.id.to_string(),
+            slot: self.run.slot.rfc3339(),
+            trigger: self.run.trigger.name().to_owned(),
+            context: (self.definition.thread == RunThread::Own).then_some(self.definition.context),
+            max_steps: self.definition.max_steps,
+            model: self.definition.model.clone(),
+            memory: self.definition.memory.clone(),
+            ask_in: self.asks_in().await,
+        };
+        let said = Said {
+            text: self.prompt(),
+            automatic: true,
+            scheduled: Some(Box::new(scheduled)),
+            ..Said::default()
+        };
         let event = IngressEvent {
             thread: self.run.thread.clone(),
             author: author.clone(),
@@ -225,6 +245,17 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// The threads where questions of the run are asked beside its own: where its results go, and the owner's.
+    async fn asks_in(&self) -> Vec<ThreadId> {
+        if self.definition.on_approval == OnApproval::Deny {
+            return Vec::new();
+        }
+        let mut threads = self.targets().await;
+        threads.extend(self.owner_chat().await.filter(|owner| !threads.contains(owner)));
+        threads.retain(|thread| *thread != self.run.thread);
+        threads
     }
 
     /// Waits for the end of the run. The time that people take for an approval does not count.
@@ -254,14 +285,11 @@ impl Run {
             if outcome.approvals.is_empty() {
                 return Some((outcome, timed_out));
             }
-            match self.definition.on_approval {
-                OnApproval::Ask => self.ask(&outcome.approvals).await,
-                OnApproval::Deny => {
-                    refused = refused.saturating_add(1);
-                    self.refuse(&outcome.approvals, author).await;
-                    if refused > 1 {
-                        self.stop_run(author).await;
-                    }
+            if self.definition.on_approval == OnApproval::Deny {
+                refused = refused.saturating_add(1);
+                self.refuse(&outcome.approvals, author).await;
+                if refused > 1 {
+                    self.stop_run(author).await;
                 }
             }
             self.until_decided().await;
@@ -278,28 +306,6 @@ impl Run {
                 }
             }
             tokio::time::sleep(AGAIN).await;
-        }
-    }
-
-    /// Tells people of the approvals that the run waits for, once each.
-    async fn ask(&self, approvals: &[Approval]) {
-        for approval in approvals {
-            let number = approval.number.to_string();
-            if self.run.asked.contains(&number) {
-                continue;
-            }
-            let summary = approval.summary.as_str();
-            let text = phrases::tasks::needs_approval(self.id.as_str(), &number, summary, self.language());
-            let mut targets = self.targets().await;
-            targets.extend(self.owner_chat().await.filter(|owner| !targets.contains(owner)));
-            for target in targets {
-                if let Err(reason) =
-                    self.say(target, text_intent(text.clone()), &format!("ask-{number}")).await
-                {
-                    tracing::warn!(task = %self.id, reason, "approval notice not delivered");
-                }
-            }
-            drop(self.notes.send((self.id.clone(), RunNote::Asked(number))));
         }
     }
 
@@ -352,8 +358,33 @@ impl Run {
             },
             Some(RunStatus::Done) => self.report(&outcome, text).await,
             Some(RunStatus::Stopped) => RunEnd::Ended { outcome: TaskOutcome::Stopped, text },
+            Some(RunStatus::Failed)
+                if outcome.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Budget) =>
+            {
+                let text = outcome.error.map(|error| error.text).unwrap_or(text);
+                self.tell_skipped(&text).await;
+                RunEnd::Ended { outcome: TaskOutcome::Budget, text }
+            }
             Some(RunStatus::Failed) => failed(outcome.error.map(|error| error.text).unwrap_or(text)),
             Some(RunStatus::Running | RunStatus::Continued) | None => RunEnd::Interrupted,
+        }
+    }
+
+    /// Tells an owner once a day that a spend cap keeps this task from running.
+    async fn tell_skipped(&self, why: &str) {
+        let until = self.parts.budget.end_of(CapScope::Day);
+        match self.parts.budget.notice(format!("task:{}:{}", self.id, until.rfc3339())).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(task = %self.id, error = &error as &dyn std::error::Error, "notice not recorded");
+                return;
+            }
+        }
+        let Some(owner) = self.owner_chat().await else { return };
+        let text = phrases::budget::task_skipped(self.id.as_str(), why, self.language());
+        if let Err(reason) = self.say(owner, text_intent(text), "budget").await {
+            tracing::warn!(task = %self.id, reason, "budget notice not delivered");
         }
     }
 
@@ -391,7 +422,7 @@ impl Run {
 
     async fn owner_chat(&self) -> Option<ThreadId> {
         let mut found = None;
-        for owner in &self.parts.owners {
+        for owner in self.parts.owners.current() {
             found = self.parts.direct.of(owner).await;
             if found.is_some() {
                 break;
@@ -411,14 +442,14 @@ impl Run {
 
     /// Posts a message to a thread; the same `name` posts once for this slot.
     async fn say(&self, target: ThreadId, intent: Intent, name: &str) -> Result<(), String> {
-        let saying = Saying {
+        let run_message = RunMessage {
             from: self.run.thread.clone(),
             correlation: CorrelationId::made("", self.run.message.as_str()),
-            source: SayingSource::Call(ToolCallId::made("", name)),
+            source: RunMessageSource::Call(ToolCallId::made("", name)),
             intent,
         };
         loop {
-            match self.parts.threads.say(target.clone(), saying.clone()).await {
+            match self.parts.threads.say(target.clone(), run_message.clone()).await {
                 Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
                 Acceptance::Refused(reason) => return Err(reason),
                 Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {

@@ -8,19 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::book::Task;
 use super::definition::{RunThread, TaskId};
+use super::frontmatter::TaskContext;
 use super::planner::{PlanInput, Trigger};
 use super::run::{Run, RunEnd, RunNote, RunParts, slot_message};
 use super::state::{TaskOutcome, TaskRecord, TaskRun, TaskState};
 use super::tasks_handle::TaskRequests;
 use super::words;
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{MessageId, ThreadId, Timestamp};
+use crate::fail_point::fail_point;
 use crate::ports::{KeyValueStore, TaskFiles, TaskRefusal};
 
 /// How long the wall clock is trusted.
@@ -42,8 +43,7 @@ pub struct SchedulerParts {
     /// The states of the tasks.
     pub states: Arc<dyn KeyValueStore>,
     pub run: RunParts,
-    /// The zone of tasks that name none.
-    pub zone: TimeZone,
+    pub context: TaskContext,
 }
 
 /// A request to the scheduler.
@@ -67,7 +67,7 @@ pub struct Scheduler {
     tasks: BTreeMap<TaskId, Task>,
     /// When each task needs attention.
     due: BTreeSet<(Timestamp, TaskId)>,
-    runs: JoinSet<(TaskId, RunEnd)>,
+    runs: JoinSet<(TaskId, MessageId, RunEnd)>,
     note_sender: mpsc::UnboundedSender<(TaskId, RunNote)>,
     notes: mpsc::UnboundedReceiver<(TaskId, RunNote)>,
     stop: CancellationToken,
@@ -103,7 +103,7 @@ impl Scheduler {
                 () = self.stop.cancelled() => break,
                 Some((id, note)) = self.notes.recv() => self.note(id, note).await,
                 Some(ended) = self.runs.join_next() => match ended {
-                    Ok((id, end)) => self.ended(id, end).await,
+                    Ok((id, message, end)) => self.ended(id, &message, end).await,
                     Err(error) => tracing::error!(%error, "task run ended unexpectedly"),
                 },
                 Some(request) = self.requests.recv() => self.answer(request).await,
@@ -157,7 +157,10 @@ impl Scheduler {
                     continue;
                 }
             };
-            let state = match self.tasks.remove(&id) {
+            let known = self.forget(&id);
+            let (at_work, manual) =
+                known.as_ref().map_or((false, None), |known| (known.at_work, known.manual.clone()));
+            let state = match known {
                 Some(known) => Some(known.state),
                 None => match states.remove(id.as_str()) {
                     Some(state) => Some(state),
@@ -165,19 +168,22 @@ impl Scheduler {
                     None => self.state(&id).await,
                 },
             };
-            let task = Task::read(file.version, &content, state, &self.parts.zone, self.now());
+            let task = Task::read(file.version, &content, state, &self.parts.context, self.now());
+            let task = Task { at_work, manual, ..task };
             if let Err(problem) = &task.read {
                 tracing::warn!(task = %id, ?problem, "task file is not valid");
             }
+            let unsaved = task.unsaved;
             self.tasks.insert(id.clone(), task);
             self.resume_run(&id);
-            self.save(&id).await;
+            if unsaved {
+                self.save(&id).await;
+            }
             self.schedule(&id);
         }
         let gone: Vec<TaskId> = self.tasks.keys().filter(|id| !seen.contains(*id)).cloned().collect();
         for id in gone {
-            self.tasks.remove(&id);
-            self.due.retain(|(_, task)| *task != id);
+            self.forget(&id);
             if let Err(error) = self.parts.states.remove(id.as_str()).await {
                 tracing::warn!(task = %id, %error, "task state not removed");
             }
@@ -199,12 +205,26 @@ impl Scheduler {
         serde_json::from_value(found).ok()
     }
 
+    /// Removes a task and its place in the queue.
+    fn forget(&mut self, id: &TaskId) -> Option<Task> {
+        let task = self.tasks.remove(id)?;
+        if let Some(due) = task.due {
+            self.due.remove(&(due, id.clone()));
+        }
+        Some(task)
+    }
+
     /// Puts a task into the queue for its next slot.
     fn schedule(&mut self, id: &TaskId) {
-        self.due.retain(|(_, task)| task != id);
         let now = self.now();
-        let Some(at) = self.tasks.get(id).and_then(|task| task.attention(now)) else { return };
-        self.due.insert((at, id.clone()));
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        if let Some(before) = task.due.take() {
+            self.due.remove(&(before, id.clone()));
+        }
+        task.due = task.attention(now);
+        if let Some(at) = task.due {
+            self.due.insert((at, id.clone()));
+        }
     }
 
     /// Handles every task that is due.
@@ -288,21 +308,16 @@ impl Scheduler {
             match thread {
                 Ok(thread) => {
                     tracing::info!(task = %id, slot = slot.rfc3339(), ?trigger, "task run started");
-                    task.state.running = Some(TaskRun {
-                        slot,
-                        trigger,
-                        thread,
-                        message,
-                        started: now,
-                        asked: Vec::new(),
-                        refused: 0,
-                    });
+                    task.state.running =
+                        Some(TaskRun { slot, trigger, thread, message, started: now, refused: 0 });
                 }
                 Err(error) => tracing::error!(task = %id, %error, "task thread id is not valid"),
             }
         }
+        fail_point("task-due");
         // Stored before the event is submitted: a restart submits the same event again, which threads recognise.
         self.save(id).await;
+        fail_point("task-stored");
         self.resume_run(id);
     }
 
@@ -332,16 +347,19 @@ impl Scheduler {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         match (note, task.state.running.as_mut()) {
             (RunNote::FailureTold, _) => task.state.failure_told = Some(now),
-            (RunNote::Asked(number), Some(run)) => run.asked.push(number),
             (RunNote::Refused, Some(run)) => run.refused = run.refused.saturating_add(1),
-            (RunNote::Asked(_) | RunNote::Refused, None) => {}
+            (RunNote::Refused, None) => {}
         }
         self.save(&id).await;
     }
 
-    async fn ended(&mut self, id: TaskId, end: RunEnd) {
+    async fn ended(&mut self, id: TaskId, message: &MessageId, end: RunEnd) {
         let now = self.now();
         let Some(task) = self.tasks.get_mut(&id) else { return };
+        // A task that was deleted and written again may have another run by now.
+        if task.state.running.as_ref().is_none_or(|run| run.message != *message) {
+            return;
+        }
         task.at_work = false;
         let RunEnd::Ended { outcome, text } = end else { return };
         tracing::info!(task = %id, ?outcome, "task run ended");

@@ -49,9 +49,6 @@ pub struct TaskRun {
     /// The event that started it.
     pub message: MessageId,
     pub started: Timestamp,
-    /// The approvals that people were told of, by number.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<String>,
     /// How often an approval was refused because nobody can decide.
     #[serde(default)]
     pub refused: u32,
@@ -70,6 +67,8 @@ pub enum TaskOutcome {
     Stopped,
     Missed,
     Overlap,
+    /// A spend cap had no room for it.
+    Budget,
 }
 
 impl From<GivenUp> for TaskOutcome {
@@ -131,7 +130,7 @@ impl TaskState {
                 self.failures = 0;
                 self.failure_told = None;
             }
-            TaskOutcome::Stopped | TaskOutcome::Missed | TaskOutcome::Overlap => {}
+            TaskOutcome::Stopped | TaskOutcome::Missed | TaskOutcome::Overlap | TaskOutcome::Budget => {}
         }
         self.record(TaskRecord {
             slot: run.slot,
@@ -168,7 +167,6 @@ mod tests {
             thread: "task:chat:a".parse().unwrap(),
             message: "task_a".parse().unwrap(),
             started: Timestamp::from_millis(slot),
-            asked: Vec::new(),
             refused: 0,
         };
         TaskState { running: Some(run), ..TaskState::default() }

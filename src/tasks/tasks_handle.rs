@@ -7,18 +7,21 @@ use jiff::tz::TimeZone;
 use tokio::sync::{mpsc, oneshot};
 
 use super::book::Task;
-use super::definition::{Deliver, TaskId, read};
+use super::compose::compose;
+use super::definition::{Deliver, TaskDefinition, TaskId};
+use super::frontmatter::{TaskContext, read};
 use super::scheduler::{Request, from_jiff, request_channel, to_jiff};
 use super::state::TaskState;
 use super::words;
 use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
 use crate::ports::{
-    BoxFuture, Clock, KeyValueStore, StoreError, TaskDetails, TaskFiles, TaskMistake, TaskPreview,
-    TaskRefusal, TaskSummary, Tasks,
+    BoxFuture, Clock, KeyValueStore, PlannedTask, StoreError, TaskChange, TaskDetails, TaskFiles,
+    TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
 };
 
-/// How many next slots a preview shows.
+/// How many next slots a preview shows, and the words of a plan.
 const PREVIEW_SLOTS: usize = 5;
+const PLAN_SLOTS: usize = 3;
 
 /// The task files and states of a project.
 #[derive(Clone, Debug)]
@@ -26,8 +29,7 @@ pub struct TaskBook {
     pub files: Arc<dyn TaskFiles>,
     pub states: Arc<dyn KeyValueStore>,
     pub clock: Arc<dyn Clock>,
-    /// The zone of tasks that name none.
-    pub zone: TimeZone,
+    pub context: TaskContext,
     /// Requests to the scheduler; `None` without a daemon.
     scheduler: Option<mpsc::Sender<Request>>,
 }
@@ -46,7 +48,14 @@ impl TaskBook {
         clock: Arc<dyn Clock>,
         zone: TimeZone,
     ) -> Self {
-        Self { files, states, clock, zone, scheduler: None }
+        Self { files, states, clock, context: TaskContext::in_zone(zone), scheduler: None }
+    }
+
+    /// Tasks may name these models.
+    #[must_use]
+    pub fn with_models<'a>(mut self, names: impl IntoIterator<Item = &'a String>) -> Self {
+        self.context.models = names.into_iter().cloned().collect();
+        self
     }
 
     /// For a daemon, with the requests for its scheduler.
@@ -60,7 +69,7 @@ impl TaskBook {
     async fn task(&self, id: &TaskId) -> Result<(Task, Vec<u8>), TaskRefusal> {
         let content = self.files.read(id.as_str()).await?.ok_or(TaskRefusal::Unknown)?;
         let state = self.state(id).await?;
-        Ok((Task::read(0, &content, state, &self.zone, self.clock.now()), content))
+        Ok((Task::read(0, &content, state, &self.context, self.clock.now()), content))
     }
 
     async fn state(&self, id: &TaskId) -> Result<Option<TaskState>, StoreError> {
@@ -88,6 +97,29 @@ impl TaskBook {
         change(&mut task.state, self.clock.now());
         let state = serde_json::to_value(&task.state).unwrap_or_default();
         Ok(self.states.put(id.as_str(), state).await?)
+    }
+}
+
+/// What a definition means at this time.
+fn preview_of(
+    definition: &TaskDefinition,
+    unknown_keys: Vec<String>,
+    now: Timestamp,
+    language: Language,
+) -> TaskPreview {
+    let zone = &definition.zone;
+    let slots = definition.schedule.slots(to_jiff(now), jiff::Timestamp::MAX, zone, PREVIEW_SLOTS);
+    TaskPreview {
+        schedule: words::schedule(&definition.schedule, zone, language),
+        timezone: words::zone_name(zone),
+        past: slots.is_empty(),
+        next: slots.into_iter().map(|slot| words::local(from_jiff(slot), zone, language)).collect(),
+        unknown_keys,
+        deliver: match &definition.deliver {
+            Deliver::Threads(threads) => threads.clone(),
+            Deliver::Owner | Deliver::Nowhere => Vec::new(),
+        },
+        author: definition.author.clone(),
     }
 }
 
@@ -160,22 +192,30 @@ impl Tasks for TaskBook {
     }
 
     fn preview(&self, file: &str, now: Timestamp, language: Language) -> Result<TaskPreview, TaskMistake> {
-        let read = read(file.as_bytes(), &self.zone, to_jiff(now))
+        let read = read(file.as_bytes(), &self.context, to_jiff(now))
             .map_err(|problem| words::mistake(&problem, language))?;
-        let definition = read.definition;
-        let zone = &definition.zone;
-        let slots = definition.schedule.slots(to_jiff(now), jiff::Timestamp::MAX, zone, PREVIEW_SLOTS);
-        Ok(TaskPreview {
-            schedule: words::schedule(&definition.schedule, zone, language),
-            timezone: words::zone_name(zone),
-            past: slots.is_empty(),
-            next: slots.into_iter().map(|slot| words::local(from_jiff(slot), zone, language)).collect(),
-            unknown_keys: read.unknown_keys,
-            deliver: match definition.deliver {
-                Deliver::Threads(threads) => threads,
-                Deliver::Owner | Deliver::Nowhere => Vec::new(),
-            },
-            author: definition.author,
+        Ok(preview_of(&read.definition, read.unknown_keys, now, language))
+    }
+
+    fn plan(
+        &self,
+        id: &str,
+        change: TaskChange,
+        language: Language,
+    ) -> BoxFuture<'_, Result<PlannedTask, TaskRefusal>> {
+        let id = task_id(id);
+        Box::pin(async move {
+            let (id, now) = (id?, self.clock.now());
+            let before = self.files.read(id.as_str()).await?.map(|content| text(&content));
+            let author_before = before.as_ref().and_then(|before| {
+                read(before.as_bytes(), &self.context, to_jiff(now)).ok()?.definition.author
+            });
+            let after = compose(before.as_deref(), &change, self.context.zone.iana_name());
+            let found = read(after.as_bytes(), &self.context, to_jiff(now))
+                .map_err(|problem| TaskRefusal::Broken(words::mistake(&problem, language)))?;
+            let preview = preview_of(&found.definition, found.unknown_keys, now, language);
+            let words = words::plan(&found.definition, &preview, &change, PLAN_SLOTS, language);
+            Ok(PlannedTask { before, author_before, after, preview, words })
         })
     }
 

@@ -2,14 +2,14 @@
 
 use jiff::tz::TimeZone;
 
-use super::definition::{Problem, TaskProblem};
+use super::definition::{Deliver, Problem, TaskDefinition, TaskKind, TaskProblem};
 use super::planner::Trigger;
 use super::schedule::{Interval, Schedule, ScheduleError};
 use super::state::{TaskOutcome, TaskRecord};
-use crate::domain::{Language, Timestamp};
+use crate::domain::{Language, ThreadId, Timestamp};
 use crate::phrases::cron::cron;
 use crate::phrases::tasks as words;
-use crate::ports::{TaskHistoryEntry, TaskMistake};
+use crate::ports::{TaskChange, TaskHistoryEntry, TaskMistake, TaskPreview};
 
 /// A time on the wall clock of a zone, with the day of the week.
 pub(super) fn local(time: Timestamp, zone: &TimeZone, language: Language) -> String {
@@ -47,6 +47,40 @@ pub(super) fn schedule(schedule: &Schedule, zone: &TimeZone, language: Language)
     }
 }
 
+/// A planned task: when, the next times, and where its results go.
+pub(super) fn plan(
+    definition: &TaskDefinition,
+    preview: &TaskPreview,
+    change: &TaskChange,
+    times: usize,
+    language: Language,
+) -> String {
+    let next: Vec<&str> = preview.next.iter().take(times).map(String::as_str).collect();
+    let between = words::between(language);
+    let place = |thread: &ThreadId| match *thread == change.here {
+        true => words::this_chat(language).to_owned(),
+        false => thread.to_string(),
+    };
+    let targets = match &definition.deliver {
+        Deliver::Owner => Some(words::owners_chat(language).to_owned()),
+        Deliver::Threads(threads) => Some(threads.iter().map(place).collect::<Vec<_>>().join(between)),
+        Deliver::Nowhere => None,
+    };
+    let delivery = match (targets, definition.kind) {
+        (Some(targets), TaskKind::Message) => words::sent_as_it_is(&targets, language),
+        (Some(targets), TaskKind::Prompt) => words::result_goes_to(&targets, language),
+        (None, _) => words::result_is_not_sent(language).to_owned(),
+    };
+    [
+        words::planned_for(&preview.schedule, &preview.timezone, language),
+        words::next_times(&next.join(between), language),
+        delivery,
+        words::runs_as(change.author.as_str(), language),
+    ]
+    .map(|line| format!("- {line}"))
+    .join("\n")
+}
+
 pub(super) fn mistake(problem: &TaskProblem, language: Language) -> TaskMistake {
     let message = match &problem.what {
         Problem::TooLarge => words::too_large(language).to_owned(),
@@ -59,6 +93,7 @@ pub(super) fn mistake(problem: &TaskProblem, language: Language) -> TaskMistake 
         Problem::Schedule { key, error } => words::in_key(key, &schedule_error(error, language), language),
         Problem::Value { key, found, allowed } => words::bad_value(key, found, allowed, language),
         Problem::FromWithoutEvery => words::from_without_every(language).to_owned(),
+        Problem::UnknownModel(name) => words::unknown_model(name, language),
         Problem::EmptyBody => words::empty_body(language).to_owned(),
     };
     TaskMistake { line: problem.line, message }
@@ -82,11 +117,7 @@ fn schedule_error(error: &ScheduleError, language: Language) -> String {
 pub(super) fn entry(record: &TaskRecord) -> TaskHistoryEntry {
     TaskHistoryEntry {
         slot: record.slot.rfc3339(),
-        trigger: record.trigger.map(|trigger| match trigger {
-            Trigger::Schedule => "schedule",
-            Trigger::CatchUp => "catch-up",
-            Trigger::Manual => "manual",
-        }),
+        trigger: record.trigger.map(Trigger::name),
         outcome: match record.outcome {
             TaskOutcome::Done => "done",
             TaskOutcome::Quiet => "quiet",
@@ -95,6 +126,7 @@ pub(super) fn entry(record: &TaskRecord) -> TaskHistoryEntry {
             TaskOutcome::Stopped => "stopped",
             TaskOutcome::Missed => "missed",
             TaskOutcome::Overlap => "overlap",
+            TaskOutcome::Budget => "budget",
         },
         at: record.at.rfc3339(),
         text: record.text.clone(),

@@ -1,6 +1,7 @@
 //! Sets up the log outputs. Called once, by the composition root.
 
-use std::io::{self, IsTerminal};
+use std::io;
+use std::io::IsTerminal;
 
 use tracing::{Span, Subscriber};
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -8,11 +9,10 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{Layer, Registry, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
-use super::filter::filter;
 use super::redact::Redactor;
-use super::writer::Redacting;
+use super::writer::{Redacting, SharedRedactor};
 use crate::domain::{CorrelationId, ThreadId};
 
 /// Lines that are buffered for a slow disk before logging calls block.
@@ -67,6 +67,14 @@ pub enum TelemetryError {
 #[must_use = "logs are written as long as this lives"]
 pub struct Guard {
     _files: Option<WorkerGuard>,
+    redactor: SharedRedactor,
+}
+
+impl Guard {
+    /// From now on, these secrets are removed from the logs.
+    pub fn redact_with(&self, redactor: Redactor) {
+        self.redactor.replace(redactor);
+    }
 }
 
 /// Sets up the logs of this process.
@@ -93,7 +101,8 @@ fn subscriber(
     console: Console,
     stderr: BoxMakeWriter,
 ) -> Result<(impl Subscriber + Send + Sync + 'static, Guard), TelemetryError> {
-    let stderr = Redacting::new(stderr, options.redactor.clone());
+    let redactor = SharedRedactor::new(options.redactor);
+    let stderr = Redacting::new(stderr, redactor.clone());
     let console = match console {
         Console::Silent => None,
         Console::Human | Console::Auto => Some(human(stderr)),
@@ -102,12 +111,12 @@ fn subscriber(
     let (files, worker) = match options.logs {
         Some(log) => {
             let (writer, worker) = in_background(log);
-            (Some(json(Redacting::new(writer, options.redactor))), Some(worker))
+            (Some(json(Redacting::new(writer, redactor.clone()))), Some(worker))
         }
         None => (None, None),
     };
     let subscriber = Registry::default().with(filter(&options.filter)?).with(console).with(files);
-    Ok((subscriber, Guard { _files: worker }))
+    Ok((subscriber, Guard { _files: worker, redactor }))
 }
 
 /// Lines for people: time, level, the run's ids, the message, its fields.
@@ -143,13 +152,28 @@ fn in_background(log: LogWriter) -> (NonBlocking, WorkerGuard) {
     builder.thread_name("logs").finish(log)
 }
 
+/// Libraries with verbose logs. Naming one in the filter overrides this.
+const QUIETER: &str = "hyper=warn,hyper_util=warn,h2=warn,reqwest=warn,rustls=warn,tower_http=warn,ignore=warn,\
+                       globset=warn,rustyline=warn,mio=warn";
+
+/// Logs complete bodies, including people's messages, when one cannot be parsed. Cannot be overridden.
+const NEVER: &str = "async_openai";
+
+/// The filter for the operator's setting, such as `debug` or `info,shipagent::store=trace`; an empty text means `info`.
+pub(super) fn filter(asked: &str) -> Result<EnvFilter, TelemetryError> {
+    let asked: Vec<&str> =
+        asked.split(',').map(str::trim).filter(|part| !part.is_empty() && !part.starts_with(NEVER)).collect();
+    let directives = format!("info,{QUIETER},{},{NEVER}=off", asked.join(","));
+    EnvFilter::builder()
+        .parse(directives)
+        .map_err(|source| TelemetryError::Filter { asked: asked.join(","), source: Box::new(source) })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use serde_json::Value;
-
     use super::*;
+    use serde_json::Value;
+    use std::sync::{Arc, Mutex};
 
     const SECRET: &str = "c4nary/\"secret\"+value";
 
@@ -271,5 +295,31 @@ mod tests {
     fn every_line_is_in_the_file_once_the_guard_is_gone() {
         let (_, files) = logged(Console::Silent, "", || (0..10_000).for_each(|n| tracing::info!(n, "line")));
         assert_eq!(files.lines().count(), 10_000);
+    }
+
+    fn shown(asked: &str) -> String {
+        filter(asked).unwrap().to_string()
+    }
+
+    #[test]
+    fn what_was_asked_for_is_heard() {
+        for (asked, expected) in [
+            ("", "info"),
+            ("debug", "debug"),
+            ("warn,shipagent::store=trace", "shipagent::store=trace"),
+            ("hyper=debug", "hyper=debug"),
+        ] {
+            assert!(shown(asked).split(',').any(|part| part == expected), "{asked}: {}", shown(asked));
+        }
+        assert!(!shown("debug").split(',').any(|part| part == "info"));
+        assert!(matches!(filter("shipagent=loud"), Err(TelemetryError::Filter { .. })));
+    }
+
+    #[test]
+    fn private_words_are_never_logged_by_a_library() {
+        for asked in ["", "trace", "async_openai=trace", "async_openai::client=debug,info"] {
+            let shown = shown(asked);
+            assert!(shown.contains("async_openai=off") && !shown.contains("async_openai::"), "{shown}");
+        }
     }
 }

@@ -4,7 +4,6 @@
 
 mod automaton;
 mod encodings;
-mod filter;
 mod init;
 mod redact;
 #[cfg(test)]

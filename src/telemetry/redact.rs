@@ -11,6 +11,7 @@ use regex::{Captures, Regex};
 use super::automaton::Automaton;
 use super::encodings::{ALPHANUMERIC, BASE64, alphanumeric_forms, base64_forms};
 use super::views::{Found, search_base64, search_letters, start_of_dump_line};
+use crate::domain::Replaceable;
 
 const MARK: &str = "[redacted]";
 
@@ -45,18 +46,23 @@ pub struct RedactError;
 /// Redacts secrets from text. Cheap to clone; its debug output shows none of them.
 #[derive(Clone)]
 pub struct Redactor {
-    // Shared, because a cloned expression allocates its own cache.
-    known: Option<Arc<Regex>>,
-    /// Encodings and spellings that are found by their letters alone.
-    forms: Arc<Forms>,
-    shapes: Option<Arc<Regex>>,
-    /// The beginnings of secrets with more than one word, and the length of the longest.
-    long: Option<(Arc<Regex>, usize)>,
+    // Shared, because a cloned expression allocates its own cache, and because all clones learn of new secrets.
+    patterns: Arc<Replaceable<Patterns>>,
+    by_shape: bool,
 }
 
-impl Redactor {
-    /// A redactor of these secrets. Values of fewer than 6 characters are ignored.
-    pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
+/// What is searched for.
+struct Patterns {
+    known: Option<Regex>,
+    /// Encodings and spellings that are found by their letters alone.
+    forms: Forms,
+    shapes: Regex,
+    /// The beginnings of secrets with more than one word, and the length of the longest.
+    long: Option<(Regex, usize)>,
+}
+
+impl Patterns {
+    fn of<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
         let mut secrets: Vec<String> = secrets
             .into_iter()
             .map(|secret| secret.as_ref().trim().to_owned())
@@ -67,21 +73,42 @@ impl Redactor {
         secrets.dedup();
         let spellings: Vec<String> = secrets.iter().map(|secret| spelled(secret)).collect();
         let known = if spellings.is_empty() { None } else { Some(expression(&spellings.join("|"))?) };
-        let shapes = Some(expression(SHAPES)?);
-        Ok(Self { known, forms: Arc::new(Forms::of(&secrets)), shapes, long: beginnings(&secrets)? })
+        let shapes = expression(SHAPES)?;
+        Ok(Self { known, forms: Forms::of(&secrets), shapes, long: beginnings(&secrets)? })
+    }
+}
+
+impl Redactor {
+    /// A redactor of these secrets. Values of fewer than 6 characters are ignored.
+    pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, RedactError> {
+        let patterns = Arc::new(Replaceable::new(Patterns::of(secrets)?));
+        Ok(Self { patterns, by_shape: true })
+    }
+
+    /// Searches for these secrets from now on, in all clones.
+    pub fn replace_secrets<S: AsRef<str>>(
+        &self,
+        secrets: impl IntoIterator<Item = S>,
+    ) -> Result<(), RedactError> {
+        self.patterns.replace(Patterns::of(secrets)?);
+        Ok(())
+    }
+
+    fn shapes(&self) -> Option<&Regex> {
+        self.by_shape.then(|| &self.patterns.current().shapes)
     }
 
     /// A redactor of known secrets alone: for texts of people and models, where a text that only looks like a secret
     /// may be intended.
     #[must_use]
     pub fn only_known(mut self) -> Self {
-        self.shapes = None;
+        self.by_shape = false;
         self
     }
 
     /// The end of the part of a text in which no secret of several words can begin that continues after the text.
     pub(super) fn sure_of(&self, text: &str) -> usize {
-        let Some((beginning, reach)) = &self.long else { return text.len() };
+        let Some((beginning, reach)) = &self.patterns.current().long else { return text.len() };
         let window = text.floor_char_boundary(text.len().saturating_sub(*reach));
         let begun = beginning.find_at(text, window).map_or(text.len(), |found| found.start());
         begun.min(text.floor_char_boundary(text.len().saturating_sub(BEGINNING * LONGEST_SPELLING)))
@@ -99,7 +126,7 @@ impl Redactor {
         let inside = |span: &Range<usize>| span.start.max(part.start)..span.end.min(part.end);
         let spans = looked.spans.iter().map(inside).filter(|span| span.start < span.end);
         let clean = without(text, &spans.collect::<Vec<_>>(), part.clone());
-        match self.shapes.as_ref().filter(|shapes| shapes.is_match(&clean)) {
+        match self.shapes().filter(|shapes| shapes.is_match(&clean)) {
             Some(shapes) => shapes.replace_all(&clean, replace_shape).into_owned(),
             None => clean,
         }
@@ -127,18 +154,19 @@ impl Redactor {
             spans => Cow::Owned(without(text, spans, 0..text.len())),
         };
         // Most texts have nothing to replace, and matching is much cheaper than replacing.
-        let Some(shapes) = self.shapes.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
+        let Some(shapes) = self.shapes().filter(|shapes| shapes.is_match(&text)) else { return text };
         Cow::Owned(shapes.replace_all(&text, replace_shape).into_owned())
     }
 
     /// Searches for known secrets.
     pub(super) fn look(&self, text: &str) -> Looked {
+        let Patterns { known, forms, .. } = self.patterns.current();
         let mut spans: Vec<Range<usize>> = Vec::new();
-        if let Some(known) = &self.known {
+        if let Some(known) = known {
             spans.extend(known.find_iter(text).map(|found| found.range()));
         }
-        let letters = search_letters(text, &self.forms.letters, &spans);
-        let base64 = search_base64(text, &self.forms.base64, &spans);
+        let letters = search_letters(text, &forms.letters, &spans);
+        let base64 = search_base64(text, &forms.base64, &spans);
         let pending = letters.pending.min(base64.pending);
         let likely = letters.likely.min(base64.likely);
         for Found { spans: found, .. } in [letters, base64] {
@@ -205,12 +233,12 @@ impl Forms {
     }
 }
 
-fn expression(text: &str) -> Result<Arc<Regex>, RedactError> {
-    Regex::new(text).map(Arc::new).map_err(|_| RedactError)
+fn expression(text: &str) -> Result<Regex, RedactError> {
+    Regex::new(text).map_err(|_| RedactError)
 }
 
 /// The beginnings of secrets with characters other than visible ASCII: they are not limited to one word.
-fn beginnings(secrets: &[String]) -> Result<Option<(Arc<Regex>, usize)>, RedactError> {
+fn beginnings(secrets: &[String]) -> Result<Option<(Regex, usize)>, RedactError> {
     let long = || secrets.iter().filter(|secret| !secret.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(longest) = long().map(|secret| secret.chars().count()).max() else { return Ok(None) };
     let spelled: Vec<String> =
@@ -331,6 +359,14 @@ mod tests {
             assert_eq!(redactor.apply(text), expected);
             assert_eq!(redactor.apply(expected), expected, "redacting twice changes nothing");
         }
+    }
+
+    #[test]
+    fn clones_learn_of_new_secrets() {
+        let redactor = redactor();
+        let clone = redactor.clone().only_known();
+        redactor.replace_secrets(["hunter2", "swordfish"]).unwrap();
+        assert_eq!(clone.apply("hunter2 swordfish"), "[redacted] [redacted]");
     }
 
     #[test]

@@ -15,7 +15,6 @@ const LIKELY: usize = 4;
 /// Longest escape, without backslashes.
 const LONGEST_ESCAPE: usize = 48;
 
-/// Longest line of a dump.
 const LONGEST_DUMP_LINE: usize = 96;
 
 /// The result of a search.
@@ -61,7 +60,7 @@ pub(super) fn search_base64(text: &str, automaton: &Automaton, masked: &[Range<u
 
 /// What is at a position of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Item {
+enum EncodedItem {
     /// A symbol, and its length in bytes.
     Symbol(u8, usize),
     /// Bytes that are skipped.
@@ -76,7 +75,7 @@ fn search(
     automaton: &Automaton,
     masked: &[Range<usize>],
     widest: usize,
-    item_at: fn(&[u8], usize) -> Item,
+    item_at: fn(&[u8], usize) -> EncodedItem,
 ) -> Found {
     let bytes = text.as_bytes();
     let mut found = Found { spans: Vec::new(), pending: text.len(), likely: text.len() };
@@ -99,7 +98,7 @@ fn search(
             found.pending = found.pending.min(at);
         }
         let length = match item_at(bytes, at) {
-            Item::Symbol(symbol, length) => {
+            EncodedItem::Symbol(symbol, length) => {
                 if at.saturating_sub(last_end) > widest {
                     state = automaton.start();
                 }
@@ -123,8 +122,8 @@ fn search(
                 }
                 length
             }
-            Item::Skip(length) => length,
-            Item::Stop(length) => {
+            EncodedItem::Skip(length) => length,
+            EncodedItem::Stop(length) => {
                 state = automaton.start();
                 starts.clear();
                 length
@@ -182,20 +181,20 @@ fn is_unfinished(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The letter or digit at a position, with escapes decoded; anything else is a separator.
-fn letter_at(bytes: &[u8], at: usize) -> Item {
-    let Some(byte) = bytes.get(at).copied() else { return Item::Skip(1) };
+fn letter_at(bytes: &[u8], at: usize) -> EncodedItem {
+    let Some(byte) = bytes.get(at).copied() else { return EncodedItem::Skip(1) };
     let decoded = match byte {
         b' ' if is_after_number(bytes, at) => {
-            return Item::Skip(text_of_dump(bytes, at).map_or(1, |end| end - at));
+            return EncodedItem::Skip(text_of_dump(bytes, at).map_or(1, |end| end - at));
         }
         b'0' if offset(bytes, at) > 0 => {
-            return Item::Skip(offset(bytes, at));
+            return EncodedItem::Skip(offset(bytes, at));
         }
-        b'0' if is_hex_mark(bytes, at) => return Item::Skip(2),
+        b'0' if is_hex_mark(bytes, at) => return EncodedItem::Skip(2),
         b'U' | b'u' if bytes.get(at + 1) == Some(&b'+') && alone(bytes, at) => {
             number(bytes, at + 2, 16, 4..=6)
         }
-        b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => return Item::Symbol(symbol_of(byte), 1),
+        b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => return EncodedItem::Symbol(symbol_of(byte), 1),
         b'%' => percent(bytes, at),
         b'\\' => backslash(bytes, at),
         b'&' => entity(bytes, at),
@@ -204,10 +203,10 @@ fn letter_at(bytes: &[u8], at: usize) -> Item {
     };
     match decoded {
         Some((code, end)) => match u8::try_from(code).ok().filter(u8::is_ascii_alphanumeric) {
-            Some(letter) => Item::Symbol(symbol_of(letter), end - at),
-            None => Item::Skip(end - at),
+            Some(letter) => EncodedItem::Symbol(symbol_of(letter), end - at),
+            None => EncodedItem::Skip(end - at),
         },
-        None => Item::Skip(1),
+        None => EncodedItem::Skip(1),
     }
 }
 
@@ -337,44 +336,44 @@ fn number(
     digits.contains(&count).then_some((code, at + count))
 }
 
-fn full_width(bytes: &[u8], at: usize) -> Item {
+fn full_width(bytes: &[u8], at: usize) -> EncodedItem {
     let code = match (bytes.get(at + 1), bytes.get(at + 2)) {
         (Some(high @ (0xBC | 0xBD)), Some(low)) => (u32::from(*high) - 0xBC) << 6 | u32::from(*low & 0x3F),
-        _ => return Item::Skip(3),
+        _ => return EncodedItem::Skip(3),
     };
     // U+FF01 stands for `!`, and so on.
     match u8::try_from(code + 0x20).ok().filter(u8::is_ascii_alphanumeric) {
-        Some(letter) => Item::Symbol(symbol_of(letter), 3),
-        None => Item::Skip(3),
+        Some(letter) => EncodedItem::Symbol(symbol_of(letter), 3),
+        None => EncodedItem::Skip(3),
     }
 }
 
 /// The base64 digit at a position. White space and its escapes are skipped; anything else ends the sequence.
-fn base64_at(bytes: &[u8], at: usize) -> Item {
-    let Some(byte) = bytes.get(at).copied() else { return Item::Stop(1) };
+fn base64_at(bytes: &[u8], at: usize) -> EncodedItem {
+    let Some(byte) = bytes.get(at).copied() else { return EncodedItem::Stop(1) };
     match byte {
-        b'A'..=b'Z' => Item::Symbol(byte - b'A', 1),
-        b'a'..=b'z' => Item::Symbol(byte - b'a' + 26, 1),
-        b'0'..=b'9' => Item::Symbol(byte - b'0' + 52, 1),
-        b'+' | b'-' => Item::Symbol(62, 1),
-        b'/' | b'_' => Item::Symbol(63, 1),
-        b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'\'' => Item::Skip(1),
+        b'A'..=b'Z' => EncodedItem::Symbol(byte - b'A', 1),
+        b'a'..=b'z' => EncodedItem::Symbol(byte - b'a' + 26, 1),
+        b'0'..=b'9' => EncodedItem::Symbol(byte - b'0' + 52, 1),
+        b'+' | b'-' => EncodedItem::Symbol(62, 1),
+        b'/' | b'_' => EncodedItem::Symbol(63, 1),
+        b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'\'' => EncodedItem::Skip(1),
         b'\\' => {
             let run = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| **byte == b'\\').count();
-            Item::Skip(run + usize::from(matches!(bytes.get(at + run), Some(b'n' | b'r' | b't'))))
+            EncodedItem::Skip(run + usize::from(matches!(bytes.get(at + run), Some(b'n' | b'r' | b't'))))
         }
         b'%' => match percent(bytes, at) {
-            Some((0x2B | 0x2D, end)) => Item::Symbol(62, end - at),
-            Some((0x2F | 0x5F, end)) => Item::Symbol(63, end - at),
-            Some((0x0A | 0x0D | 0x20, end)) => Item::Skip(end - at),
-            _ => Item::Stop(1),
+            Some((0x2B | 0x2D, end)) => EncodedItem::Symbol(62, end - at),
+            Some((0x2F | 0x5F, end)) => EncodedItem::Symbol(63, end - at),
+            Some((0x0A | 0x0D | 0x20, end)) => EncodedItem::Skip(end - at),
+            _ => EncodedItem::Stop(1),
         },
         // Zero-width spaces and joiners, and the byte order mark.
         0xE2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0x8B..=0x8F] | [0x81, 0xA0])) => {
-            Item::Skip(3)
+            EncodedItem::Skip(3)
         }
-        0xEF if bytes.get(at + 1..at + 3) == Some(&[0xBB, 0xBF]) => Item::Skip(3),
-        _ => Item::Stop(1),
+        0xEF if bytes.get(at + 1..at + 3) == Some(&[0xBB, 0xBF]) => EncodedItem::Skip(3),
+        _ => EncodedItem::Stop(1),
     }
 }
 
@@ -387,11 +386,11 @@ mod tests {
         let (mut at, mut out) = (0, String::new());
         while at < bytes.len() {
             at += match letter_at(bytes, at) {
-                Item::Symbol(symbol, length) => {
+                EncodedItem::Symbol(symbol, length) => {
                     out.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::from(symbol)]));
                     length
                 }
-                Item::Skip(length) | Item::Stop(length) => length,
+                EncodedItem::Skip(length) | EncodedItem::Stop(length) => length,
             };
         }
         out

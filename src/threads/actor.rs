@@ -9,25 +9,26 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::compaction::CompactionState;
-use super::deliver::Deliveries;
-use super::jobs::{Done, Jobs};
+use super::deliveries::Deliveries;
+use super::jobs::{DeliveryJob, Done, Jobs};
 use super::learning::LearningState;
-use super::mailbox::{ActorMsg, Envelope, RouterMsg};
+use super::mailbox::{Mailbox, RouterMsg};
 use super::progress::{LastLine, ProgressChannel};
 use super::publisher::Publisher;
+use super::relevance::GateState;
 use super::runtime::Runtime;
 use super::waiters::Waiters;
-use crate::domain::{Intent, MessageId, ThreadId, ToolCallId};
+use crate::domain::{Approval, ApprovalId, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
-    Acceptance, Durability, ModelDelta, OutboxLine, RunOutcome, StoreError, ThreadRecord, ThreadView,
-    WeakThreadsHandle,
+    Acceptance, Durability, ModelDelta, ModelError, OutboxLine, RunOutcome, StoreError, ThreadRecord,
+    ThreadRequest, ThreadView, WeakThreadsHandle,
 };
 use crate::render::Phrase;
 use crate::turn::{Conversation, Event, ReplyToken};
 use crate::uimessage::UiMessage;
 
 /// How long a stopping actor waits for a delivery in flight: an aborted delivery might be sent twice after a restart.
-const PARTING: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 /// A model call without output for this long is reported to subscribers with its duration, and again at this interval.
 const SLOW_MODEL: Duration = Duration::from_secs(5);
 /// Most deltas processed in one batch before the view is published.
@@ -41,8 +42,12 @@ pub(super) struct Actor {
     pub(super) deliveries: Deliveries,
     pub(super) publisher: Publisher,
     pub(super) jobs: Jobs,
+    pub(super) delivery: DeliveryJob,
     pub(super) compaction: CompactionState,
     pub(super) learning: LearningState,
+    pub(super) gate: GateState,
+    /// The message that arrives now, where the other agents know of it already.
+    pub(super) told_room: Option<MessageId>,
     /// The deltas of the running model call.
     pub(super) deltas: Option<mpsc::Receiver<ModelDelta>>,
     /// Progress of the running tool calls.
@@ -66,13 +71,19 @@ pub(super) struct Actor {
     /// Results of deliveries that could not be written.
     pub(super) unwritten: Vec<OutboxLine>,
     /// Whether the disk may list the thread as unfinished though nothing is left to do.
-    pub(super) told_open: bool,
+    pub(super) listed_unfinished: bool,
     pub(super) span: tracing::Span,
     /// Fingerprints of the calls that were judged and have not run yet.
     pub(super) fingerprints: BTreeMap<ToolCallId, String>,
     pub(super) next_ticket: u64,
     /// The message for which memory was searched last.
     pub(super) recalled_for: Option<MessageId>,
+    /// The version of the settings that the conversation works with.
+    pub(super) settings_version: usize,
+    /// The questions of other threads that were asked here; `None` before the first look at the approvals.
+    pub(super) asked_here: Option<Vec<ApprovalId>>,
+    /// The question of another thread about a spend cap whose answer the run waits for.
+    pub(super) joined_question: Option<Box<Approval>>,
 }
 
 /// A model call that has no output yet, and when subscribers are next told its duration.
@@ -91,16 +102,16 @@ impl ModelWait {
 
 /// Why an actor is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Woken {
+pub(super) enum StartReason {
     /// By a message to its mailbox.
-    ByMail,
+    Message,
     /// The store lists the thread as unfinished.
-    ByTheDisk,
+    UnfinishedWork,
 }
 
 /// Why the actor's loop woke.
-enum Wake {
-    ActorMsg(Option<ActorMsg>),
+enum LoopEvent {
+    Request(Option<Box<ThreadRequest>>),
     Delta(ModelDelta),
     DeltasEnded,
     Progress(LastLine),
@@ -110,7 +121,8 @@ enum Wake {
     Typing,
     SlowModel,
     SlowCompaction,
-    Parted,
+    Gate,
+    StopGraceOver,
     Idle,
 }
 
@@ -120,8 +132,10 @@ impl Actor {
         id: ThreadId,
         runtime: Arc<Runtime>,
         threads: WeakThreadsHandle,
-        woken: Woken,
+        reason: StartReason,
     ) -> (Box<Self>, watch::Receiver<ThreadView>) {
+        // Read before the settings: a change in between is taken up with the first event.
+        let settings_version = runtime.settings.version();
         let conversation = Conversation::new(
             id.clone(),
             runtime.rules(&id),
@@ -138,8 +152,11 @@ impl Actor {
             deliveries: Deliveries::default(),
             publisher,
             jobs: Jobs::default(),
+            delivery: DeliveryJob::default(),
             compaction: CompactionState::default(),
             learning: LearningState::default(),
+            gate: GateState::default(),
+            told_room: None,
             deltas: None,
             progress: ProgressChannel::default(),
             slot: None,
@@ -153,9 +170,12 @@ impl Actor {
             storage_down: false,
             storage_waits: 0,
             unwritten: Vec::new(),
-            told_open: woken == Woken::ByTheDisk,
+            listed_unfinished: reason == StartReason::UnfinishedWork,
             span: tracing::Span::none(),
             fingerprints: BTreeMap::new(),
+            settings_version,
+            asked_here: None,
+            joined_question: None,
             next_ticket: 0,
             recalled_for: None,
         };
@@ -167,8 +187,8 @@ impl Actor {
     /// ended.
     pub(super) async fn run(
         mut self: Box<Self>,
-        mut mailbox: mpsc::Receiver<Envelope>,
-        notes: mpsc::Sender<RouterMsg>,
+        mut mailbox: Mailbox,
+        router: mpsc::Sender<RouterMsg>,
         stop: CancellationToken,
     ) {
         if let Err(error) = self.load().await {
@@ -176,73 +196,79 @@ impl Actor {
         }
         let mut open = true;
         let mut stopping = false;
-        let mut parting: Option<Instant> = None;
+        let mut stop_deadline: Option<Instant> = None;
         let mut read = 0;
-        let mut told_resting = false;
+        let mut reported_idle = false;
         loop {
             self.settle().await;
-            let parts = parting.filter(|until| *until > Instant::now() && self.deliveries.is_trying());
-            if (stopping || !open) && self.may_end(stopping) && parts.is_none() {
+            let grace = stop_deadline.filter(|until| *until > Instant::now() && self.deliveries.is_trying());
+            if (stopping || !open) && self.may_end(stopping) && grace.is_none() {
                 break;
             }
             let at_rest = self.conversation.is_idle()
                 && self.deliveries.to_do() == 0
                 && !self.compaction.is_busy()
-                && !self.learning.is_busy();
-            let rests = open && !stopping && at_rest;
-            if !rests || self.publisher.is_watched() {
-                told_resting = false;
-            } else if !std::mem::replace(&mut told_resting, true) {
+                && !self.learning.is_busy()
+                && !self.gate.is_pending();
+            let is_idle = open && !stopping && at_rest;
+            if !is_idle || self.publisher.is_watched() {
+                reported_idle = false;
+            } else if !std::mem::replace(&mut reported_idle, true) {
                 let (thread, bytes) = (self.id.clone(), self.conversation.memory());
-                // If the router's queue is full, it is told the next time the actor rests.
-                told_resting = notes.try_send(RouterMsg::Resting { thread, read, bytes }).is_ok();
+                // If the router's queue is full, it is told the next time the actor becomes idle.
+                reported_idle = router.try_send(RouterMsg::BecameIdle { thread, read, bytes }).is_ok();
             }
             let idle = self.runtime.limits.idle;
             let expiry = self.until_expiry();
             let typing = self.typing_due();
             let slow = self.model_wait.map(|wait| wait.tell_at);
             let compacting = self.compaction.tell_at();
-            let wake = tokio::select! {
+            let gate = self.gate.due();
+            let event = tokio::select! {
                 biased;
-                letter = mailbox.recv(), if open => Wake::ActorMsg(letter.map(Envelope::open)),
-                delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(Wake::DeltasEnded, Wake::Delta),
-                line = self.progress.next() => Wake::Progress(line),
-                done = self.jobs.next() => Wake::Done(done),
-                () = stop.cancelled(), if !stopping => Wake::Stop,
-                () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => Wake::Expiry,
-                () = until(typing), if typing.is_some() => Wake::Typing,
-                () = until(slow), if slow.is_some() => Wake::SlowModel,
-                () = until(compacting), if compacting.is_some() => Wake::SlowCompaction,
-                () = until(parts), if parts.is_some() => Wake::Parted,
-                () = tokio::time::sleep(idle), if rests => Wake::Idle,
+                done = self.delivery.next() => LoopEvent::Done(done),
+                request = mailbox.recv(), if open => LoopEvent::Request(request.map(Box::new)),
+                delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(LoopEvent::DeltasEnded, LoopEvent::Delta),
+                line = self.progress.next() => LoopEvent::Progress(line),
+                done = self.jobs.next() => LoopEvent::Done(done),
+                () = stop.cancelled(), if !stopping => LoopEvent::Stop,
+                () = tokio::time::sleep(expiry.unwrap_or_default()), if expiry.is_some() => LoopEvent::Expiry,
+                () = until(typing), if typing.is_some() => LoopEvent::Typing,
+                () = until(slow), if slow.is_some() => LoopEvent::SlowModel,
+                () = until(compacting), if compacting.is_some() => LoopEvent::SlowCompaction,
+                () = until(gate), if gate.is_some() => LoopEvent::Gate,
+                () = until(grace), if grace.is_some() => LoopEvent::StopGraceOver,
+                () = tokio::time::sleep(idle), if is_idle => LoopEvent::Idle,
             };
-            match wake {
-                Wake::ActorMsg(Some(mail)) => {
+            match event {
+                LoopEvent::Request(Some(request)) => {
                     read += 1;
-                    told_resting = false;
-                    self.read(mail).await;
+                    reported_idle = false;
+                    self.read(*request).await;
                 }
-                Wake::ActorMsg(None) => open = false,
-                Wake::Delta(delta) => self.take_deltas(delta),
-                Wake::DeltasEnded => self.deltas = None,
-                Wake::Progress(line) => self.show_progress(line),
-                Wake::Done(done) => self.take_done(done).await,
-                Wake::Stop => {
-                    stopping = true;
-                    parting = Some(Instant::now() + PARTING);
+                LoopEvent::Request(None) => open = false,
+                LoopEvent::Delta(delta) => self.take_deltas(delta),
+                LoopEvent::DeltasEnded => self.deltas = None,
+                LoopEvent::Progress(line) => self.show_progress(line),
+                LoopEvent::Done(done) => self.take_done(done).await,
+                LoopEvent::Stop => {
+                    (stopping, stop_deadline) = (true, Some(Instant::now() + STOP_GRACE));
                     self.upcoming.push_back(Event::Stopping);
                 }
-                Wake::Expiry => self.upcoming.push_back(Event::Tick),
-                Wake::Typing => {
+                LoopEvent::Expiry => self.upcoming.push_back(Event::Tick),
+                LoopEvent::Typing => {
                     self.typing_at = None;
                     self.show(Intent::Typing);
                 }
-                Wake::SlowModel => self.tell_model_wait(),
-                Wake::SlowCompaction => self.tell_compacting(),
-                Wake::Parted => {}
-                Wake::Idle if self.publisher.is_watched() => {}
+                LoopEvent::SlowModel => self.tell_model_wait(),
+                LoopEvent::SlowCompaction => self.tell_compacting(),
+                LoopEvent::Gate => self.decide_relevance().await,
+                LoopEvent::StopGraceOver => {}
+                LoopEvent::Idle if self.publisher.is_watched() => {}
                 // The router answers by closing the mailbox. If its queue is full, the next idle timeout asks again.
-                Wake::Idle => drop(notes.try_send(RouterMsg::Idle { thread: self.id.clone(), read })),
+                LoopEvent::Idle => {
+                    drop(router.try_send(RouterMsg::IdleTimeout { thread: self.id.clone(), read }))
+                }
             }
         }
     }
@@ -261,6 +287,12 @@ impl Actor {
         );
         self.storage_down = false;
         self.upcoming.push_back(Event::Resumed(approvals));
+        self.resume_gate();
+        if self.conversation.is_group()
+            && let Some(room) = self.room()
+        {
+            self.runtime.groups.note_room(room);
+        }
         Ok(())
     }
 
@@ -275,10 +307,11 @@ impl Actor {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
         }
+        self.tell_held_back();
         self.compact_when_idle().await;
         self.distil_when_idle().await;
         self.conversation.trim();
-        self.tell_settled().await;
+        self.record_settled().await;
         self.start_delivery().await;
         if std::mem::take(&mut self.drafted)
             && let Some(text) = self.conversation.draft()
@@ -292,8 +325,8 @@ impl Actor {
     }
 
     /// Records in the store that nothing is left to do, where it says otherwise and no other write follows.
-    async fn tell_settled(&mut self) {
-        if self.storage_down || !std::mem::take(&mut self.told_open) {
+    async fn record_settled(&mut self) {
+        if self.storage_down || !std::mem::take(&mut self.listed_unfinished) {
             return;
         }
         if self.conversation.is_idle()
@@ -304,20 +337,22 @@ impl Actor {
         }
     }
 
-    async fn read(&mut self, mail: ActorMsg) {
+    async fn read(&mut self, request: ThreadRequest) {
         if self.storage_down {
             self.retry_storage().await;
         }
-        match mail {
-            ActorMsg::Event(event, reply) => self.arrive(event, reply).await,
-            ActorMsg::Say(saying, reply) => self.say(saying, reply).await,
-            ActorMsg::Watch(reply) => {
+        match request {
+            ThreadRequest::Deliver { event, reply } => self.arrive(event, reply).await,
+            ThreadRequest::Say { run_message, reply, .. } => self.say(run_message, reply).await,
+            ThreadRequest::Watch { reply, .. } => {
                 let subscription = self.publisher.subscribe();
                 self.publisher.show(self.conversation.view(true));
                 // The subscriber may be gone already.
                 drop(reply.send(subscription));
             }
-            ActorMsg::Await(message, reply) => self.wait_for(message, reply).await,
+            ThreadRequest::Await { message, until, reply, .. } => self.wait_for(message, until, reply).await,
+            // The router answers these itself.
+            ThreadRequest::Alone { .. } | ThreadRequest::Views { .. } => {}
         }
     }
 
@@ -364,7 +399,10 @@ impl Actor {
                     self.upcoming.push_back(Event::Delta(delta));
                 }
                 self.deltas = None;
-                self.upcoming.push_back(Event::ModelEnded(result));
+                match result {
+                    Err(ModelError { shortage: Some(shortage), .. }) => self.over_budget(shortage).await,
+                    result => self.upcoming.push_back(Event::ModelEnded(result)),
+                }
             }
             Done::Judged(call, judgement) => {
                 if let Err(error) = self.judged(call, judgement).await {
@@ -372,6 +410,7 @@ impl Actor {
                 }
             }
             Done::ReplyRead { message, words, hint } => {
+                self.waiters.was_read(&message);
                 self.upcoming.push_back(Event::ReplyRead { message, words, hint });
             }
             Done::Compacted(id, done) => {
@@ -382,8 +421,10 @@ impl Actor {
             }
             Done::Recalled(message, texts) => self.recalled(&message, &texts).await,
             Done::Distilled(id, done) => self.distilled(id, *done),
+            Done::Decided(decisions) => self.relevance_decided(decisions),
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
-            Done::Delivery(result) => self.delivered(result).await,
+            Done::CapAnswered(question) => self.cap_answered(question.as_deref()),
+            Done::Delivery(result, at) => self.delivered(result, at).await,
             Done::DeliveryDue => self.deliveries.waited(),
             Done::StorageDue => self.retry_storage().await,
         }
@@ -420,9 +461,4 @@ pub(super) fn outcome_of(messages: Vec<UiMessage>) -> RunOutcome {
         correlation,
         approvals: Vec::new(),
     }
-}
-
-/// The back-off before a store that refused a write is tried again.
-pub(super) fn storage_wait(times: u32) -> Duration {
-    Duration::from_secs(5).saturating_mul(1 << times.min(7))
 }

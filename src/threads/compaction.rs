@@ -12,12 +12,12 @@ use super::count;
 use super::jobs::Done;
 use super::learning::{FlushPlace, flush};
 use super::runtime::Runtime;
-use crate::domain::{Command, IngressEvent, IngressKind, Intent};
+use crate::domain::{Command, IngressEvent, IngressKind, Intent, Purpose, ThreadId};
 use crate::fail_point::fail_point;
 use crate::ports::Prompt;
 use crate::render::Phrase;
 use crate::turn::{
-    BuiltPrompt, Compacted, Draft, Event, Span, by_rules, correction, read_summary, summary_prompt,
+    BuiltPrompt, Compacted, CompactionSpan, Draft, Event, by_rules, correction, read_summary, summary_prompt,
 };
 use crate::uimessage::CheckpointReason;
 
@@ -86,7 +86,9 @@ impl Actor {
 
     /// Has a run wait for a checkpoint before a prompt that would fill the window. Says whether it does.
     pub(super) fn compact_before_call(&mut self, built: &BuiltPrompt) -> bool {
-        if built.percent() < self.runtime.compaction.call_percent || !self.conversation.may_compact() {
+        if built.percent() < self.runtime.settings().compaction.call_percent
+            || !self.conversation.may_compact()
+        {
             return false;
         }
         let waits =
@@ -102,7 +104,7 @@ impl Actor {
         if !std::mem::take(&mut self.compaction.due) || self.compaction.is_busy() || self.storage_down {
             return;
         }
-        let percent = self.runtime.compaction.idle_percent;
+        let percent = self.runtime.settings().compaction.idle_percent;
         let long = self.conversation.is_tail_long();
         // Building a prompt is work, and an answer seldom fills a quarter of the window.
         if !self.conversation.is_idle() || (self.compaction.last_percent + 25 < percent && !long) {
@@ -114,7 +116,7 @@ impl Actor {
         }
     }
 
-    /// Somebody speaks: what is done because nobody did ends.
+    /// A person writes: ends the compaction that idleness started.
     pub(super) fn interrupt_compaction(&mut self, event: &IngressEvent) {
         let speaks = match &event.kind {
             IngressKind::Said(said) => !said.context_only,
@@ -162,7 +164,7 @@ impl Actor {
         };
         let runtime = self.runtime.clone();
         let job = async move {
-            let draft = summarise(&runtime, &span).await;
+            let draft = summarise(&runtime, &place.thread, &span).await;
             fail_point("flush-summarised");
             let flushed = match &draft {
                 Some(draft) => flush(&runtime, &place, &span, draft).await,
@@ -185,10 +187,11 @@ impl Actor {
 }
 
 /// What the span came to: by a model, which is corrected once, or else by rules; nothing where nothing would be gained.
-async fn summarise(runtime: &Runtime, span: &Span) -> Option<Draft> {
+async fn summarise(runtime: &Runtime, thread: &ThreadId, span: &CompactionSpan) -> Option<Draft> {
     let deadline = Instant::now() + SUMMARY_DEADLINE;
     let window = runtime.helper.context_tokens;
-    let prompt = summary_prompt(span, window - window / ANSWER_SHARE);
+    let mut prompt = summary_prompt(span, window - window / ANSWER_SHARE);
+    prompt.account = Some(runtime.account(thread, Purpose::Summary));
     if let Some(answer) = ask(runtime, prompt.clone(), deadline).await {
         let faults = match read_summary(span, &answer) {
             Ok(draft) => return Some(draft),
@@ -213,7 +216,6 @@ async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<Str
     runtime.metrics.checkpoint_calls.count();
     match timeout_at(deadline, runtime.helper.model.complete(prompt, live)).await {
         Ok(Ok(completion)) => {
-            count::usage(&runtime.metrics, completion.usage);
             count::memory_usage(&runtime.metrics, completion.usage);
             tracing::info!(usage = ?completion.usage, "conversation summed up");
             Some(completion.text)
@@ -235,6 +237,6 @@ async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<Str
     clippy::cast_sign_loss,
     reason = "small positive numbers"
 )]
-fn scaled(estimate: usize, ratio: f64) -> usize {
+pub(super) fn scaled(estimate: usize, ratio: f64) -> usize {
     (estimate as f64 * ratio) as usize
 }

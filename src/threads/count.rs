@@ -33,14 +33,6 @@ pub(super) fn delivery(metrics: &Metrics, result: Result<&Receipt, &DeliveryErro
     }
 }
 
-/// Counts what a model call cost, where the server said.
-pub(super) fn usage(metrics: &Metrics, usage: Option<Usage>) {
-    let Some(usage) = usage else { return };
-    metrics.tokens_in.add(usage.input);
-    metrics.tokens_out.add(usage.output);
-    metrics.tokens_cached.add(usage.cached);
-}
-
 /// Counts what a call for the agent's own notes cost, where the server said.
 pub(super) fn memory_usage(metrics: &Metrics, usage: Option<Usage>) {
     let Some(usage) = usage else { return };

@@ -10,12 +10,12 @@ use crate::ports::{BoxFuture, DirectChats, KeyValueStore};
 
 /// Direct chats by person. Owners are few, so all of them are cached.
 #[derive(Debug)]
-pub struct DirectChatBook {
+pub struct StoredDirectChats {
     store: Arc<dyn KeyValueStore>,
     known: Mutex<BTreeMap<AuthorId, ThreadId>>,
 }
 
-impl DirectChatBook {
+impl StoredDirectChats {
     pub fn new(store: Arc<dyn KeyValueStore>) -> Self {
         Self { store, known: Mutex::default() }
     }
@@ -25,7 +25,7 @@ impl DirectChatBook {
     }
 }
 
-impl DirectChats for DirectChatBook {
+impl DirectChats for StoredDirectChats {
     fn of(&self, person: &AuthorId) -> BoxFuture<'_, Option<ThreadId>> {
         let person = person.clone();
         Box::pin(async move {

@@ -5,23 +5,26 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::{Actor, ModelWait, outcome_of};
+use super::call_audit::CallAudit;
+use super::compaction::scaled;
 use super::count;
-use super::execution::Execution;
 use super::jobs::{Done, model_panicked, tool_panicked};
+use super::models::ThreadModel;
 use super::redaction::redact_outcome;
+use super::relevance::has_undecided;
 use crate::domain::Class;
 use crate::domain::{
-    AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language,
-    OutboundIntent, Permit, StoredFile, ToolCallId,
+    AttachmentKind, Capabilities, CorrelationId, Delivery, DeliveryId, ErrorKind, Intent, Language, Origin,
+    OutboundIntent, Payer, Permit, Purpose, RAISE_CALL, StoredFile, ToolCallId,
 };
 use crate::fail_point::fail_point;
 use crate::ports::{
-    AuditEvent, AuditLine, Change, Commit, Durability, ModelError, OutboxEntry, OutboxLine, StoreError,
-    ToolContext, ToolFailure, Work,
+    Account, AuditEvent, AuditLine, Change, Commit, Durability, Fallback, ModelError, OutboxEntry,
+    OutboxLine, StoreError, ToolContext, ToolFailure, Work,
 };
 use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
-use crate::turn::{BuiltPrompt, Effect, Event, Facts, Spoken, build_prompt, stated_limit};
+use crate::turn::{BuiltPrompt, Effect, Event, Facts, PROMOTION, Spoken, build_prompt, stated_limit};
 use crate::uimessage::UiMessage;
 
 /// An answer of more messages than this is sent as a file.
@@ -36,6 +39,10 @@ impl Actor {
     pub(super) async fn feed(&mut self, event: Event) {
         let runtime = self.runtime.clone();
         let now = runtime.clock.now();
+        let version = runtime.settings.version();
+        if std::mem::replace(&mut self.settings_version, version) != version {
+            self.conversation.use_rules(runtime.rules(&self.id));
+        }
         let before = self.conversation.current().cloned();
         let effects = self.conversation.step(event, now, &mut || runtime.ids.correlation());
         self.follow_run(before.as_ref());
@@ -78,7 +85,7 @@ impl Actor {
             Effect::Compact { reason, focus } => self.compact(reason, focus).await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
             Effect::KeepFile { file, text } => self.runtime.shelf.keep(&file, text.into_bytes()).await?,
-            Effect::SaveApproval(approval) => self.runtime.approvals.save(*approval).await?,
+            Effect::SaveApproval(approval) => self.save_approval(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
             Effect::ReadReply { message, words } => self.read_reply(message, words),
             Effect::Audit(line) => self.runtime.audit.record(*line),
@@ -94,6 +101,7 @@ impl Actor {
             Effect::Publish => self.stale = true,
             Effect::Drafted => self.drafted = true,
             Effect::Show(intent) => self.show(intent),
+            Effect::DecideElsewhere(event) => self.decide_elsewhere(*event).await,
             Effect::Finished(correlation) => self.finished(&correlation),
         }
         Ok(())
@@ -108,7 +116,13 @@ impl Actor {
         let mut hand_overs = self.hand_overs(&messages, &say);
         let mut entries = self.entries(say).await?;
         entries.append(&mut hand_overs);
-        let busy = !self.conversation.is_idle() || !entries.is_empty() || self.deliveries.outstanding() > 0;
+        if has_undecided(&messages) {
+            self.gate.note(self.runtime.groups.settings().settle);
+        }
+        let busy = !self.conversation.is_idle()
+            || !entries.is_empty()
+            || self.deliveries.outstanding() > 0
+            || self.gate.is_pending();
         // The first one is attempted at once: the same write tells the store, so that it costs nothing.
         let first = entries.first().filter(|_| self.deliveries.are_idle()).map(|entry| entry.id.clone());
         let begins = first.map(|id| OutboxLine::Attempted { id, at: self.runtime.clock.now() });
@@ -124,6 +138,7 @@ impl Actor {
         if !messages.is_empty() {
             self.runtime.follower.changed(&self.id);
         }
+        self.tell_room(&messages).await;
         for record in messages.iter().filter_map(UiMessage::checkpoint) {
             fail_point("checkpoint-committed");
             count::checkpoint(&self.runtime.metrics, record.by);
@@ -180,7 +195,7 @@ impl Actor {
             name: "answer.md".to_owned(),
             media_type: "text/markdown".to_owned(),
             kind: AttachmentKind::File,
-            caption: Some(Phrase::RestInFile.say(self.runtime.language.unwrap_or(language))),
+            caption: Some(Phrase::RestInFile.say(self.runtime.settings().language.unwrap_or(language))),
         };
         Ok(beginning.into_iter().chain([whole]).collect())
     }
@@ -216,16 +231,18 @@ impl Actor {
             self.notice(Intent::Progress { text, call_id: None });
         }
         let project = runtime.agent.project.file_name().map(|name| name.to_string_lossy().into_owned());
-        let model = runtime.model.name();
-        self.conversation.note_token_ratio(runtime.tokens.ratio(model).await);
+        let ThreadModel { model, context_tokens, .. } = self.thread_model().await;
+        self.conversation.note_token_ratio(runtime.tokens.ratio(model.name()).await);
+        let others = self.others_here().await;
         let facts = Facts {
+            others: &others,
             agent_md: &instructions.text,
             name: &runtime.agent.name,
             project: project.as_deref().unwrap_or_default(),
             thread: &self.id,
             now: runtime.clock.now(),
             memory: &memory,
-            context_tokens: runtime.tokens.window(model, runtime.agent.context_tokens),
+            context_tokens: runtime.tokens.window(model.name(), context_tokens),
         };
         let built = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
         self.compaction.last_percent = built.percent();
@@ -240,33 +257,48 @@ impl Actor {
         if self.compact_before_call(&built) {
             return;
         }
-        let BuiltPrompt { prompt, tokens: estimate, .. } = built;
+        let BuiltPrompt { mut prompt, tokens: estimate, .. } = built;
+        let input = scaled(estimate, self.conversation.token_ratio());
+        let account = self.account(self.purpose());
+        prompt.account = Some(Account { input: u64::try_from(input).ok(), ..account });
         let runtime = self.runtime.clone();
         let (live, deltas) = mpsc::channel(DELTA_BACKLOG);
         self.deltas = Some(deltas);
         self.model_wait = Some(ModelWait::from_now());
         self.runtime.metrics.model_calls.count();
-        let deadline = runtime.limits.model_deadline;
+        let ThreadModel { model, deadline, .. } = self.thread_model().await;
+        let thread = self.id.clone();
+        let (run, author) = (self.conversation.current().cloned(), self.conversation.requester());
         let call = async move {
-            tracing::debug!(estimate, "asking the model");
-            let result = tokio::time::timeout(deadline, runtime.model.complete(prompt, live)).await;
+            tracing::debug!(estimate, "model call started");
+            let result = tokio::time::timeout(deadline, model.complete(prompt, live)).await;
             let result = result.unwrap_or_else(|_| {
                 let detail = format!("no answer within {} s", deadline.as_secs());
-                Err(ModelError { kind: ErrorKind::Timeout, detail, retry_after: None })
+                Err(ModelError { kind: ErrorKind::Timeout, detail, retry_after: None, shortage: None })
             });
             match &result {
                 Ok(completion) => {
-                    count::usage(&runtime.metrics, completion.usage);
-                    if let Some(usage) = completion.usage {
-                        runtime.tokens.learn(runtime.model.name(), estimate, usage.input).await;
+                    let counted = completion.usage.filter(|usage| !usage.estimated);
+                    match (&completion.fallback, counted) {
+                        (None, Some(usage)) => {
+                            runtime.tokens.learn(model.name(), estimate, usage.input).await
+                        }
+                        (Some(fallback), _) => runtime.audit.record(AuditLine {
+                            thread: Some(thread),
+                            correlation: run,
+                            author,
+                            reason: Some(fallback_reason(model.name(), fallback)),
+                            ..AuditLine::new(AuditEvent::ModelFallback, runtime.clock.now())
+                        }),
+                        (None, None) => {}
                     }
-                    tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, "model answered")
+                    tracing::info!(calls = completion.tool_calls.len(), usage = ?completion.usage, fallback = ?completion.fallback, "model answered")
                 }
                 Err(error) => {
                     if let Some(limit) =
                         stated_limit(&error.detail).filter(|_| error.kind == ErrorKind::ContextLength)
                     {
-                        runtime.tokens.believe(runtime.model.name(), limit);
+                        runtime.tokens.set_context_limit(model.name(), limit);
                     }
                     tracing::warn!(kind = ?error.kind, detail = %error.detail, "model failed");
                 }
@@ -276,7 +308,36 @@ impl Actor {
         self.jobs.start_work(&self.span, call, model_panicked());
     }
 
+    /// The model that answers the run in flight.
+    async fn thread_model(&self) -> ThreadModel {
+        let task = self.conversation.task_model();
+        self.runtime.models.of(&self.id, task.as_deref()).await
+    }
+
+    /// For whom the run in flight calls a model.
+    pub(super) fn account(&self, purpose: Purpose) -> Account {
+        let payer = Payer {
+            turn: self.conversation.current().cloned(),
+            step: self.conversation.steps(),
+            author: self.conversation.requester(),
+            owner: self.conversation.origin() == Origin::Owner,
+            ..self.runtime.payer(&self.id, purpose)
+        };
+        Account::new(self.runtime.meter.clone(), payer)
+    }
+
+    fn purpose(&self) -> Purpose {
+        let unattended = self.runtime.capabilities(self.id.platform()).unattended;
+        if unattended { Purpose::Task } else { Purpose::Turn }
+    }
+
     fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value, class: Class) {
+        if name == PROMOTION {
+            return self.run_promotion(call);
+        }
+        if name == RAISE_CALL {
+            return self.run_raise(call);
+        }
         let Some(tool) = self.runtime.tools_of(&self.id).get(name).map(|(_, tool)| tool.clone()) else {
             let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
@@ -294,10 +355,13 @@ impl Actor {
             history: self.runtime.store.clone(),
             search: self.scoped_search(),
             memory: self.runtime.memory.clone(),
+            tasks: self.runtime.task_book.clone(),
             files: self.runtime.shelf.clone(),
             scope: self.conversation.memory_scope(),
             origin: self.conversation.origin(),
             requester: self.conversation.requester(),
+            unattended: self.conversation.is_scheduled(),
+            language: self.conversation.language(),
             asked_in: self.conversation.run_messages().map(|message| message.id.clone()).collect(),
             approval: self.conversation.approval_of(&call),
             threads: self.threads.open(),
@@ -329,7 +393,7 @@ impl Actor {
     }
 
     /// The audit line of a call that begins.
-    fn execution(&mut self, call: &ToolCallId, tool: &str) -> Execution {
+    pub(super) fn execution(&mut self, call: &ToolCallId, tool: &str) -> CallAudit {
         let now = self.runtime.clock.now();
         let line = AuditLine {
             thread: Some(self.id.clone()),
@@ -340,7 +404,7 @@ impl Actor {
             fingerprint: self.fingerprints.remove(call),
             ..AuditLine::new(AuditEvent::Execution, now)
         };
-        Execution::begin(self.runtime.audit.clone(), self.runtime.clock.clone(), line)
+        CallAudit::begin(self.runtime.audit.clone(), self.runtime.clock.clone(), line)
     }
 
     pub(super) fn show(&self, intent: Intent) {
@@ -372,6 +436,12 @@ impl Actor {
             adapter.over(&self.id, correlation);
         }
     }
+}
+
+/// Which model answered in place of another one, and why.
+fn fallback_reason(first: &str, fallback: &Fallback) -> String {
+    let kind = serde_json::to_value(fallback.reason).unwrap_or_default();
+    format!("{first} → {}: {}", fallback.model, kind.as_str().unwrap_or_default())
 }
 
 /// Most messages of one answer. Where the platform limits the number of replies, one is reserved for a notice.

@@ -63,7 +63,7 @@ impl Actor {
     async fn revoke_grant(&self, number: GrantNumber, who: &Author) -> Result<GrantPhrase, StoreError> {
         let now = self.runtime.clock.now();
         let grants = self.runtime.grants.list(now).await?;
-        let rights = &self.runtime.asking.rights;
+        let rights = &self.runtime.settings().approval_rules.rights;
         // A grant that does not hold in this chat is visible only to people who may decide everywhere.
         let everywhere = rights.people.contains(&who.id) || (rights.owners && who.role.is_owner());
         let here = |grant: &&GrantSummary| reaches(grant, &self.id) || everywhere;

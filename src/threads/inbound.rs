@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use super::actor::{Actor, outcome_of};
 use crate::domain::{Author, AuthorRole, ChatKind, Command, IngressEvent, IngressKind, MessageId, Role};
-use crate::ports::{Acceptance, RunOutcome, Saying, StoreError};
+use crate::ports::{Acceptance, RunMessage, RunOutcome, StoreError, WaitUntil};
 use crate::turn::{Conversation, Event, Lookups, ReplyToken};
 use crate::uimessage::UiMessage;
 
@@ -16,6 +16,9 @@ impl Actor {
             drop(reply.send(refused("the state directory cannot be written".to_owned())));
             return;
         }
+        self.hear_room(&event).await;
+        self.settle_peer(&mut event).await;
+        self.settle_followup(&mut event).await;
         let known = match self.knows(&event.message).await {
             Ok(known) => known,
             Err(error) => {
@@ -23,14 +26,16 @@ impl Actor {
                 return;
             }
         };
+        let known = known && !self.may_follow(&event);
         if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
             // A replay: accepted again, without effects.
+            self.tell_room_again(&event.message).await;
             let (ticket, lookups) = (self.ticket(reply), Lookups::default());
             self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
             return;
         }
         self.interrupt_compaction(&event);
-        event.author.role = self.standing_of(&event.author).await;
+        event.author.role = self.role_of(&event.author).await;
         self.note_direct_chat(&event).await;
         let lookups = match self.look_up(&event).await {
             Ok(lookups) => lookups,
@@ -39,33 +44,39 @@ impl Actor {
                 return;
             }
         };
-        self.conversation.note_held(self.deliveries.hear());
+        self.conversation.note_held(self.deliveries.end_hold());
+        if matches!(&event.kind, IngressKind::Command(order) if order.command == Command::Status) {
+            let names = self.others_here().await.into_iter().map(|card| card.name).collect();
+            self.conversation.note_others(names);
+        }
         let ticket = self.ticket(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
     }
 
     /// Remembers where an owner is spoken with in private.
     async fn note_direct_chat(&self, event: &IngressEvent) {
-        let (author, rights) = (&event.author, &self.runtime.asking.rights);
-        if event.chat == ChatKind::Direct && rights.is_owner(&author.id, author.role) {
+        let (author, rights) = (&event.author, &self.runtime.settings().approval_rules.rights);
+        // A decision may come from a chat other than the one of its thread.
+        let here = !matches!(event.kind, IngressKind::Decision(_));
+        if here && event.chat == ChatKind::Direct && rights.is_owner(&author.id, author.role) {
             self.runtime.direct_chats.note(&author.id, &event.thread).await;
         }
     }
 
-    /// The author's role, combined with the role in the access book. If the book cannot be read, the person may talk,
+    /// The author's role, combined with the role in the access records. If they cannot be read, the person may talk,
     /// but not decide.
-    async fn standing_of(&self, author: &Author) -> AuthorRole {
+    async fn role_of(&self, author: &Author) -> AuthorRole {
         match self.runtime.access.role_of(&author.id).await {
             Ok(role) => author.role.with(role),
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "access book unavailable");
+                tracing::error!(error = &error as &dyn std::error::Error, "access records unavailable");
                 author.role.with(Some(Role::Guest))
             }
         }
     }
 
     /// The look-ups in stores that the state machine needs for this event.
-    async fn look_up(&self, event: &IngressEvent) -> Result<Lookups, StoreError> {
+    async fn look_up(&mut self, event: &IngressEvent) -> Result<Lookups, StoreError> {
         let mut lookups = Lookups::default();
         match &event.kind {
             IngressKind::Decision(decision) => {
@@ -74,14 +85,26 @@ impl Actor {
             IngressKind::Said(said) => {
                 lookups.approvals = self.decided_again(said.decision_text()).await?;
                 lookups.approvals.extend(self.replied_to(said, &lookups.approvals).await?);
+                lookups.asked_here = self.asked_here().await?;
             }
             IngressKind::Command(order) => match order.command {
                 Command::Grants => lookups.words = Some(self.govern(&order.words, &event.author).await),
+                Command::Budget => lookups.words = Some(self.budget_command(&order.words, event).await),
                 Command::Memory => lookups.words = Some(self.memory_command(&order.words, event).await),
-                Command::Forget => lookups.words = Some(self.forget_command(&order.words, event).await),
-                Command::Tasks => lookups.words = Some(self.tell_tasks(&order.words, &event.author).await),
+                Command::Forget => {
+                    let (words, anew) = self.forget_command(&order.words, event).await;
+                    (lookups.words, lookups.begins_anew) = (Some(words), anew);
+                }
+                Command::Model => lookups.words = Some(self.model_command(&order.words, event).await),
+                Command::Usage => lookups.words = Some(self.usage_command(event).await),
+                Command::Status => {
+                    lookups.model = Some(self.model_name().await);
+                    lookups.spent = self.spent_line(event);
+                }
+                Command::Tasks => lookups.words = Some(self.tell_tasks(&order.words, event).await),
                 Command::Approve | Command::Deny => {
                     lookups.approvals = self.decided_again(&order.to_string()).await?;
+                    lookups.asked_here = self.asked_here().await?;
                 }
                 _ => {}
             },
@@ -99,8 +122,8 @@ impl Actor {
     }
 
     /// Accepts a message of a run for this thread.
-    pub(super) async fn say(&mut self, saying: Box<Saying>, reply: oneshot::Sender<Acceptance>) {
-        let id = Conversation::said_by(&saying);
+    pub(super) async fn say(&mut self, run_message: Box<RunMessage>, reply: oneshot::Sender<Acceptance>) {
+        let id = Conversation::said_by(&run_message);
         let known = match self.knows(&id).await {
             _ if self.storage_down => Err("the state directory cannot be written".to_owned()),
             Ok(known) => Ok(known),
@@ -109,14 +132,15 @@ impl Actor {
         match known {
             Ok(known) => {
                 // What is stored already was permitted then.
-                let refusal = if known { None } else { self.refuses(&saying).await };
+                let refusal = if known { None } else { self.refuses(&run_message).await };
                 if let Some(why) = refusal {
-                    tracing::warn!(thread = %self.id, from = %saying.from, why, "message of another thread refused");
+                    tracing::warn!(thread = %self.id, from = %run_message.from, why, "message of another thread refused");
                     drop(reply.send(Acceptance::Refused(why)));
                     return;
                 }
+                self.note_asked_here(&run_message.source);
                 let ticket = self.ticket(reply);
-                self.upcoming.push_back(Event::Voiced { saying, ticket, known });
+                self.upcoming.push_back(Event::RunMessage { run_message, ticket, known });
             }
             Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
         }
@@ -129,7 +153,7 @@ impl Actor {
         ticket
     }
 
-    async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
+    pub(super) async fn knows(&self, id: &MessageId) -> Result<bool, StoreError> {
         if self.conversation.remembers(id) {
             return Ok(true);
         }
@@ -140,14 +164,19 @@ impl Actor {
     }
 
     /// Sends the outcome of a message's run, once it ends.
-    pub(super) async fn wait_for(&mut self, message: MessageId, reply: oneshot::Sender<RunOutcome>) {
+    pub(super) async fn wait_for(
+        &mut self,
+        message: MessageId,
+        until: WaitUntil,
+        reply: oneshot::Sender<RunOutcome>,
+    ) {
         let found = match self.conversation.run_of(&message) {
             Some((correlation, _)) if self.conversation.is_parked(&correlation) => {
                 drop(reply.send(self.parked_outcome(&correlation)));
                 return;
             }
             Some((correlation, _)) if self.conversation.is_pending(&correlation) => {
-                self.waiters.add(correlation, message, reply);
+                self.waiters.add(correlation, message, until, reply);
                 return;
             }
             Some((_, messages)) => messages,

@@ -9,12 +9,12 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
 use super::learning::Distilled;
-use crate::domain::{ErrorKind, MessageId, Risk, ToolCallId};
+use crate::domain::{Approval, ErrorKind, MessageId, Risk, Timestamp, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{
     Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
-use crate::turn::Compacted;
+use crate::turn::{Compacted, GateDecision};
 use crate::uimessage::RecalledText;
 
 /// The result of a job.
@@ -24,7 +24,6 @@ pub(super) enum Done {
     Entry(Option<OwnedSemaphorePermit>),
     /// The model call has ended.
     Model(Result<Completion, ModelError>),
-    /// A call was judged.
     Judged(ToolCallId, Box<Judgement>),
     /// A model has classified a reply.
     ReplyRead {
@@ -35,14 +34,18 @@ pub(super) enum Done {
     },
     /// A tool call has ended.
     Tool(ToolCallId, ToolOutcome),
-    /// A delivery was attempted; `None` where it reached its deadline.
-    Delivery(Option<Result<Receipt, DeliveryError>>),
+    /// A delivery was attempted, with the time of the answer; `None` where it reached its deadline.
+    Delivery(Option<Result<Receipt, DeliveryError>>, Timestamp),
     /// An attempt to compact the conversation is at its end.
     Compacted(u64, Box<Compacted>),
     /// What was found for a message before the model is asked.
     Recalled(MessageId, Vec<RecalledText>),
     /// An attempt to distil the conversation is at its end.
     Distilled(u64, Box<Distilled>),
+    /// It is decided whether messages that name nobody are answered.
+    Decided(Vec<GateDecision>),
+    /// The question of another thread about a spend cap was settled, or it is time to look again: its record.
+    CapAnswered(Option<Box<Approval>>),
     /// The retry delay of a delivery is over.
     DeliveryDue,
     /// The delay before the store is tried again is over.
@@ -106,6 +109,31 @@ impl Jobs {
     }
 }
 
+/// The attempt to deliver that is in flight, apart from other jobs: its result is processed first, because a send that the
+/// platform has answered is repeated after a crash until its receipt is written. Dropping it aborts the attempt.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryJob {
+    set: JoinSet<(u64, Done)>,
+}
+
+impl DeliveryJob {
+    pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
+        self.set.spawn(guarded(u64::MAX, job, on_panic));
+    }
+
+    /// The result. Pending for ever when no attempt is in flight. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Done {
+        loop {
+            match self.set.join_next().await {
+                Some(Ok((_, done))) => return done,
+                // Aborted.
+                Some(Err(_)) => {}
+                None => std::future::pending::<()>().await,
+            }
+        }
+    }
+}
+
 /// The job with `on_panic` as its result if it panics. No `async fn`: its future would reserve space for the job twice.
 fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
     AssertUnwindSafe(job).catch_unwind().map(move |ended| match ended {
@@ -120,7 +148,7 @@ fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl 
 /// The result of a model call that panicked.
 pub(super) fn model_panicked() -> Done {
     let detail = "the model client failed unexpectedly".to_owned();
-    Done::Model(Err(ModelError { kind: ErrorKind::Internal, detail, retry_after: None }))
+    Done::Model(Err(ModelError { kind: ErrorKind::Internal, detail, retry_after: None, shortage: None }))
 }
 
 /// The result of a tool call that panicked.

@@ -1,6 +1,7 @@
 //! Learns from conversations while nobody waits: from what a checkpoint covers (flush), and from what was said since the
 //! last time (distil). Both write notes, which are only searched, and move one mark; notes and mark are one write, so that
-//! after a crash nothing is read twice and nothing is skipped.
+//! after a crash nothing is read twice and nothing is skipped. What shall be known in every conversation is one question
+//! to a person: see `promotion`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,17 +13,18 @@ use tokio::time::timeout;
 use super::actor::Actor;
 use super::count;
 use super::jobs::Done;
+use super::promotion::{proposal, question_about};
 use super::runtime::Runtime;
 use crate::distil::{
     Accepted, AgentRules, Candidate, DistilEvery, Speaker, accept, distil_prompt, read_candidates,
 };
 use crate::domain::{
     AutoMemory, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, MessageId, Origin, Provenance,
-    ThreadId, Tier,
+    Purpose, ThreadId, Tier,
 };
 use crate::fail_point::fail_point;
 use crate::ports::{ChangeError, LedgerRequest, MemoryBatch, Prompt, StoreError};
-use crate::turn::{Draft, Span};
+use crate::turn::{CompactionSpan, Draft, Proposal};
 use crate::uimessage::{Role, UiMessage, WrittenBy};
 
 /// How long a model may take to distil.
@@ -63,6 +65,10 @@ pub(super) struct LearningState {
     asked_after: usize,
     /// After a failure, before how many turns no model is asked.
     not_before: usize,
+    /// What a person is asked as soon as nothing else is to be done.
+    proposal: Option<Proposal>,
+    /// Whether it is known that no question of an earlier process is left.
+    questions_checked: bool,
 }
 
 #[derive(Debug)]
@@ -74,8 +80,8 @@ struct InFlight {
 /// What came of distilling.
 #[derive(Debug)]
 pub(super) enum Distilled {
-    /// Notes and mark are written.
-    Read,
+    /// Notes and mark are written. With what a person may be asked about.
+    Read(Option<Proposal>),
     Failed,
 }
 
@@ -90,12 +96,13 @@ impl LearningState {
         self.due = true;
     }
 
-    /// Ends what is done because nobody speaks. What it has written by then stays.
+    /// Ends the distillation that idleness started. What it has written by then stays.
     pub(super) fn interrupt(&mut self) {
         if let Some(InFlight { abort, .. }) = self.in_flight.take() {
             abort.abort();
             self.mark = None;
             self.due = true;
+            self.questions_checked = false;
         }
     }
 }
@@ -104,16 +111,29 @@ impl Actor {
     /// Distils the conversation where enough turns have passed and nobody waits for anything.
     pub(super) async fn distil_when_idle(&mut self) {
         let busy = self.compaction.is_busy() || self.learning.is_busy() || self.storage_down;
-        if busy || !self.conversation.is_idle() || !std::mem::take(&mut self.learning.due) {
+        if busy || !self.conversation.is_idle() {
             return;
         }
-        if self.runtime.learning.auto == AutoMemory::Off {
+        if let Some(proposal) = self.learning.proposal.take() {
+            return self.propose(proposal).await;
+        }
+        if !std::mem::take(&mut self.learning.due) || self.runtime.settings().learning.auto == AutoMemory::Off
+        {
             return;
         }
         let instructions = self.runtime.agent.instructions.current().await;
         let rules = AgentRules::read(&instructions.text);
-        let Some(every) = DistilEvery::of(self.runtime.learning.distil_every, &rules).turns() else { return };
+        let Some(every) = DistilEvery::of(self.runtime.settings().learning.distil_every, &rules).turns()
+        else {
+            return;
+        };
         let Ok(mark) = self.distil_mark().await else { return };
+        if !std::mem::replace(&mut self.learning.questions_checked, true)
+            && let Some(proposal) = self.unasked_proposal(mark.as_ref()).await
+        {
+            self.learning.due = true;
+            return self.propose(proposal).await;
+        }
         let read = mark.as_ref().map_or(0, |mark| mark.turns);
         let fresh = self.conversation.turns_since(mark.as_ref().map(|mark| &mark.through));
         let turns = usize::try_from(read).unwrap_or(usize::MAX).saturating_add(fresh);
@@ -142,9 +162,11 @@ impl Actor {
             return;
         }
         match done {
-            Distilled::Read => {
+            Distilled::Read(proposal) => {
                 self.learning.mark = None;
                 self.learning.not_before = 0;
+                self.learning.questions_checked = true;
+                self.learning.proposal = proposal;
             }
             Distilled::Failed => {
                 self.learning.not_before = self.learning.asked_after.saturating_add(TURNS_AFTER_FAILURE);
@@ -170,7 +192,7 @@ struct DistilSpan {
     /// The newest message that is read.
     through: MessageId,
     mark: Option<DistilMark>,
-    /// Whether one person alone speaks in the thread.
+    /// Whether only one person writes in the thread.
     private: bool,
     section: Option<String>,
 }
@@ -187,11 +209,16 @@ async fn distil(runtime: &Runtime, span: DistilSpan) -> Distilled {
     let accepted = match distil_prompt(&messages, span.section.as_deref(), room) {
         None => Vec::new(),
         Some((prompt, named)) => {
-            let Some(answer) = ask(runtime, prompt).await else { return Distilled::Failed };
+            let Some(answer) = ask(runtime, &span.thread, prompt).await else { return Distilled::Failed };
             fail_point("distil-called");
             accepted(runtime, &read_candidates(&answer, &named), &messages, span.private)
         }
     };
+    let after = span.mark.as_ref().and_then(|mark| mark.since);
+    let write = runtime.settings().learning.auto == AutoMemory::Write;
+    let core: Vec<&Accepted> = accepted.iter().filter(|one| write && is_owners(one)).collect();
+    let asks = core.is_empty();
+    let question = asks.then(|| question_about(runtime, &messages, after, span.private)).flatten();
     let at = messages.last().map_or_else(|| runtime.clock.now(), |last| last.metadata.timestamp);
     let mark = DistilMark {
         thread: span.thread.clone(),
@@ -199,10 +226,9 @@ async fn distil(runtime: &Runtime, span: DistilSpan) -> Distilled {
         at: runtime.clock.now(),
         turns: 0,
         since: Some(at),
+        question: question.clone(),
     };
     let notes = |one: &Accepted| note_change(&span.thread, one);
-    let write = runtime.learning.auto == AutoMemory::Write;
-    let core: Vec<&Accepted> = accepted.iter().filter(|one| write && is_owners(one)).collect();
     let mut changes: Vec<MemoryChange> = accepted.iter().map(notes).collect();
     changes
         .extend(core.iter().map(|one| MemoryChange { tier: Tier::Core, ..note_change(&span.thread, one) }));
@@ -222,7 +248,10 @@ async fn distil(runtime: &Runtime, span: DistilSpan) -> Distilled {
             let added = lines.iter().filter(|line| line.tier == Tier::Notes && line.op == LedgerOp::Add);
             runtime.metrics.notes_distilled.add(added.count() as u64);
             tracing::info!(thread = %span.thread, candidates = accepted.len(), lines = lines.len(), "conversation distilled");
-            Distilled::Read
+            Distilled::Read(match &question {
+                Some(question) => proposal(runtime, &span.thread, question, &lines).await,
+                None => None,
+            })
         }
         Err(error) => {
             tracing::error!(error = &error as &dyn std::error::Error, "conversation not distilled");
@@ -255,8 +284,9 @@ async fn messages_since(runtime: &Runtime, span: &DistilSpan) -> Result<Vec<UiMe
     Ok(messages)
 }
 
-async fn ask(runtime: &Runtime, prompt: Prompt) -> Option<String> {
-    let prompt = Prompt { max_output_tokens: Some(ANSWER_TOKENS), ..prompt };
+async fn ask(runtime: &Runtime, thread: &ThreadId, prompt: Prompt) -> Option<String> {
+    let account = Some(runtime.account(thread, Purpose::Distil));
+    let prompt = Prompt { max_output_tokens: Some(ANSWER_TOKENS), account, ..prompt };
     let (live, deltas) = mpsc::channel(1);
     // No subscriber needs these deltas.
     drop(deltas);
@@ -264,7 +294,6 @@ async fn ask(runtime: &Runtime, prompt: Prompt) -> Option<String> {
     runtime.metrics.distil_calls.count();
     match timeout(DISTIL_DEADLINE, runtime.helper.model.complete(prompt, live)).await {
         Ok(Ok(completion)) => {
-            count::usage(&runtime.metrics, completion.usage);
             count::memory_usage(&runtime.metrics, completion.usage);
             Some(completion.text)
         }
@@ -332,14 +361,19 @@ pub(super) struct FlushPlace {
     pub(super) thread: ThreadId,
     /// The messages behind the span.
     pub(super) behind: Vec<MessageId>,
-    /// Whether one person alone speaks in the thread.
+    /// Whether only one person writes in the thread.
     pub(super) private: bool,
 }
 
 /// Keeps the notes that a summary brought, before its checkpoint is written, and gives their ids. They are a gain: without
 /// them the checkpoint is as good.
-pub(super) async fn flush(runtime: &Runtime, place: &FlushPlace, span: &Span, draft: &Draft) -> Vec<String> {
-    if runtime.learning.auto == AutoMemory::Off || draft.by == WrittenBy::Rules {
+pub(super) async fn flush(
+    runtime: &Runtime,
+    place: &FlushPlace,
+    span: &CompactionSpan,
+    draft: &Draft,
+) -> Vec<String> {
+    if runtime.settings().learning.auto == AutoMemory::Off || draft.by == WrittenBy::Rules {
         return Vec::new();
     }
     match timeout(FLUSH_DEADLINE, flush_notes(runtime, place, span, draft)).await {
@@ -358,7 +392,7 @@ pub(super) async fn flush(runtime: &Runtime, place: &FlushPlace, span: &Span, dr
 async fn flush_notes(
     runtime: &Runtime,
     place: &FlushPlace,
-    span: &Span,
+    span: &CompactionSpan,
     draft: &Draft,
 ) -> Result<Vec<String>, ChangeError> {
     let Some(last) = span.messages.last() else { return Ok(Vec::new()) };
@@ -381,7 +415,8 @@ async fn flush_notes(
         through: last.id.clone(),
         at: runtime.clock.now(),
         turns,
-        since: mark.and_then(|mark| mark.since),
+        since: mark.as_ref().and_then(|mark| mark.since),
+        question: mark.and_then(|mark| mark.question),
     };
     let changes = accepted.iter().map(|one| note_change(&place.thread, one)).collect();
     let lines = runtime.memory.apply_all(MemoryBatch { changes, mark: Some(mark) }).await?;
@@ -391,7 +426,11 @@ async fn flush_notes(
 }
 
 /// The notes that were taken from a span before.
-async fn known_notes(runtime: &Runtime, thread: &ThreadId, span: &Span) -> Result<Vec<String>, StoreError> {
+async fn known_notes(
+    runtime: &Runtime,
+    thread: &ThreadId,
+    span: &CompactionSpan,
+) -> Result<Vec<String>, StoreError> {
     let request = LedgerRequest { scope: None, before: None, limit: LEDGER_LINES };
     let page = runtime.memory.ledger(request).await?;
     let covered = |id: &MessageId| span.messages.iter().any(|message| message.id == *id);

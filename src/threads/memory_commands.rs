@@ -24,6 +24,17 @@ enum MemoryRequest {
     Unclear,
 }
 
+/// What `/forget me` is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ForgetMe {
+    /// Say what would be forgotten, and how.
+    Ask,
+    /// Core memory and notes of the person.
+    Remembered,
+    /// The same, and what was said in their direct chats, as far as it can be searched.
+    Everything,
+}
+
 impl MemoryRequest {
     /// Parses the arguments of the command.
     fn read(words: &str) -> Self {
@@ -52,16 +63,22 @@ impl Actor {
         self.told(refusals(said))
     }
 
-    /// Executes `/forget me` and returns the reply text.
-    pub(super) async fn forget_command(&self, words: &str, event: &IngressEvent) -> String {
+    /// Executes `/forget me`. Returns the reply text, and whether the conversation begins anew.
+    pub(super) async fn forget_command(&self, words: &str, event: &IngressEvent) -> (String, bool) {
         let lower = words.to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         let said = match words.as_slice() {
-            ["me" | "我"] => self.forget_person(event, false).await,
-            ["me" | "我", "yes" | "是" | "确定" | "确认"] => self.forget_person(event, true).await,
+            ["me" | "我"] => self.forget_person(event, ForgetMe::Ask).await,
+            ["me" | "我", "yes" | "是" | "确定" | "确认"] => {
+                self.forget_person(event, ForgetMe::Remembered).await
+            }
+            ["me" | "我", "everything" | "全部" | "所有"] => {
+                self.forget_person(event, ForgetMe::Everything).await
+            }
             _ => Ok(MemoryPhrase::ForgetMeHowTo),
         };
-        self.told(refusals(said))
+        let anew = matches!(&said, Ok(MemoryPhrase::ForgotEverything(_)));
+        (self.told(refusals(said)), anew)
     }
 
     async fn show_memory(&self, event: &IngressEvent) -> Result<MemoryPhrase, ChangeError> {
@@ -123,7 +140,7 @@ impl Actor {
         Ok(MemoryPhrase::Undone)
     }
 
-    async fn forget_person(&self, event: &IngressEvent, sure: bool) -> Result<MemoryPhrase, ChangeError> {
+    async fn forget_person(&self, event: &IngressEvent, what: ForgetMe) -> Result<MemoryPhrase, ChangeError> {
         let scope = self.scope_of(event);
         let Some(own) = scope.write().filter(|own| own.is_of_one_person()) else {
             return Ok(MemoryPhrase::ForgetMeInPrivate);
@@ -131,10 +148,17 @@ impl Actor {
         if !self.may_change(own, event) {
             return Ok(MemoryPhrase::NotTheirs);
         }
-        if sure {
+        if what != ForgetMe::Ask {
+            let everything = what == ForgetMe::Everything;
             let count = self.runtime.memory.forget_all(own, self.provenance_of(event)).await?;
             self.runtime.frozen.forget(own);
-            return Ok(MemoryPhrase::ForgotMe(count));
+            // The platform's clock may be ahead of ours.
+            let now = event.at.max(self.runtime.clock.now()).as_millis();
+            self.runtime.search.forget(own, everything.then_some(now)).await?;
+            return Ok(match everything {
+                true => MemoryPhrase::ForgotEverything(count),
+                false => MemoryPhrase::ForgotMe(count),
+            });
         }
         let mut count = self.runtime.memory.core(own).await?.items().len();
         let mut month = None;
@@ -149,7 +173,7 @@ impl Actor {
 
     /// Whether the author of a command may change the memory of a scope without a question.
     fn may_change(&self, scope: &ScopeKey, event: &IngressEvent) -> bool {
-        let owner = self.runtime.asking.rights.origin_of(event) == Origin::Owner;
+        let owner = self.runtime.settings().approval_rules.rights.origin_of(event) == Origin::Owner;
         match scope {
             ScopeKey::Project => owner,
             ScopeKey::Group(_) => owner || event.author.role == AuthorRole::Admin,
@@ -166,7 +190,7 @@ impl Actor {
             via: Some("chat".to_owned()),
             thread: Some(self.id.clone()),
             from: vec![event.message.clone()],
-            origin: self.runtime.asking.rights.origin_of(event),
+            origin: self.runtime.settings().approval_rules.rights.origin_of(event),
             reviewed: true,
         }
     }

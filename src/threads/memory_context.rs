@@ -2,21 +2,34 @@
 
 use super::actor::Actor;
 use super::frozen_memory::{CoreMemory, FreezeKey};
-use crate::domain::{Author, IngressEvent, MemoryScope};
-use crate::ports::StoreError;
+use crate::domain::{ChatKind, IngressEvent, MemoryScope};
+use crate::ports::{StoreError, TaskViewer};
 use crate::render::MemoryPhrase;
 
 impl Actor {
     /// The memory that a message may use.
     pub(super) fn scope_of(&self, event: &IngressEvent) -> MemoryScope {
-        let scope = MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &self.runtime.scopes);
+        let scope = MemoryScope::resolve(
+            &event.author.id,
+            event.chat,
+            &event.thread,
+            &self.runtime.settings().scopes,
+        );
         if self.conversation.is_private_for(&event.author.id) { scope } else { scope.without_person() }
     }
 
     /// The reply text of `/tasks`.
-    pub(super) async fn tell_tasks(&self, words: &str, author: &Author) -> String {
-        let owner = self.runtime.asking.rights.is_owner(&author.id, author.role);
-        let answer = self.runtime.tasks.answer(words, owner, self.conversation.language()).await;
+    pub(super) async fn tell_tasks(&self, words: &str, event: &IngressEvent) -> String {
+        let author = &event.author;
+        let operator = event.chat == ChatKind::Operator;
+        let viewer = TaskViewer {
+            author: Some(author.id.clone()),
+            owner: operator
+                || self.runtime.settings().approval_rules.rights.is_owner(&author.id, author.role),
+            thread: self.id.clone(),
+            group: event.chat == ChatKind::Group,
+        };
+        let answer = self.runtime.tasks.answer(words, viewer, self.conversation.language()).await;
         self.runtime.redactor.apply(&answer).into_owned()
     }
 

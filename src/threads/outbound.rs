@@ -1,12 +1,18 @@
 //! The actor's deliveries: attempts them and records the results in the outbox.
 
+use std::sync::Arc;
+
 use super::actor::Actor;
 use super::count;
-use super::deliver::{CUT_OFF, Next};
+use super::deliveries::{CUT_OFF, Next};
 use super::jobs::Done;
+use super::runtime::Runtime;
 use super::targets::hand_over;
-use crate::domain::Intent;
-use crate::ports::{Commit, DeliveryError, Durability, OutboxLine, Receipt, StoreError, Work};
+use crate::domain::{AttachmentKind, Intent, OutboundIntent, Timestamp};
+use crate::ports::{
+    Adapter, Attempt, Commit, DeliveryError, Durability, OutboxEntry, OutboxLine, Receipt, SpeechRequest,
+    SpokenFile, StoreError, Work,
+};
 use crate::render::Phrase;
 
 impl Actor {
@@ -21,28 +27,35 @@ impl Actor {
             self.deliveries.record();
         }
         let Some((entry, attempt)) = self.deliveries.begin() else { return };
-        self.conversation.note_sending(&entry.intent.intent, self.runtime.clock.now());
+        let began = self.runtime.clock.now();
+        self.conversation.note_sending(&entry.intent.intent, began);
         let adapter = self.runtime.adapters.get(self.id.platform()).cloned();
         let deadline = self.runtime.limits.delivery_deadline;
         if entry.intent.thread_id != self.id {
             let handing = hand_over(self.threads.open(), self.id.clone(), entry);
-            let job = async move { Done::Delivery(tokio::time::timeout(deadline, handing).await.ok()) };
-            self.jobs.start(job, Done::Delivery(None));
+            let clock = self.runtime.clock.clone();
+            let job = async move {
+                let sent = tokio::time::timeout(deadline, handing).await.ok();
+                Done::Delivery(sent, clock.now())
+            };
+            self.delivery.start(job, Done::Delivery(None, began));
             return;
         }
+        let runtime = self.runtime.clone();
         let job = async move {
-            let Some(adapter) = adapter else {
-                let reason = "the platform is not configured".to_owned();
-                return Done::Delivery(Some(Err(DeliveryError::Retry { after: None, reason })));
-            };
-            Done::Delivery(tokio::time::timeout(deadline, adapter.deliver(entry, attempt)).await.ok())
+            let sent = send(&runtime, adapter, entry, attempt).await;
+            Done::Delivery(sent, runtime.clock.now())
         };
         let panicked = DeliveryError::Permanent { reason: "the adapter failed unexpectedly".to_owned() };
-        self.jobs.start(job, Done::Delivery(Some(Err(panicked))));
+        self.delivery.start(job, Done::Delivery(Some(Err(panicked)), began));
     }
 
-    /// Records the result of an attempt; `None` for one that reached its deadline.
-    pub(super) async fn delivered(&mut self, result: Option<Result<Receipt, DeliveryError>>) {
+    /// Records the result of an attempt, answered at this time; `None` for one that reached its deadline.
+    pub(super) async fn delivered(
+        &mut self,
+        result: Option<Result<Receipt, DeliveryError>>,
+        answered_at: Timestamp,
+    ) {
         let late = DeliveryError::Retry { after: None, reason: CUT_OFF.to_owned() };
         let answer = result.as_ref().map_or(Err(&late), Result::as_ref);
         match answer {
@@ -55,7 +68,10 @@ impl Actor {
         count::delivery(&self.runtime.metrics, answer);
         let Some(entry) = self.deliveries.first() else { return };
         self.conversation.note_sent(&entry.intent.intent, answer);
-        let id = entry.id.clone();
+        let (id, sent) = (entry.id.clone(), entry.intent.clone());
+        if let Ok(receipt) = answer {
+            self.tell_room_of_delivery(id.as_str(), &sent, receipt, answered_at).await;
+        }
         let (chance, now) = (self.runtime.ids.chance(), self.runtime.clock.now());
         let answered = result.is_some();
         let next = self.deliveries.tried(result, now, chance);
@@ -101,7 +117,8 @@ impl Actor {
     /// Writes outbox lines. They survive the end of the process, which is what they are for; after a power loss the last
     /// deliveries may be repeated.
     async fn write_outbox(&self, outbox: Vec<OutboxLine>) -> Result<(), StoreError> {
-        let busy = !self.conversation.is_idle() || self.deliveries.outstanding() > 0;
+        let busy =
+            !self.conversation.is_idle() || self.deliveries.outstanding() > 0 || self.gate.is_pending();
         let commit = Commit {
             thread: self.id.clone(),
             messages: Vec::new(),
@@ -116,4 +133,44 @@ impl Actor {
     pub(super) fn note_deliveries(&mut self) {
         self.conversation.note_deliveries(self.deliveries.outstanding(), self.deliveries.dead);
     }
+}
+
+/// Sends an entry through its platform; `None` where that reached its deadline.
+async fn send(
+    runtime: &Runtime,
+    adapter: Option<Arc<dyn Adapter>>,
+    entry: OutboxEntry,
+    attempt: Attempt,
+) -> Option<Result<Receipt, DeliveryError>> {
+    let Some(adapter) = adapter else {
+        let reason = "the platform is not configured".to_owned();
+        return Some(Err(DeliveryError::Retry { after: None, reason }));
+    };
+    let entry = match spoken(runtime, entry).await {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Some(Ok(Receipt::default())),
+        Err(error) => return Some(Err(error)),
+    };
+    let deadline = runtime.limits.delivery_deadline;
+    tokio::time::timeout(deadline, adapter.deliver(entry, attempt)).await.ok()
+}
+
+/// A delivery as its platform gets it: a spoken answer becomes a voice message. `None` where there is nothing to say.
+async fn spoken(runtime: &Runtime, entry: OutboxEntry) -> Result<Option<OutboxEntry>, DeliveryError> {
+    let Intent::Speech { text } = &entry.intent.intent else { return Ok(Some(entry)) };
+    let format = runtime.capabilities(entry.intent.thread_id.platform()).voice;
+    let (Some(format), Some(speech)) = (format, &runtime.speech) else { return Ok(None) };
+    let (thread, source) = (&entry.intent.thread_id, entry.id.as_str());
+    let made = speech.speaker.speak(SpeechRequest { thread, source, text, format }).await;
+    // The text has been sent: an answer that cannot be spoken is not tried for hours.
+    let made = made.map_err(|error| DeliveryError::Permanent { reason: format!("not spoken: {error}") })?;
+    let Some(SpokenFile { file, name, media_type }) = made else { return Ok(None) };
+    let intent = Intent::Attachment {
+        file,
+        name: name.to_owned(),
+        media_type: media_type.to_owned(),
+        kind: AttachmentKind::Voice,
+        caption: None,
+    };
+    Ok(Some(OutboxEntry { intent: OutboundIntent { intent, ..entry.intent }, ..entry }))
 }

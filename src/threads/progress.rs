@@ -44,7 +44,7 @@ impl ProgressChannel {
     }
 
     /// A sender for the progress of one call, and the task that forwards it.
-    pub(super) fn of(&mut self, call: &ToolCallId) -> (mpsc::Sender<Progress>, Passing) {
+    pub(super) fn of(&mut self, call: &ToolCallId) -> (mpsc::Sender<Progress>, ProgressForwarder) {
         let (sender, said) = mpsc::channel(1);
         let open = self.way.as_ref().and_then(|(tell, _)| tell.upgrade());
         let tell = open.unwrap_or_else(|| {
@@ -52,19 +52,19 @@ impl ProgressChannel {
             self.way = Some((tell.downgrade(), heard));
             tell
         });
-        (sender, Passing { call: call.clone(), said, tell })
+        (sender, ProgressForwarder { call: call.clone(), said, tell })
     }
 }
 
 /// Forwards the progress of one call.
 #[derive(Debug)]
-pub(super) struct Passing {
+pub(super) struct ProgressForwarder {
     call: ToolCallId,
     said: mpsc::Receiver<Progress>,
     tell: mpsc::Sender<LastLine>,
 }
 
-impl Passing {
+impl ProgressForwarder {
     /// Forwards progress until the work is done.
     pub(super) async fn during<T>(self, work: impl Future<Output = T>) -> T {
         tokio::select! {

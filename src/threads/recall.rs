@@ -33,13 +33,14 @@ impl Actor {
             memory: self.runtime.memory.clone(),
             thread: self.id.clone(),
             scope: self.conversation.memory_scope(),
-            reach: self.runtime.recall.reach,
+            reach: self.runtime.settings().recall.reach,
         }
     }
 
     /// Starts the search before the first model call of a run. Says whether the call has to wait for it.
     pub(super) fn recall_first(&mut self) -> bool {
-        let Some(plan) = self.conversation.to_recall().filter(|_| self.runtime.recall.quiet) else {
+        let Some(plan) = self.conversation.to_recall().filter(|_| self.runtime.settings().recall.quiet)
+        else {
             return false;
         };
         if self.recalled_for.as_ref() == Some(&plan.message) {

@@ -108,19 +108,19 @@ impl Model for RedactingModel {
 struct StreamRedactor {
     redactor: Redactor,
     /// The text that is being streamed.
-    words: Option<(Voice, RedactedStream)>,
+    words: Option<(DeltaKind, RedactedStream)>,
     /// The arguments of each call. Calls may be interleaved, so each has its own stream.
     inputs: BTreeMap<usize, (ToolCallId, String, RedactedStream)>,
 }
 
 /// Whether text is part of the answer or of the reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Voice {
+enum DeltaKind {
     Answer,
     Thought,
 }
 
-impl Voice {
+impl DeltaKind {
     fn say(self, text: String) -> ModelDelta {
         match self {
             Self::Answer => ModelDelta::Text(text),
@@ -137,8 +137,8 @@ impl StreamRedactor {
     /// The deltas that can be shown after one more delta.
     fn pass(&mut self, delta: ModelDelta) -> Vec<ModelDelta> {
         match delta {
-            ModelDelta::Text(more) => self.say(Voice::Answer, &more),
-            ModelDelta::Reasoning(more) => self.say(Voice::Thought, &more),
+            ModelDelta::Text(more) => self.say(DeltaKind::Answer, &more),
+            ModelDelta::Reasoning(more) => self.say(DeltaKind::Thought, &more),
             ModelDelta::ToolInput(more) => self.call(*more),
             retry @ ModelDelta::Retrying { .. } => self.flush().into_iter().chain([retry]).collect(),
             ModelDelta::StartOver => {
@@ -149,7 +149,7 @@ impl StreamRedactor {
         }
     }
 
-    fn say(&mut self, voice: Voice, more: &str) -> Vec<ModelDelta> {
+    fn say(&mut self, voice: DeltaKind, more: &str) -> Vec<ModelDelta> {
         let before =
             if self.words.as_ref().is_some_and(|(last, _)| *last == voice) { None } else { self.pause() };
         let redactor = &self.redactor;

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::ports::{Judgement, ToolFailure, ToolOutcome};
 use crate::telemetry::Redactor;
 
-/// Redacts a text.
 pub(super) fn redact_text(redactor: &Redactor, text: &mut String) {
     if let Cow::Owned(clean) = redactor.apply(text) {
         *text = clean;

@@ -5,53 +5,54 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::actor::{Actor, Woken};
+use super::actor::{Actor, StartReason};
 use super::count;
-use super::mailbox::{ActorMsg, Envelope, RouterMsg};
-use super::resting::{Resting, RestingThreads};
+use super::idle_threads::{IdleThread, IdleThreads};
+use super::mailbox::{MailboxSender, QUERIES, RouterMsg, mailbox};
 use super::runtime::Runtime;
-use crate::domain::ThreadId;
-use crate::memory_release::release_free_memory;
-use crate::ports::{Acceptance, Request, ThreadView, ThreadsHandle, WeakThreadsHandle};
+use crate::domain::{ThreadId, ThreadState};
+use crate::memory_release::release_unused_memory;
+use crate::ports::{Acceptance, ThreadRequest, ThreadView, ThreadWork, ThreadsHandle, WeakThreadsHandle};
 
 /// Most requests that may be queued for the router.
 const REQUEST_BACKLOG: usize = 1024;
-/// Most queries that may be queued for one actor, beside the events. They are cheap, so a mailbox full of events must
-/// not keep clients from subscribing.
-const QUESTIONS: usize = 1024;
 /// How much memory must be freed before it is returned to the system, and how long after the first of it.
 const WORTH_RELEASING: usize = 1 << 20;
 const RELEASE_AFTER: Duration = Duration::from_secs(5);
+/// How long after a start what only the start needed is returned to the system.
+const STARTED_AFTER: Duration = Duration::from_secs(1);
 /// How often an actor that panicked is restarted before a new message is needed.
 const MAX_PANICS: u32 = 3;
 
 /// A thread in memory.
 enum Entry {
-    /// It is running. `sent` counts the messages sent to it; `room` is the capacity left for events.
-    Live { mail: mpsc::Sender<Envelope>, room: Arc<Semaphore>, view: watch::Receiver<ThreadView>, sent: u64 },
+    /// It is running. `sent` counts the messages sent to it.
+    Live { mailbox: MailboxSender, view: watch::Receiver<ThreadView>, sent: u64 },
     /// It is ending; messages are kept for its successor. Two actors must never work on one thread.
-    Retiring { held: Vec<ActorMsg>, bytes: usize },
+    Retiring { held: Vec<ThreadRequest>, bytes: usize },
 }
 
 /// Finds or starts the actor of a thread.
 pub struct Router {
     runtime: Arc<Runtime>,
-    requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<ThreadRequest>,
     slots: HashMap<ThreadId, Entry>,
     actors: JoinSet<()>,
     tasks: HashMap<Id, ThreadId>,
     panics: HashMap<ThreadId, u32>,
-    resting: RestingThreads,
+    /// Work on threads whose actors are ending.
+    alone: HashMap<ThreadId, ThreadWork>,
+    idle: IdleThreads,
     /// About how many bytes were freed since memory was last returned to the system, and when it is returned next.
     freed: usize,
     release_at: Option<Instant>,
-    note_sender: mpsc::Sender<RouterMsg>,
-    notes: mpsc::Receiver<RouterMsg>,
+    router_sender: mpsc::Sender<RouterMsg>,
+    router_messages: mpsc::Receiver<RouterMsg>,
     stop: CancellationToken,
     threads: WeakThreadsHandle,
 }
@@ -66,9 +67,9 @@ impl Router {
     /// A router and the handle that sends it requests.
     pub fn new(runtime: Arc<Runtime>, stop: CancellationToken) -> (Self, ThreadsHandle) {
         let (sender, requests) = mpsc::channel(REQUEST_BACKLOG);
-        let (note_sender, notes) = mpsc::channel(REQUEST_BACKLOG);
+        let (router_sender, router_messages) = mpsc::channel(REQUEST_BACKLOG);
         let threads = ThreadsHandle::new(sender);
-        let resting = RestingThreads::new(runtime.limits.history_cache);
+        let idle = IdleThreads::new(runtime.limits.history_cache);
         let router = Self {
             runtime,
             requests,
@@ -76,11 +77,12 @@ impl Router {
             actors: JoinSet::new(),
             tasks: HashMap::new(),
             panics: HashMap::new(),
-            resting,
+            alone: HashMap::new(),
+            idle,
             freed: 0,
             release_at: None,
-            note_sender,
-            notes,
+            router_sender,
+            router_messages,
             stop,
             threads: threads.downgrade(),
         };
@@ -91,9 +93,10 @@ impl Router {
     /// `recovered` once every unfinished thread has an actor.
     pub async fn run(mut self, recovered: watch::Sender<bool>) {
         for thread in self.runtime.store.unfinished() {
-            self.wake(&thread, Woken::ByTheDisk);
+            self.start_actor(&thread, StartReason::UnfinishedWork);
         }
         recovered.send_replace(true);
+        self.release_at = Some(Instant::now() + STARTED_AFTER);
         let store = self.runtime.store.clone();
         let mut scan = std::pin::pin!(async move { store.found_unfinished().await });
         let mut scanning = true;
@@ -103,16 +106,16 @@ impl Router {
                 biased;
                 Some(ended) = self.actors.join_next_with_id() => self.ended(ended, stopping),
                 () = self.stop.cancelled(), if !stopping => stopping = true,
-                Some(note) = self.notes.recv() => self.hear(note),
+                Some(message) = self.router_messages.recv() => self.handle(message),
                 found = &mut scan, if scanning && !stopping => {
                     scanning = false;
                     for thread in found {
-                        self.wake(&thread, Woken::ByTheDisk);
+                        self.start_actor(&thread, StartReason::UnfinishedWork);
                     }
                 }
                 () = sleep_until(self.release_at.unwrap_or_else(Instant::now)), if self.release_at.is_some() => {
                     (self.freed, self.release_at) = (0, None);
-                    self.actors.spawn_blocking(release_free_memory);
+                    self.actors.spawn_blocking(release_unused_memory);
                 }
                 request = self.requests.recv() => match request {
                     Some(request) if stopping => refuse(request),
@@ -126,23 +129,16 @@ impl Router {
         }
     }
 
-    fn route(&mut self, request: Request) {
+    fn route(&mut self, request: ThreadRequest) {
         match request {
-            Request::Deliver { event, reply } => {
-                let thread = event.thread.clone();
-                let back = self.send(&thread, ActorMsg::Event(event, reply));
-                self.turn_away(back);
-            }
-            Request::Say { thread, saying, reply } => {
-                let back = self.send(&thread, ActorMsg::Say(saying, reply));
-                self.turn_away(back);
+            event @ (ThreadRequest::Deliver { .. } | ThreadRequest::Say { .. }) => {
+                let back = self.send(event);
+                self.refuse_busy(back);
             }
             // If the mailbox is full the request is dropped; the caller may ask again.
-            Request::Watch { thread, reply } => drop(self.send(&thread, ActorMsg::Watch(reply))),
-            Request::Await { thread, message, reply } => {
-                drop(self.send(&thread, ActorMsg::Await(message, reply)))
-            }
-            Request::Views { reply } => {
+            query @ (ThreadRequest::Watch { .. } | ThreadRequest::Await { .. }) => drop(self.send(query)),
+            ThreadRequest::Alone { thread, work } => self.run_alone(thread, work),
+            ThreadRequest::Views { reply } => {
                 let mut views: Vec<(ThreadId, ThreadView)> = Vec::new();
                 #[expect(clippy::iter_over_hash_type, reason = "sorted below")]
                 for (thread, slot) in &self.slots {
@@ -156,79 +152,99 @@ impl Router {
         }
     }
 
+    /// Does something with a thread that is at rest: its actor ends first. Work that is dropped tells its caller that the
+    /// thread is at work.
+    fn run_alone(&mut self, thread: ThreadId, work: ThreadWork) {
+        let events = self.runtime.limits.mailbox.max(1);
+        match self.slots.get(&thread) {
+            None => self.start_alone(thread, work, Vec::new()),
+            Some(Entry::Live { mailbox, view, .. }) => {
+                let rests = {
+                    let view = view.borrow();
+                    view.state == ThreadState::Idle && view.queued == 0 && mailbox.free() == events
+                };
+                if rests {
+                    // Dropping the sender closes the mailbox, and the actor ends.
+                    self.slots.insert(thread.clone(), Entry::Retiring { held: Vec::new(), bytes: 0 });
+                    self.alone.insert(thread, work);
+                }
+            }
+            Some(Entry::Retiring { .. }) => drop(self.alone.insert(thread, work)),
+        }
+    }
+
+    /// Starts the work in the place of an actor; messages are held for its successor.
+    fn start_alone(&mut self, thread: ThreadId, work: ThreadWork, held: Vec<ThreadRequest>) {
+        let task = self.actors.spawn(work.0);
+        self.tasks.insert(task.id(), thread.clone());
+        self.slots.insert(thread, Entry::Retiring { held, bytes: 0 });
+    }
+
     /// Answers the sender of a message that found the mailbox full.
-    fn turn_away(&self, mail: Option<ActorMsg>) {
-        if let Some(ActorMsg::Event(_, reply) | ActorMsg::Say(_, reply)) = mail {
+    fn refuse_busy(&self, message: Option<ThreadRequest>) {
+        if let Some(ThreadRequest::Deliver { reply, .. } | ThreadRequest::Say { reply, .. }) = message {
             count::acceptance(&self.runtime.metrics, &Acceptance::Busy);
             drop(reply.send(Acceptance::Busy));
         }
     }
 
-    /// Puts a message into a thread's mailbox; returns it when the mailbox is full.
-    fn send(&mut self, thread: &ThreadId, mail: ActorMsg) -> Option<ActorMsg> {
-        self.wake(thread, Woken::ByMail);
-        self.resting.remove(thread);
+    /// Puts a request into its thread's mailbox; returns it when the mailbox is full.
+    fn send(&mut self, request: ThreadRequest) -> Option<ThreadRequest> {
+        let thread = request.thread()?.clone();
+        self.start_actor(&thread, StartReason::Message);
+        self.idle.remove(&thread);
         let limit = self.runtime.limits.mailbox.max(1);
-        let slot = self.slots.get_mut(thread)?;
+        let slot = self.slots.get_mut(&thread)?;
         match slot {
-            Entry::Retiring { held, .. } if !has_room(held, &mail, limit) => Some(mail),
+            Entry::Retiring { held, .. } if !has_room(held, &request, limit) => Some(request),
             Entry::Retiring { held, .. } => {
-                held.push(mail);
+                held.push(request);
                 None
             }
-            Entry::Live { mail: mailbox, room, sent, .. } => {
-                let place = if is_event(&mail) { Arc::clone(room).try_acquire_owned().ok() } else { None };
-                if place.is_none() && is_event(&mail) {
-                    return Some(mail);
+            Entry::Live { mailbox, sent, .. } => match mailbox.try_send(request) {
+                Ok(()) => {
+                    *sent += 1;
+                    None
                 }
-                match mailbox.try_send(Envelope { mail, place }) {
-                    Ok(()) => {
-                        *sent += 1;
-                        None
-                    }
-                    Err(TrySendError::Full(letter)) => Some(letter.mail),
-                    // The actor has ended unexpectedly; `ended` will be called and start a successor.
-                    Err(TrySendError::Closed(letter)) => {
-                        *slot = Entry::Retiring { held: vec![letter.mail], bytes: 0 };
-                        None
-                    }
+                Err(TrySendError::Full(request)) => Some(request),
+                // The actor has ended unexpectedly; `ended` will be called and start a successor.
+                Err(TrySendError::Closed(request)) => {
+                    *slot = Entry::Retiring { held: vec![request], bytes: 0 };
+                    None
                 }
-            }
+            },
         }
     }
 
     /// Starts the actor of a thread, unless it is running or ending.
-    fn wake(&mut self, thread: &ThreadId, woken: Woken) {
+    fn start_actor(&mut self, thread: &ThreadId, reason: StartReason) {
         if self.slots.contains_key(thread) {
             return;
         }
         let events = self.runtime.limits.mailbox.max(1);
-        let (mail, mailbox) = mpsc::channel(events.saturating_add(QUESTIONS));
-        let (actor, view) = Actor::new(thread.clone(), self.runtime.clone(), self.threads.clone(), woken);
-        let task = self.actors.spawn(actor.run(mailbox, self.note_sender.clone(), self.stop.clone()));
+        let (mailbox, receiver) = mailbox(events);
+        let (actor, view) = Actor::new(thread.clone(), self.runtime.clone(), self.threads.clone(), reason);
+        let task = self.actors.spawn(actor.run(receiver, self.router_sender.clone(), self.stop.clone()));
         self.tasks.insert(task.id(), thread.clone());
-        self.slots.insert(
-            thread.clone(),
-            Entry::Live { mail, room: Arc::new(Semaphore::new(events)), view, sent: 0 },
-        );
+        self.slots.insert(thread.clone(), Entry::Live { mailbox, view, sent: 0 });
     }
 
-    fn hear(&mut self, note: RouterMsg) {
-        match note {
-            RouterMsg::Idle { thread, read } => {
-                let bytes = self.resting.remove(&thread);
-                self.archive(thread, read, bytes);
+    fn handle(&mut self, message: RouterMsg) {
+        match message {
+            RouterMsg::IdleTimeout { thread, read } => {
+                let bytes = self.idle.remove(&thread);
+                self.end_idle(thread, read, bytes);
             }
-            RouterMsg::Resting { thread, read, bytes } => {
-                for Resting { thread, read, bytes } in self.resting.add(thread, read, bytes) {
-                    self.archive(thread, read, bytes);
+            RouterMsg::BecameIdle { thread, read, bytes } => {
+                for IdleThread { thread, read, bytes } in self.idle.add(thread, read, bytes) {
+                    self.end_idle(thread, read, bytes);
                 }
             }
         }
     }
 
     /// Ends an idle actor, unless messages were sent to it after it had read `read` of them.
-    fn archive(&mut self, thread: ThreadId, read: u64, bytes: usize) {
+    fn end_idle(&mut self, thread: ThreadId, read: u64, bytes: usize) {
         // With a message in the mailbox the actor has work again and stays.
         if matches!(self.slots.get(&thread), Some(Entry::Live { sent, .. }) if *sent == read) {
             // Dropping the sender closes the mailbox, and the actor ends.
@@ -251,12 +267,12 @@ impl Router {
         };
         let Some(thread) = self.tasks.remove(&id) else { return };
         let slot = self.slots.remove(&thread);
-        self.resting.remove(&thread);
-        let mut wake = false;
+        self.idle.remove(&thread);
+        let mut restart = false;
         if panicked {
             let panics = self.panics.entry(thread.clone()).or_default();
             *panics += 1;
-            wake = *panics <= MAX_PANICS;
+            restart = *panics <= MAX_PANICS;
             tracing::error!(%thread, panics, "actor panicked; restarting it from the store");
         } else if ended.is_ok() {
             // The actor ended normally, so the cause of earlier panics is gone.
@@ -272,29 +288,29 @@ impl Router {
             }
             Some(Entry::Live { .. }) | None => Vec::new(),
         };
-        if wake {
-            self.wake(&thread, Woken::ByTheDisk);
+        if let Some(work) = self.alone.remove(&thread) {
+            self.start_alone(thread, work, held);
+            return;
         }
-        for mail in held {
-            let back = self.send(&thread, mail);
-            self.turn_away(back);
+        if restart {
+            self.start_actor(&thread, StartReason::UnfinishedWork);
+        }
+        for message in held {
+            let back = self.send(message);
+            self.refuse_busy(back);
         }
     }
 }
 
-/// Whether one more message can be held. Events and queries are counted separately, as in a mailbox.
-fn has_room(held: &[ActorMsg], mail: &ActorMsg, events: usize) -> bool {
-    let alike = held.iter().filter(|other| is_event(other) == is_event(mail)).count();
-    alike < if is_event(mail) { events } else { QUESTIONS }
-}
-
-const fn is_event(mail: &ActorMsg) -> bool {
-    matches!(mail, ActorMsg::Event(..) | ActorMsg::Say(..))
+/// Whether one more request can be held. Events and queries are counted separately, as in a mailbox.
+fn has_room(held: &[ThreadRequest], request: &ThreadRequest, events: usize) -> bool {
+    let alike = held.iter().filter(|other| other.is_event() == request.is_event()).count();
+    alike < if request.is_event() { events } else { QUERIES }
 }
 
 /// Answers a request while the daemon stops; requests without an answer for that are dropped.
-fn refuse(request: Request) {
-    if let Request::Deliver { reply, .. } | Request::Say { reply, .. } = request {
+fn refuse(request: ThreadRequest) {
+    if let ThreadRequest::Deliver { reply, .. } | ThreadRequest::Say { reply, .. } = request {
         drop(reply.send(Acceptance::Stopping));
     }
 }

@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::{FrozenMemory, Learning, SearchFollowerHandle, TokenBook};
+use super::{CapQuestions, FrozenMemory, Groups, Learning, SearchFollowerHandle, ThreadModels, TokenRatios};
 use crate::domain::{
-    Capabilities, HistoryReach, Language, Platform, ReadReplies, ScopeSettings, ThreadId, WhileRunning,
-    WhileWaiting,
+    Capabilities, Effects, Footer, HistoryReach, Language, Owners, Payer, Platform, Purpose, RAISE_CALL,
+    ReadReplies, Replaceable, ScopeSettings, SpeechMode, ThreadId, WhileRunning, WhileWaiting,
 };
 use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
-    AccessBook, Adapter, ApprovalBook, Audit, Changes, Clock, DirectChats, FileStore, Grants, Ids,
-    Instructions, Judge, Memory, Model, Search, TaskCommands, ThreadStore, ToolBox,
+    AccessStore, Account, Adapter, ApprovalStore, Audit, Budget, Changes, Clock, DirectChats, FileStore,
+    Grants, Ids, Instructions, Judge, Memory, Meter, Model, Search, Speech, TaskCommands, Tasks, ThreadStore,
+    ToolBox, UsageReports,
 };
 use crate::telemetry::Redactor;
-use crate::turn::{CheckArguments, CompactionRules, EffectsOf, Rules};
+use crate::turn::{CheckArguments, CompactionRules, EffectsOf, PROMOTION, Rules};
 
 /// The agent's name, instructions and project.
 #[derive(Clone, Debug)]
@@ -29,8 +30,6 @@ pub struct AgentFacts {
     pub instructions: Arc<dyn Instructions>,
     /// The project directory, absolute.
     pub project: PathBuf,
-    /// The model's context window.
-    pub context_tokens: usize,
 }
 
 /// The model that does the agent's own chores.
@@ -41,7 +40,6 @@ pub struct HelperModel {
     pub context_tokens: usize,
 }
 
-/// What is recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecallSettings {
     /// Whether memory is searched before each turn.
@@ -59,14 +57,6 @@ pub struct Limits {
     pub mailbox: usize,
     /// Most bytes of memory for the histories of idle threads together.
     pub history_cache: usize,
-    /// Model calls in one run.
-    pub max_steps: u32,
-    /// Milliseconds within which a second message joins a run.
-    pub merge_ms: u64,
-    /// What a message does that arrives during a run.
-    pub while_running: WhileRunning,
-    /// Deadline of one model call.
-    pub model_deadline: Duration,
     /// Deadline of one tool call.
     pub tool_deadline: Duration,
     /// Deadline of one delivery.
@@ -77,7 +67,7 @@ pub struct Limits {
 
 /// Settings of approvals.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct ApprovalRules {
     pub rights: Rights,
     /// After which time an approval expires.
     pub expire: Duration,
@@ -87,53 +77,89 @@ pub struct Asking {
     pub read_replies: ReadReplies,
 }
 
+/// The settings that may change while the daemon runs; they count from the next event of a thread.
+#[derive(Clone, Debug)]
+pub struct TurnSettings {
+    /// Decides whether a call may run.
+    pub judge: Arc<dyn Judge>,
+    /// Which memory a message may use.
+    pub scopes: Arc<ScopeSettings>,
+    pub recall: RecallSettings,
+    /// When a conversation is compacted.
+    pub compaction: CompactionRules,
+    /// What may be learned from conversations.
+    pub learning: Learning,
+    pub approval_rules: ApprovalRules,
+    /// The language of the daemon's texts; `None` means the person's language.
+    pub language: Option<Language>,
+    /// Model calls in one run.
+    pub max_steps: u32,
+    /// Milliseconds within which a second message joins a run.
+    pub merge_ms: u64,
+    /// What a message does that arrives during a run.
+    pub while_running: WhileRunning,
+}
+
+/// Spoken answers.
+#[derive(Clone, Debug)]
+pub struct SpokenAnswers {
+    pub mode: SpeechMode,
+    pub speaker: Arc<dyn Speech>,
+}
+
 #[derive(Debug)]
 pub struct Runtime {
     pub store: Arc<dyn ThreadStore>,
-    pub model: Arc<dyn Model>,
+    pub models: ThreadModels,
     pub tools: ToolBox,
     /// The platforms with an adapter; on any other, clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
-    /// Decides whether a call may run.
-    pub judge: Arc<dyn Judge>,
     pub shelf: Arc<dyn FileStore>,
     /// The approval records.
-    pub approvals: Arc<dyn ApprovalBook>,
+    pub approvals: Arc<dyn ApprovalStore>,
     /// The roles of paired people.
-    pub access: Arc<dyn AccessBook>,
+    pub access: Arc<dyn AccessStore>,
     pub grants: Arc<dyn Grants>,
     pub memory: Arc<dyn Memory>,
-    /// Which memory a message may use.
-    pub scopes: Arc<ScopeSettings>,
     /// Finds messages, notes and core memory again.
     pub search: Arc<dyn Search>,
     /// Keeps the search index behind the commits.
     pub follower: SearchFollowerHandle,
-    pub recall: RecallSettings,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
-    /// When a conversation is compacted.
-    pub compaction: CompactionRules,
     /// What sums conversations up.
     pub helper: HelperModel,
     /// Where owners were last spoken with in private.
     pub direct_chats: Arc<dyn DirectChats>,
     pub tasks: Arc<dyn TaskCommands>,
-    /// What may be learned from conversations.
-    pub learning: Learning,
+    pub task_book: Arc<dyn Tasks>,
+    /// What is known of other agents in groups.
+    pub groups: Arc<Groups>,
     /// How the servers count tokens.
-    pub tokens: TokenBook,
+    pub tokens: TokenRatios,
     pub audit: Arc<dyn Audit>,
-    pub asking: Asking,
+    /// What may change while the daemon runs.
+    pub settings: Replaceable<TurnSettings>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
     pub agent: AgentFacts,
-    /// The language of the daemon's texts; `None` means the person's language.
-    pub language: Option<Language>,
     pub limits: Limits,
     /// Permits for concurrent runs. Waiting is first come, first served, so no thread can starve another.
     pub slots: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
+    /// Counts what calls of models use.
+    pub meter: Arc<dyn Meter>,
+    /// The spend caps.
+    pub budget: Arc<dyn Budget>,
+    /// Which caps owners are asked about.
+    pub cap_questions: CapQuestions,
+    pub owners: Owners,
+    /// What stands below answers.
+    pub footer: Footer,
+    /// Tells what was spent.
+    pub spending: Arc<dyn UsageReports>,
+    /// `None` where nothing speaks.
+    pub speech: Option<SpokenAnswers>,
     /// Announces changes to clients that show all threads.
     pub changes: Changes,
     /// Redacts secrets from what is shown.
@@ -141,23 +167,42 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    pub(super) fn settings(&self) -> &TurnSettings {
+        self.settings.current()
+    }
+
     /// The state machine's settings for a thread.
     pub(super) fn rules(&self, thread: &ThreadId) -> Arc<Rules> {
+        let settings = self.settings();
         Arc::new(Rules {
-            merge_ms: self.limits.merge_ms,
-            while_running: self.limits.while_running,
+            merge_ms: settings.merge_ms,
+            while_running: settings.while_running,
             mailbox: self.limits.mailbox,
-            max_steps: self.limits.max_steps,
-            language: self.language,
-            compaction: self.compaction,
-            scopes: self.scopes.clone(),
-            model: self.model.name().to_owned(),
+            max_steps: settings.max_steps,
+            language: settings.language,
+            compaction: settings.compaction,
+            scopes: settings.scopes.clone(),
             capabilities: self.capabilities(thread.platform()),
-            rights: self.asking.rights.clone(),
-            expire_ms: u64::try_from(self.asking.expire.as_millis()).unwrap_or(u64::MAX),
-            while_waiting: self.asking.while_waiting,
-            read_replies: self.asking.read_replies,
+            footer: self.footer,
+            rights: settings.approval_rules.rights.clone(),
+            expire_ms: u64::try_from(settings.approval_rules.expire.as_millis()).unwrap_or(u64::MAX),
+            while_waiting: settings.approval_rules.while_waiting,
+            read_replies: settings.approval_rules.read_replies,
+            speech: self.speech.as_ref().map_or(SpeechMode::Off, |speech| speech.mode),
         })
+    }
+
+    /// An account of a call that belongs to this thread, but to no run of it.
+    pub(super) fn account(&self, thread: &ThreadId, purpose: Purpose) -> Account {
+        Account::new(self.meter.clone(), self.payer(thread, purpose))
+    }
+
+    /// Who pays for a call of this thread.
+    pub(super) fn payer(&self, thread: &ThreadId, purpose: Purpose) -> Payer {
+        // The chat of an unattended thread is its task, with the run's time behind an `@` where each has its own.
+        let unattended = self.capabilities(thread.platform()).unattended;
+        let task = unattended.then(|| thread.chat().split('@').next().unwrap_or_default().to_owned());
+        Payer { thread: Some(thread.clone()), task, purpose, ..Payer::default() }
     }
 
     pub(super) fn capabilities(&self, platform: &Platform) -> Capabilities {
@@ -172,7 +217,9 @@ impl Runtime {
     /// A function from a tool's name to the effects its calls may have in this thread.
     pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
         let tools = self.tools_of(thread);
-        Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects))
+        // Both may be repeated after a crash: what is kept already is not kept twice, and a cap is raised once.
+        let keeps = |name: &str| [PROMOTION, RAISE_CALL].contains(&name).then_some(Effects::ReadOnly);
+        Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects).or_else(|| keeps(name)))
     }
 
     /// Checks what a model gave a tool of a thread.

@@ -11,10 +11,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ThreadId;
+use crate::memory_release::release_unused_memory;
 use crate::ports::{Indexed, MissingIndex, Search, SearchArea};
 
 /// How long after a change it is indexed: a turn writes several times, and its own work comes first.
 const SETTLE: Duration = Duration::from_millis(500);
+/// After this time without a change the memory that searches took is returned to the system.
+const CALM: Duration = Duration::from_secs(2);
 /// After this time without a change the index is closed. Searches of the agent belong to turns, which change a thread.
 const REST: Duration = Duration::from_secs(60);
 /// Notes that may wait.
@@ -26,7 +29,7 @@ const BATCH: usize = 16;
 
 /// A note to the follower.
 #[derive(Debug)]
-enum Note {
+enum FollowerMsg {
     Changed(ThreadId),
     /// These areas are to be indexed, also where there is no index yet.
     Wanted(Vec<SearchArea>),
@@ -35,21 +38,21 @@ enum Note {
 /// Tells the follower what changed. Never waits.
 #[derive(Clone, Debug)]
 pub struct SearchFollowerHandle {
-    notes: mpsc::Sender<Note>,
+    notes: mpsc::Sender<FollowerMsg>,
 }
 
 impl SearchFollowerHandle {
     /// A thread has new lines.
     pub fn changed(&self, thread: &ThreadId) {
-        self.tell(Note::Changed(thread.clone()));
+        self.tell(FollowerMsg::Changed(thread.clone()));
     }
 
     /// A later search of these areas should not have to wait.
     pub fn wanted(&self, areas: Vec<SearchArea>) {
-        self.tell(Note::Wanted(areas));
+        self.tell(FollowerMsg::Wanted(areas));
     }
 
-    fn tell(&self, note: Note) {
+    fn tell(&self, note: FollowerMsg) {
         if self.notes.try_send(note).is_err() {
             tracing::debug!("search follower note dropped");
         }
@@ -60,7 +63,7 @@ impl SearchFollowerHandle {
 #[derive(Debug)]
 pub struct SearchFollower {
     search: Arc<dyn Search>,
-    notes: mpsc::Receiver<Note>,
+    notes: mpsc::Receiver<FollowerMsg>,
     pending: BTreeSet<SearchArea>,
     missing: MissingIndex,
 }
@@ -75,9 +78,10 @@ impl SearchFollower {
 
     /// Indexes until it is stopped.
     pub async fn run(mut self, stop: CancellationToken) {
-        let (mut due, mut rests_at) = (None, None);
+        let (mut due, mut calm_at, mut rests_at) = (None, None, None);
         loop {
             let work_at: Option<Instant> = due;
+            let release_at: Option<Instant> = calm_at;
             let rest_at: Option<Instant> = rests_at;
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -85,12 +89,18 @@ impl SearchFollower {
                     let Some(note) = note else { return };
                     self.take(note);
                     due.get_or_insert_with(|| Instant::now() + SETTLE);
-                    rests_at = Some(Instant::now() + REST);
+                    (calm_at, rests_at) = (Some(Instant::now() + CALM), Some(Instant::now() + REST));
                 }
                 () = sleep_until(work_at), if work_at.is_some() => {
                     let goes_on = self.step().await;
                     due = goes_on.then(Instant::now);
-                    rests_at = Some(Instant::now() + REST);
+                    (calm_at, rests_at) = (Some(Instant::now() + CALM), Some(Instant::now() + REST));
+                }
+                () = sleep_until(release_at), if release_at.is_some() && work_at.is_none() => {
+                    calm_at = None;
+                    if tokio::task::spawn_blocking(release_unused_memory).await.is_err() {
+                        tracing::warn!("returning memory to the system failed");
+                    }
                 }
                 () = sleep_until(rest_at), if rest_at.is_some() && work_at.is_none() => {
                     rests_at = None;
@@ -100,10 +110,10 @@ impl SearchFollower {
         }
     }
 
-    fn take(&mut self, note: Note) {
+    fn take(&mut self, note: FollowerMsg) {
         let areas = match note {
-            Note::Changed(thread) => vec![SearchArea::Thread(thread)],
-            Note::Wanted(areas) => {
+            FollowerMsg::Changed(thread) => vec![SearchArea::Thread(thread)],
+            FollowerMsg::Wanted(areas) => {
                 self.missing = MissingIndex::Make;
                 areas
             }
@@ -141,6 +151,7 @@ mod tests {
     use tokio::task::JoinSet;
 
     use super::*;
+    use crate::domain::ScopeKey;
     use crate::ports::{
         BoxFuture, HistoryPage, HistoryRequest, IndexStatus, SearchPage, SearchRequest, StoreError,
     };
@@ -167,6 +178,10 @@ mod tests {
             Box::pin(std::future::ready(Ok(HistoryPage::default())))
         }
 
+        fn threads_with(&self, _: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+            Box::pin(std::future::ready(Ok(BTreeSet::new())))
+        }
+
         fn follow(
             &self,
             areas: Vec<SearchArea>,
@@ -184,6 +199,10 @@ mod tests {
                     (false, false) => Ok(Indexed::UpToDate),
                 }
             })
+        }
+
+        fn forget(&self, _: &ScopeKey, _: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
+            Box::pin(std::future::ready(Ok(())))
         }
 
         fn close(&self) -> BoxFuture<'_, ()> {

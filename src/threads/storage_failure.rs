@@ -1,13 +1,22 @@
 //! Storage failures: drops the state in memory and reloads the thread once writes succeed again.
 
-use super::actor::{Actor, storage_wait};
-use super::deliver::Deliveries;
-use super::jobs::{Done, Jobs};
-use crate::domain::{CorrelationId, ErrorKind, Intent};
+use std::time::Duration;
+
+use super::actor::Actor;
+use super::deliveries::Deliveries;
+use super::jobs::{DeliveryJob, Done, Jobs};
+use crate::domain::{Backoff, CorrelationId, ErrorKind, Intent};
 use crate::ports::{Acceptance, Commit, Durability, RunOutcome, StoreError, ThreadRecord, Work};
 use crate::render::Phrase;
 use crate::turn::Conversation;
 use crate::uimessage::{ErrorRecord, RunStatus};
+
+/// The delay before a store that refused a write is tried again.
+const STORAGE_BACKOFF: Backoff = Backoff {
+    first: Duration::from_secs(5),
+    longest: Duration::from_secs(640),
+    stable_after: Duration::ZERO,
+};
 
 impl Actor {
     /// Handles a failed write: drops the state in memory, because the disk is the source of truth, tells the waiters,
@@ -17,6 +26,7 @@ impl Actor {
         self.storage_down = true;
         self.upcoming.clear();
         self.jobs = Jobs::default();
+        self.delivery = DeliveryJob::default();
         self.deltas = None;
         self.slot = None;
         for reply in std::mem::take(&mut self.tickets).into_values() {
@@ -37,8 +47,8 @@ impl Actor {
         );
         self.deliveries = Deliveries::default();
         self.stale = true;
-        let wait = storage_wait(self.storage_waits);
-        self.storage_waits += 1;
+        self.storage_waits = self.storage_waits.saturating_add(1);
+        let wait = STORAGE_BACKOFF.delay(self.storage_waits, 0.0);
         let job = async move {
             tokio::time::sleep(wait).await;
             Done::StorageDue
@@ -47,7 +57,8 @@ impl Actor {
     }
 
     fn storage_error(&self) -> ErrorRecord {
-        let text = Phrase::Error(ErrorKind::Storage).say(self.runtime.language.unwrap_or_default());
+        let text =
+            Phrase::Error(ErrorKind::Storage).say(self.runtime.settings().language.unwrap_or_default());
         ErrorRecord { kind: ErrorKind::Storage, text, retryable: true, detail: None }
     }
 
@@ -85,7 +96,7 @@ impl Actor {
         match reloaded {
             Ok(()) => {
                 self.storage_waits = 0;
-                self.told_open = true;
+                self.listed_unfinished = true;
                 tracing::info!(thread = %self.id, "storage recovered");
             }
             Err(error) => self.storage_failed(&error),

@@ -4,12 +4,16 @@
 //! outbox entry for each of them. Such an entry is not sent to the platform but handed over to the other thread, which
 //! checks the right, stores the text in its history and delivers it under its own receipts. The other thread recognises
 //! a repeated hand-over, so a crash at any point neither loses nor repeats it.
+//!
+//! The questions of a scheduled run take the same way to the threads that its message names (`ScheduledRun::ask_in`).
 
 use serde_json::Value;
 
 use super::actor::Actor;
-use crate::domain::{AuthorId, DeliveryId, Intent, Language, OutboundIntent, ThreadId};
-use crate::ports::{Acceptance, DeliveryError, OutboxEntry, Receipt, Saying, SayingSource, ThreadsHandle};
+use crate::domain::{ApprovalId, AuthorId, DeliveryId, Intent, Language, OutboundIntent, ThreadId};
+use crate::ports::{
+    Acceptance, DeliveryError, OutboxEntry, Receipt, RunMessage, RunMessageSource, ThreadsHandle,
+};
 use crate::render::Phrase;
 use crate::turn::{DELIVER_TO, Spoken};
 use crate::uimessage::{Role, RunStatus, UiMessage};
@@ -46,25 +50,64 @@ impl Actor {
                 });
             }
         }
+        entries.extend(self.questions_elsewhere(say));
+        entries
+    }
+
+    /// The outbox entries for the further threads where the questions that are committed now are asked or settled.
+    fn questions_elsewhere(&self, say: &[Spoken]) -> Vec<OutboxEntry> {
+        let at = self.runtime.clock.now();
+        let mut entries = Vec::new();
+        for spoken in say.iter().filter(|spoken| question_in(&spoken.intent).is_some()) {
+            let question = question_in(&spoken.intent).map(|(approval, _)| approval);
+            let of_cap =
+                question.map(|approval| self.conversation.cap_asked_in(&spoken.correlation, approval));
+            let of_cap = of_cap.unwrap_or_default();
+            let (task, mut threads) = match self.conversation.asks_elsewhere(&spoken.correlation) {
+                Some((task, threads)) => (Some(task), threads),
+                None => (None, Vec::new()),
+            };
+            threads.extend(of_cap.into_iter().filter(|thread| *thread != self.id));
+            threads.sort();
+            threads.dedup();
+            let mut intent = spoken.intent.clone();
+            if let (Intent::ApprovalRequest { details, language, .. }, Some(task)) = (&mut intent, task) {
+                let asker = format!("- {}", Phrase::AskedByTask(task).say(*language));
+                *details =
+                    Some(details.take().map_or(asker.clone(), |details| format!("{asker}\n{details}")));
+            }
+            entries.extend(threads.into_iter().map(|thread| OutboxEntry {
+                id: DeliveryId::new(&format!("{}.to.{thread}", spoken.source), 0),
+                at,
+                intent: OutboundIntent {
+                    thread_id: thread,
+                    correlation_id: spoken.correlation.clone(),
+                    reply_to: None,
+                    intent: intent.clone(),
+                },
+                on_behalf_of: None,
+            }));
+        }
         entries
     }
 
     /// Why a message of another thread is refused here; `None` where it is permitted.
-    pub(super) async fn refuses(&self, saying: &Saying) -> Option<String> {
-        let language = self.runtime.language.unwrap_or_else(|| Language::of(text_of(&saying.intent)));
-        self.refusal(saying).await.map(|phrase| phrase.say(language))
+    pub(super) async fn refuses(&self, run_message: &RunMessage) -> Option<String> {
+        let language =
+            self.runtime.settings().language.unwrap_or_else(|| Language::of(text_of(&run_message.intent)));
+        self.refusal(run_message).await.map(|phrase| phrase.say(language))
     }
 
-    async fn refusal(&self, saying: &Saying) -> Option<Phrase> {
-        if saying.from == self.id {
+    async fn refusal(&self, run_message: &RunMessage) -> Option<Phrase> {
+        if run_message.from == self.id {
             return None;
         }
         if !self.runtime.adapters.contains_key(self.id.platform()) {
             return Some(Phrase::TargetNotServed(self.id.clone()));
         }
-        let by = match &saying.source {
-            SayingSource::Call(_) => return None,
-            SayingSource::Result { by } => by.as_ref(),
+        let by = match &run_message.source {
+            RunMessageSource::Call(_) | RunMessageSource::Question { .. } => return None,
+            RunMessageSource::Result { by } => by.as_ref(),
         };
         match by {
             Some(by) if self.admits_results_of(by).await => None,
@@ -77,11 +120,11 @@ impl Actor {
         let role = match self.runtime.access.role_of(by).await {
             Ok(role) => role,
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "access book unavailable");
+                tracing::error!(error = &error as &dyn std::error::Error, "access records unavailable");
                 None
             }
         };
-        self.runtime.asking.rights.may_deliver(by, role, &self.conversation.people())
+        self.runtime.settings().approval_rules.rights.may_deliver(by, role, &self.conversation.people())
     }
 }
 
@@ -92,10 +135,13 @@ pub(super) async fn hand_over(
     entry: OutboxEntry,
 ) -> Result<Receipt, DeliveryError> {
     let OutboundIntent { thread_id: target, correlation_id: correlation, intent, .. } = entry.intent;
-    let saying =
-        Saying { from, correlation, source: SayingSource::Result { by: entry.on_behalf_of }, intent };
+    let source = match question_in(&intent) {
+        Some((approval, settled)) => RunMessageSource::Question { approval: approval.clone(), settled },
+        None => RunMessageSource::Result { by: entry.on_behalf_of },
+    };
+    let run_message = RunMessage { from, correlation, source, intent };
     let later = |reason: String| Err(DeliveryError::Retry { after: None, reason });
-    match threads.say(target, saying).await {
+    match threads.say(target, run_message).await {
         Acceptance::Accepted { message, .. } | Acceptance::Duplicate { message } => {
             Ok(Receipt { platform_message: Some(message.to_string()) })
         }
@@ -117,6 +163,15 @@ fn targets_of(messages: &[UiMessage], own: &ThreadId) -> Vec<ThreadId> {
         }
     }
     targets
+}
+
+/// The approval that an intent asks for or settles, and which of both.
+const fn question_in(intent: &Intent) -> Option<(&ApprovalId, bool)> {
+    match intent {
+        Intent::ApprovalRequest { approval_id, .. } => Some((approval_id, false)),
+        Intent::ApprovalResolved { approval_id, .. } => Some((approval_id, true)),
+        _ => None,
+    }
 }
 
 fn text_of(intent: &Intent) -> &str {

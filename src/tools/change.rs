@@ -5,10 +5,9 @@ use std::io::Read;
 use serde_json::json;
 
 use super::confine::{Confinement, Inside};
-use super::diff::diff;
 use super::exec_shell::Redact;
+use super::file_change::{diff, version_of};
 use super::sniff::binary_kind;
-use super::version::version_of;
 use crate::ports::{TextChange, ToolFailure, ToolOutcome};
 
 /// Largest file that is written or edited.
@@ -38,7 +37,7 @@ impl FileChange {
 
 impl From<FileChange> for TextChange {
     fn from(FileChange { inside, before, after }: FileChange) -> Self {
-        Self { path: inside.shown(), before, after }
+        Self { path: inside.shown(), before, after, explanation: None }
     }
 }
 

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments;
+use super::arguments::{Edge, moment};
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::memory_search::{clipped, from};
-use super::moment::{Edge, moment};
 use super::schema::schema_of;
 use crate::domain::{Effects, MessageId, Timestamp, ToolSpec};
 use crate::ports::{
@@ -77,7 +77,7 @@ impl Tool for ChatLoadHistory {
 
 /// What a call asks for.
 #[derive(Debug)]
-struct Asked {
+struct HistoryQuestion {
     limit: usize,
     keyword: Option<String>,
     since: Option<i64>,
@@ -85,7 +85,7 @@ struct Asked {
     place: HistoryPlace,
 }
 
-fn asked(arguments: Arguments) -> Result<Asked, ToolFailure> {
+fn asked(arguments: Arguments) -> Result<HistoryQuestion, ToolFailure> {
     let limit = arguments.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_MESSAGES);
     let given =
         |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -98,7 +98,7 @@ fn asked(arguments: Arguments) -> Result<Asked, ToolFailure> {
         (None, Some(around)) => HistoryPlace::Around(id("around", &around)?),
         (None, None) => HistoryPlace::Newest,
     };
-    Ok(Asked {
+    Ok(HistoryQuestion {
         limit: limit.clamp(1, MOST_MESSAGES),
         keyword: given(arguments.keyword),
         since: moment("since", arguments.since.as_deref(), Edge::Begin)?,
@@ -107,7 +107,7 @@ fn asked(arguments: Arguments) -> Result<Asked, ToolFailure> {
     })
 }
 
-async fn load(asked: Asked, context: &ToolContext) -> ToolOutcome {
+async fn load(asked: HistoryQuestion, context: &ToolContext) -> ToolOutcome {
     let plain = asked.keyword.is_none() && asked.since.is_none() && asked.until.is_none();
     match (&asked.place, plain) {
         (HistoryPlace::Newest, true) => newest(None, asked.limit, context).await,
@@ -139,8 +139,8 @@ async fn newest(mut before: Option<MessageId>, limit: usize, context: &ToolConte
 }
 
 /// Messages by words, times and place, from the search index.
-async fn indexed(asked: Asked, context: &ToolContext) -> ToolOutcome {
-    let Asked { limit, keyword, since, until, place } = asked;
+async fn indexed(asked: HistoryQuestion, context: &ToolContext) -> ToolOutcome {
+    let HistoryQuestion { limit, keyword, since, until, place } = asked;
     let query = ScopedHistory { keyword, since, until, place, limit };
     let page = context.search.history(query).await.map_err(|error| unreadable(&error))?;
     let mut gathered = Gathered::new(limit);

@@ -9,7 +9,7 @@ use super::arguments;
 use super::schema::schema_of;
 use crate::domain::{Effects, Intent, ThreadId, ToolSpec};
 use crate::ports::{
-    Acceptance, BoxFuture, Saying, SayingSource, Tool, ToolContext, ToolFailure, ToolOutcome,
+    Acceptance, BoxFuture, RunMessage, RunMessageSource, Tool, ToolContext, ToolFailure, ToolOutcome,
 };
 
 const MAX_CHARS: usize = 16_000;
@@ -73,13 +73,13 @@ fn parsed(arguments: Value) -> Result<(String, Option<ThreadId>), ToolFailure> {
 
 /// Posts a message, and waits until its delivery is stored.
 pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent) -> Result<(), ToolFailure> {
-    let saying = Saying {
+    let run_message = RunMessage {
         from: context.thread.clone(),
         correlation: context.correlation.clone(),
-        source: SayingSource::Call(context.call.clone()),
+        source: RunMessageSource::Call(context.call.clone()),
         intent,
     };
-    match context.threads.say(thread, saying).await {
+    match context.threads.say(thread, run_message).await {
         Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => Ok(()),
         Acceptance::Busy => Err(ToolFailure::Failed("that conversation has too much waiting".into())),
         Acceptance::Refused(why) | Acceptance::StorageFailed(why) => Err(ToolFailure::Failed(why)),
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::tools::testing::Project;
 
-    async fn send(project: &mut Project, arguments: Value) -> (ToolOutcome, Option<(ThreadId, Saying)>) {
+    async fn send(project: &mut Project, arguments: Value) -> (ToolOutcome, Option<(ThreadId, RunMessage)>) {
         let context = project.context();
         let (outcome, heard) = tokio::join!(ChatSend.call(arguments, context), project.hear());
         (outcome, heard)
@@ -104,10 +104,10 @@ mod tests {
         for (thread, expected) in [(None, "web:chat:t1"), (Some("telegram:chat:5"), "telegram:chat:5")] {
             let (outcome, heard) = send(&mut project, json!({ "text": "hi", "thread": thread })).await;
             assert_eq!(outcome, Ok(json!({ "sent": true, "thread": expected })));
-            let (thread, saying) = heard.unwrap();
+            let (thread, run_message) = heard.unwrap();
             assert_eq!(thread.as_str(), expected);
-            assert_eq!(saying.from, project.thread());
-            assert_eq!(saying.intent, Intent::AssistantText { text: "hi".into() });
+            assert_eq!(run_message.from, project.thread());
+            assert_eq!(run_message.intent, Intent::AssistantText { text: "hi".into() });
         }
     }
 

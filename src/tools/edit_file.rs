@@ -118,8 +118,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::file_change::version_of;
     use crate::tools::testing::Project;
-    use crate::tools::version::version_of;
 
     async fn edit(project: &Project, arguments: Value) -> ToolOutcome {
         EditFile.call(arguments, project.context()).await

@@ -10,13 +10,13 @@ use super::sniff::{SAMPLE_BYTES, binary_kind};
 
 /// The content of a file: lines of text, or a binary kind.
 #[derive(Debug)]
-pub(super) enum Content {
-    Text(LineReader<Chain<Cursor<Vec<u8>>, File>>),
+pub(super) enum LineContent {
+    Text(TextLineReader<Chain<Cursor<Vec<u8>>, File>>),
     /// A binary file, with the name of its kind.
     Binary(&'static str),
 }
 
-impl Content {
+impl LineContent {
     /// Detects the content from the beginning of a file.
     pub(super) fn of(opened: OpenedPath, cancel: CancellationToken) -> io::Result<Self> {
         let mut file = opened.file;
@@ -25,7 +25,7 @@ impl Content {
         if let Some(kind) = binary_kind(&sample) {
             return Ok(Self::Binary(kind));
         }
-        Ok(Self::Text(LineReader::new(Cursor::new(sample).chain(file), cancel)))
+        Ok(Self::Text(TextLineReader::new(Cursor::new(sample).chain(file), cancel)))
     }
 }
 
@@ -41,14 +41,14 @@ pub(super) struct TextLine<'a> {
 
 /// Reads lines, keeping at most the wanted length of each.
 #[derive(Debug)]
-pub(super) struct LineReader<R> {
+pub(super) struct TextLineReader<R> {
     reader: BufReader<R>,
     cancel: CancellationToken,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<R: Read> LineReader<R> {
+impl<R: Read> TextLineReader<R> {
     /// Reads lines from `reader`; reading fails once `cancel` is cancelled.
     pub(super) fn new(reader: R, cancel: CancellationToken) -> Self {
         Self { reader: BufReader::with_capacity(64 * 1024, reader), cancel, line: Vec::new(), number: 0 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8], wanted: usize) -> Vec<(u64, Vec<u8>, bool)> {
-        let mut lines = LineReader::new(text, CancellationToken::new());
+        let mut lines = TextLineReader::new(text, CancellationToken::new());
         let mut all = Vec::new();
         while let Some(line) = lines.next(wanted).unwrap() {
             all.push((line.number, line.bytes.to_vec(), line.cut));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_takes_no_memory() {
-        let mut lines = LineReader::new(io::repeat(b'x').take(50_000_000), CancellationToken::new());
+        let mut lines = TextLineReader::new(io::repeat(b'x').take(50_000_000), CancellationToken::new());
         let line = lines.next(10).unwrap().unwrap();
         assert_eq!((line.bytes.len(), line.cut), (10, true));
         assert!(lines.line.capacity() < 1_000);
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn reading_ends_when_it_is_cancelled() {
         let cancel = CancellationToken::new();
-        let mut lines = LineReader::new(io::repeat(b'x'), cancel.clone());
+        let mut lines = TextLineReader::new(io::repeat(b'x'), cancel.clone());
         cancel.cancel();
         assert!(lines.next(10).is_err());
     }

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments;
+use super::arguments::{Edge, moment};
 use super::bounds::{Budget, OUTPUT_BYTES};
-use super::moment::{Edge, moment};
 use super::schema::schema_of;
 use crate::domain::{Effects, Timestamp, ToolSpec};
 use crate::ports::{

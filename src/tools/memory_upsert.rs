@@ -195,9 +195,11 @@ async fn preview(arguments: Value, site: CallSite<'_>) -> Result<TextChange, Too
                 path,
                 before: None,
                 after: format!("- {}\n", item_text(&text).map_err(refused)?),
+                explanation: None,
             },
             MemoryEdit::Forget { id } => {
-                TextChange { path, before: Some(format!("- {id}\n")), after: String::new() }
+                let before = Some(format!("- {id}\n"));
+                TextChange { path, before, after: String::new(), explanation: None }
             }
             MemoryEdit::ReplaceSection { .. } | MemoryEdit::Write { .. } => {
                 return Err(refused(crate::domain::ChangeRefusal::NotForNotes));
@@ -214,7 +216,7 @@ async fn preview(arguments: Value, site: CallSite<'_>) -> Result<TextChange, Too
     let edited = edit_core(&file.text, &edit, &mut || NEW_ID.to_owned()).map_err(refused)?;
     let after = edited.map_or_else(|| file.text.clone(), |edited| edited.text);
     let before = Some(file.text).filter(|text| !text.is_empty());
-    Ok(TextChange { path: format!(".ship/{}", scope.core_file()), before, after })
+    Ok(TextChange { path: format!(".ship/{}", scope.core_file()), before, after, explanation: None })
 }
 
 #[cfg(test)]

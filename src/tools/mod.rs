@@ -10,16 +10,15 @@ mod chat_load_history;
 mod chat_send;
 mod confine;
 mod current_time;
-mod diff;
 mod edit_file;
 mod exec_shell;
+mod file_change;
 mod glob;
 mod job;
 mod lines;
 mod list_files;
 mod memory_search;
 mod memory_upsert;
-mod moment;
 mod open;
 mod read_file;
 mod registry;
@@ -31,7 +30,8 @@ mod secret_search;
 mod send_file;
 mod sniff;
 mod task_done;
-mod version;
+mod task_list;
+mod task_upsert;
 mod walk;
 mod write_file;
 
@@ -45,12 +45,12 @@ pub use chat_load_history::ChatLoadHistory;
 pub use chat_send::ChatSend;
 pub use confine::{Confinement, Inside};
 pub use current_time::CurrentTime;
-pub use diff::diff;
 pub use edit_file::EditFile;
 pub use exec_shell::{
     ExecSettings, ExecShell, Redact, Scratch, git_hardened, hides_secrets, object_to_reads, programs_of,
     sweep,
 };
+pub use file_change::diff;
 pub use list_files::ListFiles;
 pub use memory_search::MemorySearch;
 pub use memory_upsert::MemoryUpsert;
@@ -60,4 +60,6 @@ pub use schema::schema_of;
 pub use search_files::SearchFiles;
 pub use send_file::SendFile;
 pub use task_done::TaskDone;
+pub use task_list::TaskList;
+pub use task_upsert::{TaskRemove, TaskUpsert};
 pub use write_file::WriteFile;

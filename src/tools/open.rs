@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::confine::{Confinement, Inside};
-use crate::files::{FileId, OpenError, OpenedFile, ProjectDir};
+use crate::files::{DirOpenError, FileId, OpenedFile, ProjectDir};
 use crate::policy::paths::PathClass;
 use crate::ports::ToolFailure;
 
@@ -38,7 +38,7 @@ impl Confinement {
     pub(super) fn open_if_there(&self, inside: &Inside) -> Result<Option<OpenedPath>, ToolFailure> {
         let dir = ProjectDir::open(self.project()).map_err(|error| failed(inside, &error))?;
         match dir.stat(inside.relative()) {
-            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(DirOpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             _ => self.open(inside).map(Some),
         }
     }
@@ -65,20 +65,20 @@ impl Confinement {
     }
 }
 
-fn not_opened(inside: &Inside, error: OpenError) -> ToolFailure {
+fn not_opened(inside: &Inside, error: DirOpenError) -> ToolFailure {
     match error {
-        OpenError::NotRegular(FileType::Directory) => ToolFailure::BadArguments(format!(
+        DirOpenError::NotRegular(FileType::Directory) => ToolFailure::BadArguments(format!(
             "{} is a directory; use list_files to see into it",
             inside.shown()
         )),
-        OpenError::NotRegular(FileType::Fifo) => special(inside, "a pipe"),
-        OpenError::NotRegular(FileType::Socket) => special(inside, "a socket"),
-        OpenError::NotRegular(_) => special(inside, "a device"),
-        OpenError::Changed => changed(inside),
-        OpenError::Io(error) if error.kind() == io::ErrorKind::IsADirectory => ToolFailure::BadArguments(
+        DirOpenError::NotRegular(FileType::Fifo) => special(inside, "a pipe"),
+        DirOpenError::NotRegular(FileType::Socket) => special(inside, "a socket"),
+        DirOpenError::NotRegular(_) => special(inside, "a device"),
+        DirOpenError::Changed => changed(inside),
+        DirOpenError::Io(error) if error.kind() == io::ErrorKind::IsADirectory => ToolFailure::BadArguments(
             format!("{} is a directory; use list_files to see into it", inside.shown()),
         ),
-        OpenError::Io(error) => failed(inside, &error),
+        DirOpenError::Io(error) => failed(inside, &error),
     }
 }
 

@@ -154,6 +154,9 @@ impl Scene {
             thread: self.project.thread(),
             scope: Default::default(),
             origin: crate::domain::Origin::Member,
+            requester: None,
+            unattended: false,
+            language: None,
             tool: tool.to_owned(),
             input,
         };
@@ -273,6 +276,9 @@ async fn a_number_is_judged_as_the_file_that_the_tool_would_read() {
         thread: scene.project.thread(),
         scope: Default::default(),
         origin: crate::domain::Origin::Member,
+        requester: None,
+        unattended: false,
+        language: None,
         tool: "read_file".into(),
         input: input.clone(),
     };
@@ -288,6 +294,9 @@ async fn the_question_names_the_file_that_a_link_leads_to() {
         thread: scene.project.thread(),
         scope: Default::default(),
         origin: crate::domain::Origin::Member,
+        requester: None,
+        unattended: false,
+        language: None,
         tool: "write_file".into(),
         input,
     };

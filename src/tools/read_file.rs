@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
-use super::lines::{Content, LineReader, TextLine};
+use super::file_change::VersionOf;
+use super::lines::{LineContent, TextLine, TextLineReader};
 use super::schema::schema_of;
-use super::version::VersionOf;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolFailure, ToolOutcome};
@@ -68,9 +68,9 @@ fn read(arguments: &Arguments, context: &ToolContext, cancel: &CancellationToken
         }
         ToolFailure::Failed(format!("{} cannot be read: {error}", inside.shown()))
     };
-    let mut lines = match Content::of(opened, cancel.clone()).map_err(failed)? {
-        Content::Text(lines) => lines,
-        Content::Binary(kind) => {
+    let mut lines = match LineContent::of(opened, cancel.clone()).map_err(failed)? {
+        LineContent::Text(lines) => lines,
+        LineContent::Binary(kind) => {
             let note = "a binary file: its content is not shown";
             return Ok(
                 json!({"path": inside.shown(), "binary": true, "type": kind, "size": size, "note": note}),
@@ -79,7 +79,7 @@ fn read(arguments: &Arguments, context: &ToolContext, cancel: &CancellationToken
     };
     let start = arguments.start_line.unwrap_or(1).max(1);
     let wanted = arguments.max_lines.unwrap_or(DEFAULT_LINES).max(1);
-    let part = Part::collect(&mut lines, start, wanted, size).map_err(failed)?;
+    let part = FileExcerpt::collect(&mut lines, start, wanted, size).map_err(failed)?;
     let mut output = part.into_output(inside.shown(), start, size)?;
     if let Some(version) = version(&confinement, &inside, size).map_err(failed)? {
         output.insert("version".into(), version.into());
@@ -107,7 +107,7 @@ fn version(confinement: &Confinement, inside: &Inside, size: u64) -> io::Result<
 
 /// The part that was read.
 #[derive(Debug, Default)]
-struct Part {
+struct FileExcerpt {
     content: String,
     lines: u64,
     /// The number of lines of the file, where it was read to its end.
@@ -120,8 +120,13 @@ struct Part {
     lossy: bool,
 }
 
-impl Part {
-    fn collect<R: Read>(lines: &mut LineReader<R>, start: u64, wanted: u64, size: u64) -> io::Result<Self> {
+impl FileExcerpt {
+    fn collect<R: Read>(
+        lines: &mut TextLineReader<R>,
+        start: u64,
+        wanted: u64,
+        size: u64,
+    ) -> io::Result<Self> {
         let mut part = Self::default();
         let mut budget = Budget::new(OUTPUT_BYTES);
         let mut seen = 0;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{
     ChatLoadHistory, ChatSend, CurrentTime, EditFile, ExecSettings, ExecShell, ListFiles, MemorySearch,
-    MemoryUpsert, ReadFile, Redact, SearchFiles, SendFile, TaskDone, WriteFile,
+    MemoryUpsert, ReadFile, Redact, SearchFiles, SendFile, TaskDone, TaskList, TaskRemove, TaskUpsert,
+    WriteFile,
 };
 use crate::domain::Effects;
 use crate::ports::{Tool, ToolBox};
@@ -31,12 +32,15 @@ pub const TOOLS: &[ToolDef] = &[
         permits: "Reading what was said earlier in this conversation.",
         make: |_| Arc::new(ChatLoadHistory),
     },
-    ToolDef { permits: "Saying something in another thread.", make: |_| Arc::new(ChatSend) },
+    ToolDef { permits: "Say something in another thread.", make: |_| Arc::new(ChatSend) },
     ToolDef {
         permits: "Handing over a file of the project.",
         make: |redact| Arc::new(SendFile::new(redact.clone())),
     },
     ToolDef { permits: "Ending a scheduled run.", make: |_| Arc::new(TaskDone) },
+    ToolDef { permits: "Creating and changing scheduled tasks.", make: |_| Arc::new(TaskUpsert) },
+    ToolDef { permits: "Listing scheduled tasks.", make: |_| Arc::new(TaskList) },
+    ToolDef { permits: "Removing scheduled tasks.", make: |_| Arc::new(TaskRemove) },
 ];
 
 /// All tools; the shell is the one that needs settings.

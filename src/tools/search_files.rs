@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::bounds::{Budget, OUTPUT_BYTES};
 use super::confine::{Confinement, Inside};
 use super::glob::Glob;
-use super::lines::Content;
+use super::lines::LineContent;
 use super::open::OpenedPath;
 use super::schema::schema_of;
-use super::secret_search::{FileId, id_of, is_secret, shared_secrets};
+use super::secret_search::{SecretFileId, id_of, is_secret, shared_secrets};
 use super::walk::walk;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
@@ -168,7 +168,7 @@ struct TextSearch {
     matches: Vec<Value>,
     files: u64,
     /// Secret files that may have other names; `None` inside where that is unknown.
-    shared_secrets: OnceCell<Option<HashSet<FileId>>>,
+    shared_secrets: OnceCell<Option<HashSet<SecretFileId>>>,
 }
 
 impl TextSearch {
@@ -181,7 +181,7 @@ impl TextSearch {
         if self.may_be_secret(confinement, &opened) {
             return SearchEnd::Everywhere;
         }
-        let Ok(Content::Text(mut lines)) = Content::of(opened, cancel.clone()) else {
+        let Ok(LineContent::Text(mut lines)) = LineContent::of(opened, cancel.clone()) else {
             return SearchEnd::Everywhere;
         };
         self.files += 1;

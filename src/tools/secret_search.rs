@@ -27,7 +27,7 @@ impl SearchLimits {
 }
 
 /// Identifies a file independently of its name.
-pub(super) type FileId = (u64, u64);
+pub(super) type SecretFileId = (u64, u64);
 
 /// The result of a search. All paths are relative to the project.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) struct SecretNames {
     pub(super) secrets: Vec<PathBuf>,
     pub(super) links: Vec<PathBuf>,
     /// Other files that have more than one name.
-    pub(super) shared: Vec<(PathBuf, FileId)>,
+    pub(super) shared: Vec<(PathBuf, SecretFileId)>,
     /// Whether everything was searched.
     pub(super) complete: bool,
 }
@@ -69,17 +69,20 @@ pub(super) fn search(project: &Path, trees: &[PathBuf], limits: SearchLimits) ->
 
 /// Files with an ordinary name that are also a secret file under another one; `None` where the project is too large to
 /// know.
-pub(super) fn other_names_of_secrets(project: &Path, shared: &[(PathBuf, FileId)]) -> Option<Vec<PathBuf>> {
+pub(super) fn other_names_of_secrets(
+    project: &Path,
+    shared: &[(PathBuf, SecretFileId)],
+) -> Option<Vec<PathBuf>> {
     if shared.is_empty() {
         return Some(Vec::new());
     }
     let ids = shared_secrets(project)?;
-    let other = |(path, id): &(PathBuf, FileId)| ids.contains(id).then(|| path.clone());
+    let other = |(path, id): &(PathBuf, SecretFileId)| ids.contains(id).then(|| path.clone());
     Some(shared.iter().filter_map(other).collect())
 }
 
 /// Every secret file of the project that may have another name; `None` where the project is too large to know.
-pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<FileId>> {
+pub(super) fn shared_secrets(project: &Path) -> Option<HashSet<SecretFileId>> {
     let all = search(project, &[PathBuf::new()], SearchLimits::COMPLETE);
     if all.complete { ids_of(project, &all.secrets) } else { None }
 }
@@ -103,7 +106,7 @@ pub(super) fn other_names_of(project: &Path, secrets: &[PathBuf]) -> Option<Vec<
 }
 
 /// The files at and below secret paths that have more than one name; `None` where there are too many.
-fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<FileId>> {
+fn ids_of(project: &Path, secrets: &[PathBuf]) -> Option<HashSet<SecretFileId>> {
     let mut ids = HashSet::new();
     let mut left = SearchLimits::COMPLETE.entries;
     let mut todo: Vec<PathBuf> = secrets.iter().map(|path| project.join(path)).collect();
@@ -183,7 +186,7 @@ impl SecretSearch<'_> {
     }
 }
 
-pub(super) fn id_of(facts: &Metadata) -> FileId {
+pub(super) fn id_of(facts: &Metadata) -> SecretFileId {
     (facts.dev(), facts.ino())
 }
 

@@ -149,14 +149,14 @@ fn kind_of(media_type: &str) -> AttachmentKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::Saying;
+    use crate::ports::RunMessage;
     use crate::tools::testing::Project;
 
     fn tool() -> SendFile {
         SendFile::new(Redact::new(|text| text.replace("hunter2", "[redacted]")))
     }
 
-    async fn send(project: &mut Project, path: &str) -> Saying {
+    async fn send(project: &mut Project, path: &str) -> RunMessage {
         let arguments = json!({ "path": path, "caption": "look" });
         let context = project.context();
         let tool = tool();
@@ -174,9 +174,9 @@ mod tests {
             ("out/chart.png", AttachmentKind::Image, "chart.png"),
             ("notes.md", AttachmentKind::File, "notes.md"),
         ] {
-            let saying = send(&mut project, path).await;
-            let Intent::Attachment { file, kind, name: shown, caption, .. } = saying.intent else {
-                panic!("{:?}", saying.intent)
+            let run_message = send(&mut project, path).await;
+            let Intent::Attachment { file, kind, name: shown, caption, .. } = run_message.intent else {
+                panic!("{:?}", run_message.intent)
             };
             assert_eq!((kind, shown.as_str(), caption.as_deref()), (expected, name, Some("look")));
             let copy = project.path(".ship/files").join(file.path());
@@ -199,8 +199,8 @@ mod tests {
     async fn a_text_is_sent_without_its_secrets_and_other_bytes_with_one_are_not_sent() {
         let mut project = Project::new();
         project.file("notes.txt", "the word is hunter2\n");
-        let saying = send(&mut project, "notes.txt").await;
-        let Intent::Attachment { file, .. } = saying.intent else { panic!("{:?}", saying.intent) };
+        let run_message = send(&mut project, "notes.txt").await;
+        let Intent::Attachment { file, .. } = run_message.intent else { panic!("{:?}", run_message.intent) };
         let copy = project.path(".ship/files").join(file.path());
         assert_eq!(std::fs::read(copy).unwrap(), b"the word is [redacted]\n");
         project.file("data.bin", b"\x7fELF\xff\xfe hunter2 \xff");

@@ -11,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::Confinement;
 use crate::domain::{
-    ChatKind, HistoryReach, MemoryScope, Origin, Permit, ScopeSettings, ThreadId, Timestamp,
+    ChatKind, HistoryReach, Language, MemoryScope, Origin, Permit, ScopeSettings, ThreadId, Timestamp,
 };
-use crate::ports::{Acceptance, Clock, Request, Saying, ScopedSearch, ThreadsHandle, ToolContext};
-use crate::store::memory::InMemoryThreads;
+use crate::ports::{Acceptance, Clock, RunMessage, ScopedSearch, ThreadRequest, ThreadsHandle, ToolContext};
+use crate::store::memory::{InMemoryNotes, InMemoryTasks, InMemoryThreads};
 use crate::store::{AttachmentFiles, FileMemory, FileSearch};
+use crate::tasks::TaskBook;
 use crate::uimessage::UiMessage;
 
 /// A temporary project directory, removed on drop.
@@ -24,9 +25,10 @@ pub(super) struct Project {
     root: PathBuf,
     cancel: CancellationToken,
     history: Arc<InMemoryThreads>,
+    tasks: Arc<TaskBook>,
     seconds: AtomicI64,
-    requests: mpsc::Sender<Request>,
-    heard: mpsc::Receiver<Request>,
+    requests: mpsc::Sender<ThreadRequest>,
+    heard: mpsc::Receiver<ThreadRequest>,
     _dir: tempfile::TempDir,
 }
 
@@ -46,7 +48,13 @@ impl Project {
         let (requests, heard) = mpsc::channel(8);
         let cancel = CancellationToken::new();
         let seconds = AtomicI64::new(0);
-        Self { root, cancel, history: Arc::default(), seconds, requests, heard, _dir: dir }
+        let tasks = Arc::new(TaskBook::new(
+            Arc::new(InMemoryTasks::default()),
+            Arc::new(InMemoryNotes::default()),
+            Arc::new(FixedClock),
+            jiff::tz::TimeZone::UTC,
+        ));
+        Self { root, cancel, history: Arc::default(), tasks, seconds, requests, heard, _dir: dir }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -85,10 +93,12 @@ impl Project {
     }
 
     /// The next message of a tool, with its target; the tool is told that it was accepted.
-    pub(super) async fn hear(&mut self) -> Option<(ThreadId, Saying)> {
-        let Some(Request::Say { thread, saying, reply }) = self.heard.recv().await else { return None };
+    pub(super) async fn hear(&mut self) -> Option<(ThreadId, RunMessage)> {
+        let Some(ThreadRequest::Say { thread, run_message, reply }) = self.heard.recv().await else {
+            return None;
+        };
         reply.send(Acceptance::Duplicate { message: "m".parse().unwrap() }).unwrap();
-        Some((thread, *saying))
+        Some((thread, *run_message))
     }
 
     pub(super) fn cancel(&self) {
@@ -113,6 +123,9 @@ impl Project {
             scope: scope.clone(),
             origin: Origin::Member,
             requester: "fake:user:7".parse().ok(),
+            unattended: false,
+            language: Language::En,
+            tasks: self.tasks.clone(),
             asked_in: vec!["m1".parse().unwrap()],
             approval: None,
             search: ScopedSearch {

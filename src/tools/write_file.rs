@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::change::{FileChange, check_size, current_text};
 use super::confine::Confinement;
+use super::file_change::version_of;
 use super::schema::schema_of;
-use super::version::version_of;
 use super::{arguments, job};
 use crate::domain::{Effects, ToolSpec};
 use crate::ports::{BoxFuture, CallSite, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome};

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::compaction::CompactionRules;
 use super::history::History;
 use crate::domain::{
-    Capabilities, Delivery, Effects, Language, ReadReplies, ScopeSettings, ThreadId, Timestamp, WhileRunning,
-    WhileWaiting,
+    Capabilities, CorrelationId, Delivery, Effects, Footer, Language, ReadReplies, ScopeSettings, SpeechMode,
+    ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 
@@ -33,13 +33,15 @@ pub struct Rules {
     pub while_waiting: WhileWaiting,
     /// Whether a model classifies replies that the rules cannot.
     pub read_replies: ReadReplies,
+    /// Which answers are spoken beside their text.
+    pub speech: SpeechMode,
     /// When a conversation is compacted.
     pub compaction: CompactionRules,
     /// Which memory a message may use.
     pub scopes: Arc<ScopeSettings>,
-    /// The model's name, for `/status`.
-    pub model: String,
     pub capabilities: Capabilities,
+    /// What stands below an answer that is sent to a platform.
+    pub footer: Footer,
 }
 
 /// A function from a tool's name to its effects; `None` for an unknown tool.
@@ -48,7 +50,7 @@ pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 /// Says what is wrong with the arguments of a call, in words for the model.
 pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
 
-/// What does not change while a thread is in memory.
+/// What does not change within an event.
 pub(super) struct Settings {
     pub(super) thread: ThreadId,
     pub(super) rules: Arc<Rules>,
@@ -83,6 +85,12 @@ impl<'a> TurnContext<'a> {
 
     pub(super) fn rules(&self) -> &'a Rules {
         &self.settings.rules
+    }
+
+    /// Most model calls of this run: a task may allow fewer than the settings.
+    pub(super) fn max_steps(&self, run: &CorrelationId) -> u32 {
+        let own = self.history.scheduled(run).and_then(|scheduled| scheduled.max_steps);
+        own.map_or(self.rules().max_steps, |own| own.min(self.rules().max_steps))
     }
 
     /// The language the person writes in, unless the operator has chosen.

@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use super::ReplyToken;
 use crate::domain::Class;
-use crate::domain::{Approval, CorrelationId, Intent, MessageId, Scope, StoredFile, ToolCallId};
+use crate::domain::{
+    Approval, CorrelationId, IngressEvent, Intent, MessageId, Scope, StoredFile, ToolCallId,
+};
 use crate::ports::{Acceptance, AuditLine, Durability};
 use crate::uimessage::{CheckpointReason, UiMessage};
 
@@ -51,6 +53,8 @@ pub enum Effect {
         message: MessageId,
         words: String,
     },
+    /// A question of another thread was decided here: pass the decision on.
+    DecideElsewhere(Box<IngressEvent>),
     Audit(Box<AuditLine>),
     RunTool {
         call: ToolCallId,

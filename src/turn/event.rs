@@ -1,9 +1,13 @@
 //! The events of a conversation.
 
+use serde_json::Value;
+
 use super::compaction::Compacted;
+use super::runs::over_budget::OverBudget;
+use super::runs::promotion::Proposal;
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, IngressEvent, MessageId, ToolCallId};
 use crate::policy::reply::ModelHint;
-use crate::ports::{Completion, Judgement, ModelDelta, ModelError, Saying, ToolOutcome};
+use crate::ports::{Completion, Judgement, ModelDelta, ModelError, RunMessage, ToolOutcome};
 use crate::uimessage::UiMessage;
 
 /// Identifies the caller that waits for an acceptance.
@@ -24,10 +28,27 @@ pub struct Lookups {
     /// Stored approvals: the one that a decision names, or the settled ones that a message decides again by number or
     /// id.
     pub approvals: Vec<Approval>,
+    /// The pending questions of other threads that were asked here, too.
+    pub asked_here: Vec<Approval>,
     /// The message to correct, where it is no longer in memory.
     pub earlier: Option<Box<UiMessage>>,
     /// The reply to a command whose facts are not in the conversation.
     pub words: Option<String>,
+    /// The name of the model that answers the thread, for `/status`.
+    pub model: Option<String>,
+    /// What was spent, in one line, for `/status`.
+    pub spent: Option<String>,
+    /// Whether the command begins a new conversation.
+    pub begins_anew: bool,
+}
+
+/// What was decided about a message that names nobody.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateDecision {
+    pub message: MessageId,
+    pub answer: bool,
+    /// Kept in the message's metadata.
+    pub reason: Value,
 }
 
 #[derive(Debug)]
@@ -42,8 +63,8 @@ pub enum Event {
         lookups: Lookups,
     },
     /// A tool posts a message to this thread.
-    Voiced {
-        saying: Box<Saying>,
+    RunMessage {
+        run_message: Box<RunMessage>,
         ticket: ReplyToken,
         /// Whether it was posted before.
         known: bool,
@@ -81,6 +102,16 @@ pub enum Event {
     },
     /// An attempt to compact the conversation is at its end.
     Compacted(Box<Compacted>),
+    /// The next model call of the run does not fit into a spend cap.
+    OverBudget(Box<OverBudget>),
+    /// A spend cap may have room again for a run that waits for it.
+    BudgetChanged,
+    /// Notes were taken that may go into core memory.
+    Proposed(Box<Proposal>),
+    /// Other agents have reported messages of this group.
+    Reported(Vec<UiMessage>),
+    /// It is decided whether messages that name nobody are answered.
+    Decided(Vec<GateDecision>),
     /// No new turns from now on; the running one may end.
     Stopping,
 }

@@ -7,12 +7,13 @@ use serde_json::Map;
 
 use super::Effect;
 use super::effect::Spoken;
-use super::history::REFUSED;
+use super::history::{BEGINS_ANEW, REFUSED};
 use crate::domain::{Approval, ApprovalChoice, CorrelationId, IngressEvent, Intent, Language, Timestamp};
 use crate::ports::Durability;
 use crate::uimessage::{CommandRecord, Metadata, Part, Role, RunStatus, UiMessage};
 
 /// The daemon's reply to a text: plain words, or a question back.
+#[derive(Clone)]
 pub(super) struct DaemonReply {
     text: String,
     /// The approvals that a question back is about; empty for plain words.
@@ -89,6 +90,12 @@ impl Exchange {
     /// Marks the command as refused.
     pub(super) fn refused(mut self) -> Self {
         self.record.metadata.extra.insert(REFUSED.to_owned(), true.into());
+        self
+    }
+
+    /// Marks the command as the beginning of a new conversation.
+    pub(super) fn begins_anew(mut self) -> Self {
+        self.record.metadata.extra.insert(BEGINS_ANEW.to_owned(), true.into());
         self
     }
 

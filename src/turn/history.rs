@@ -3,7 +3,10 @@
 //! The history follows the commits: every message of an [`Effect::Commit`] that a part returns enters it.
 
 use super::Effect;
-use crate::domain::{AuthorId, CorrelationId, Language, MemoryScope, MessageId, Timestamp};
+use super::user_message::scheduled_run;
+use crate::domain::{
+    AuthorId, CorrelationId, Language, MemoryScope, MessageId, ScheduledRun, ThreadId, Timestamp,
+};
 use crate::ports::ThreadRecord;
 use crate::uimessage::{CheckpointRecord, Part, Role, RunStatus, UiMessage, unfinished_runs};
 
@@ -22,6 +25,9 @@ const TRIM_EVERY: usize = 32;
 
 /// The mark of a refused command.
 pub(super) const REFUSED: &str = "refused";
+
+/// The mark of a command, other than `/new`, that began a new conversation.
+pub(super) const BEGINS_ANEW: &str = "beginsAnew";
 
 /// The mark of a message that is not private. Only the newest messages are in memory, so each message that is written
 /// after a second person has spoken carries it.
@@ -70,6 +76,17 @@ impl History {
     /// A person's message.
     pub(super) fn find_said(&self, id: &MessageId) -> Option<&UiMessage> {
         self.find(id).filter(|message| message.role == Role::User)
+    }
+
+    /// What the message of a run says about the task that started it.
+    pub(super) fn scheduled(&self, run: &CorrelationId) -> Option<ScheduledRun> {
+        self.of_run(run).find_map(scheduled_run)
+    }
+
+    /// Further threads where the questions of a run are asked.
+    pub(super) fn asks_in(&self, run: &CorrelationId, own: &ThreadId) -> Vec<ThreadId> {
+        let threads = self.scheduled(run).map(|scheduled| scheduled.ask_in).unwrap_or_default();
+        threads.into_iter().filter(|thread| thread != own).collect()
     }
 
     /// All messages of a run.
@@ -134,10 +151,10 @@ impl History {
         known.and_then(|message| message.metadata.author_name.clone()).unwrap_or_else(|| author.to_string())
     }
 
-    /// The language of the last message of a person.
+    /// The language of the last message of a person that has words.
     pub(super) fn language(&self) -> Language {
-        let last_said = self.messages.iter().rev().find(|message| message.role == Role::User);
-        last_said.map_or_else(Language::default, written_in)
+        let mut said = self.messages.iter().rev().filter(|message| message.role == Role::User);
+        said.find_map(written_in).unwrap_or_default()
     }
 
     /// Whether a message of this person is not, or no longer, private.
@@ -163,7 +180,7 @@ impl History {
         let first = people.next()?;
         let person = first.metadata.author_id.as_ref()?;
         let shared = |message: &&UiMessage| {
-            message.metadata.extra.contains_key("speaker")
+            message.speaker().is_some()
                 || message.metadata.extra.contains_key(IN_COMPANY)
                 || message.metadata.author_id.as_ref() != Some(person)
         };
@@ -231,7 +248,7 @@ impl History {
         self.messages.iter().skip(start)
     }
 
-    /// Whether so much is in memory that its beginning will be let go soon, however large the window is.
+    /// Whether so much is in memory that its beginning will be dropped soon, however large the window is.
     pub(super) fn is_tail_long(&self) -> bool {
         let size = || self.messages.iter().map(UiMessage::size).sum::<usize>();
         self.messages.len() >= LONG_TAIL_MESSAGES || size() >= LONG_TAIL_BYTES
@@ -276,7 +293,7 @@ impl History {
         }
     }
 
-    /// Adds a checkpoint and lets go of what it covers.
+    /// Adds a checkpoint and drops what it covers from memory.
     pub(super) fn adopt_checkpoint(&mut self, message: UiMessage, through: &MessageId) {
         let begins = |record: &CheckpointRecord| record.prev.is_none() || !record.supersedes.is_empty();
         if message.checkpoint().is_some_and(begins) {
@@ -328,18 +345,20 @@ impl History {
     }
 }
 
-fn written_in(message: &UiMessage) -> Language {
+/// The language of a message; `None` for one without words, such as a recording.
+fn written_in(message: &UiMessage) -> Option<Language> {
     let text = message.parts.iter().find_map(|part| match part {
         Part::Text(text) => Some(text.text.as_str()),
         _ => None,
     });
-    text.map(Language::of).unwrap_or_default()
+    text.map(Language::of)
 }
 
 /// Whether a message begins a new conversation in the thread.
 fn is_new_conversation(message: &UiMessage) -> bool {
     let asked = message.parts.iter().any(|part| matches!(part, Part::Command(record) if record.is("new")));
-    asked && !message.metadata.extra.contains_key(REFUSED)
+    let extra = &message.metadata.extra;
+    (asked && !extra.contains_key(REFUSED)) || extra.contains_key(BEGINS_ANEW)
 }
 
 fn next_number(checkpoints: &[UiMessage]) -> u32 {

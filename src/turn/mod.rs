@@ -35,16 +35,18 @@ mod user_message;
 
 pub use budget::{fit, stated_limit};
 pub use compaction::{
-    Compacted, CompactionRules, Draft, NoteCandidate, Span, by_rules, correction, read_summary,
+    Compacted, CompactionRules, CompactionSpan, Draft, NoteCandidate, by_rules, correction, read_summary,
     summary_prompt,
 };
 pub use context::{CheckArguments, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
-pub use event::{ApprovalSlot, Event, Lookups, ReplyToken};
+pub use event::{ApprovalSlot, Event, GateDecision, Lookups, ReplyToken};
 pub use machine::conversation::Conversation;
-pub use machine::recall::RecallPlan;
-pub use prompt::{BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
-pub use user_message::DELIVER_TO;
+pub use machine::memory::RecallPlan;
+pub use prompt::{Audience, BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
+pub use runs::over_budget::{CapQuestion, OverBudget};
+pub use runs::promotion::{PROMOTION, Proposal, ProposedItem};
+pub use user_message::{ANSWERS_AGENT, CHAIN, DELIVER_TO, DEPTH};
 
 #[cfg(test)]
 mod tests;

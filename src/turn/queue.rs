@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::context::TurnContext;
-use super::runs::run::{Phase, Run};
+use super::runs::run::{Run, RunPhase};
 use super::user_message::{correction_note, edited, user_message};
 use crate::domain::{CorrelationId, IngressEvent, IngressKind, MessageId, Said, WhileRunning};
 use crate::ports::Acceptance;
@@ -142,6 +142,11 @@ impl Queue {
         Some(Accepted { relation, correlation, message })
     }
 
+    /// Lets messages wait for a run of their own.
+    pub(super) fn wait(&mut self, correlation: &CorrelationId, messages: Vec<MessageId>) {
+        messages.into_iter().for_each(|message| self.add(correlation, message));
+    }
+
     fn add(&mut self, correlation: &CorrelationId, message: MessageId) {
         match self.waiting.iter_mut().find(|waiting| waiting.correlation == *correlation) {
             Some(waiting) => waiting.messages.push(message),
@@ -174,13 +179,16 @@ impl Queue {
         let Some(run) = run else {
             return if self.is_empty() { RunRelation::First } else { RunRelation::Wait };
         };
+        if run.is_promotion() {
+            return RunRelation::Wait;
+        }
         let quick = rules.merge_ms > 0 && ctx.now.millis_since(run.began()) <= rules.merge_ms;
         // A run without a slot has done nothing yet, so joining it costs nothing.
-        if run.is_untouched() && (quick || run.phase() == Phase::WaitingForSlot) {
+        if run.is_untouched() && (quick || run.phase() == RunPhase::WaitingForSlot) {
             return RunRelation::Join;
         }
         // While an approval is pending the run does not continue: messages wait for the next run.
-        if run.phase() == Phase::AwaitingApproval {
+        if run.phase() == RunPhase::AwaitingApproval {
             return RunRelation::Wait;
         }
         match rules.while_running {

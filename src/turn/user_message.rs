@@ -1,14 +1,30 @@
 //! The stored messages of people: new ones, edited ones, and corrections of messages that are no longer in memory.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::context::TurnContext;
 use super::history::IN_COMPANY;
-use crate::domain::{ChatKind, CorrelationId, IngressEvent, MemoryScope, MessageId, Said};
-use crate::uimessage::{FilePart, Metadata, Part, Role, TextPart, UiMessage};
+use crate::domain::{
+    ChatKind, CorrelationId, IngressEvent, MemoryScope, MessageId, PeerWords, Said, ScheduledRun,
+};
+use crate::uimessage::{FilePart, Metadata, PEER, Part, Role, SPEAKER, TextPart, UiMessage, VOICE};
+
+/// The metadata of an agent's message: who it is, the person's message its chain began with, and its length.
+pub const ANSWERS_AGENT: &str = "agent";
+pub const CHAIN: &str = "chain";
+pub const DEPTH: &str = "depth";
 
 /// The metadata of a message that names further threads for the result of its run.
 pub const DELIVER_TO: &str = "deliverTo";
+
+/// The metadata of a message that starts the run of a task.
+const TASK: &str = "task";
+
+/// The run of a task that a message starts.
+pub(super) fn scheduled_run(message: &UiMessage) -> Option<ScheduledRun> {
+    ScheduledRun::deserialize(message.metadata.extra.get(TASK)?).ok()
+}
 
 /// The user message of an event, with metadata about the author and other participants.
 pub(super) fn user_message(
@@ -19,8 +35,14 @@ pub(super) fn user_message(
 ) -> UiMessage {
     let mut message = plain_message(event, said, correlation);
     let rules = ctx.rules();
-    let scope = MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &rules.scopes);
+    let scope = match &said.scheduled {
+        Some(run) => run.memory.scope(&event.author.id, &event.thread, &rules.scopes),
+        None => MemoryScope::resolve(&event.author.id, event.chat, &event.thread, &rules.scopes),
+    };
     message.set_memory_scope(&scope, rules.rights.origin_of(event));
+    if event.chat == ChatKind::Group {
+        message.set_attention(said.attention);
+    }
     if event.chat.is_private() && ctx.history.is_in_company(&event.author.id) {
         message.metadata.extra.insert(IN_COMPANY.to_owned(), true.into());
     }
@@ -41,6 +63,7 @@ pub(super) fn edited(
     let Metadata { timestamp, context, command, .. } = known.metadata;
     message.metadata = Metadata { timestamp, context, command, ..message.metadata };
     message.keep_memory_scope_of(known);
+    message.keep_attention_of(known);
     message.metadata.extra.insert("edited".to_owned(), true.into());
     Some(message)
 }
@@ -57,6 +80,22 @@ pub(super) fn correction_note(
     note.metadata.context = true;
     note.metadata.extra.insert("corrects".to_owned(), event.message.as_str().into());
     note
+}
+
+/// Notes the program that wrote a message.
+fn tell_peer(peer: &PeerWords, extra: &mut Map<String, Value>) {
+    let mut add = |key: &str, value: Value| extra.insert(key.to_owned(), value);
+    add(PEER, peer.kind.as_str().into());
+    if let Some(via) = peer.via {
+        add("via", via.as_str().into());
+    }
+    if let Some(agent) = &peer.agent {
+        add(ANSWERS_AGENT, agent.as_str().into());
+    }
+    if let Some(chain) = &peer.chain {
+        add(CHAIN, chain.as_str().into());
+    }
+    add(DEPTH, peer.depth.into());
 }
 
 /// The user message of an event, with the unchanged text.
@@ -78,10 +117,10 @@ fn plain_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId)
         parts.push(Part::Text(TextPart::plain(said.text.clone())));
     }
     let mut extra = Map::new();
-    // In a group the model is told the speaker, in a separate part and not inside the text.
+    // In a group the model is told the speaker.
     if event.chat == ChatKind::Group {
         let speaker = event.author.name.clone().unwrap_or_else(|| event.author.id.to_string());
-        extra.insert("speaker".to_owned(), speaker.into());
+        extra.insert(SPEAKER.to_owned(), speaker.into());
     }
     if let Some(quoted) = &said.quoted {
         let quoted = serde_json::json!({
@@ -89,12 +128,21 @@ fn plain_message(event: &IngressEvent, said: &Said, correlation: &CorrelationId)
         });
         extra.insert("replyTo".to_owned(), quoted);
     }
+    if let Some(peer) = &said.peer {
+        tell_peer(peer, &mut extra);
+    }
     if let Some(from) = &said.forwarded_from {
         extra.insert("forwardedFrom".to_owned(), from.clone().into());
+    }
+    if let Some(voice) = &said.voice {
+        extra.insert(VOICE.to_owned(), serde_json::to_value(voice).unwrap_or_default());
     }
     if !said.deliver_to.is_empty() {
         let targets = said.deliver_to.iter().map(|thread| Value::from(thread.as_str()));
         extra.insert(DELIVER_TO.to_owned(), targets.collect());
+    }
+    if let Some(run) = said.scheduled.as_ref().and_then(|run| serde_json::to_value(run).ok()) {
+        extra.insert(TASK.to_owned(), run);
     }
     UiMessage {
         id: event.message.clone(),

@@ -1,6 +1,7 @@
 //! A checkpoint: what a stretch of a conversation came to. It stands in the thread file behind the messages it covers;
 //! in the prompt it takes their place.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Role, UiMessage};
@@ -12,7 +13,7 @@ pub const CHECKPOINT_VERSION: u32 = 1;
 pub const CHECKPOINT_BYTES: usize = 8 * 1024;
 
 /// Why a checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckpointReason {
     /// The next prompt would have filled the window.
@@ -26,7 +27,7 @@ pub enum CheckpointReason {
 }
 
 /// Who wrote the observations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WrittenBy {
     Model,
@@ -35,7 +36,7 @@ pub enum WrittenBy {
 }
 
 /// Something that happened or was decided.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     pub at: Timestamp,
     /// The name of the person, or `agent`.
@@ -46,7 +47,7 @@ pub struct Observation {
 }
 
 /// Something a person asked for that was not answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenAsk {
     pub text: String,
     /// The messages that ask for it.

@@ -1,12 +1,18 @@
 //! One message: metadata and parts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Part;
 use crate::domain::{AuthorId, CorrelationId, MemoryScope, MessageId, Origin, ThreadId, Timestamp};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The key of the metadata of a spoken message: who transcribed it, and how long it is.
+pub const VOICE: &str = "voice";
+/// The key of the metadata of an answer that is spoken as well.
+pub const SPEECH: &str = "speech";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     System,
@@ -16,7 +22,7 @@ pub enum Role {
 }
 
 /// The status of an assistant message's run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStatus {
     /// Not ended: resumed after a crash.
@@ -39,7 +45,7 @@ impl RunStatus {
 }
 
 /// Facts about a message beside its content. The model never sees them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub platform: String,
@@ -72,7 +78,7 @@ pub struct Metadata {
 }
 
 /// One message of a thread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UiMessage {
     /// Unique in its thread.
     pub id: MessageId,

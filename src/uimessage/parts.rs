@@ -1,5 +1,8 @@
 //! The parts of a message. Tool parts are in `tool_part`.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -76,7 +79,7 @@ impl CommandRecord {
 }
 
 /// An error, as the person was told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorRecord {
     pub kind: ErrorKind,
     pub text: String,
@@ -153,6 +156,22 @@ impl Serialize for Part {
             Self::Checkpoint(data) => Data { r#type: "data-checkpoint", data }.serialize(serializer),
             Self::Other(raw) => raw.serialize(serializer),
         }
+    }
+}
+
+impl JsonSchema for Part {
+    fn schema_name() -> Cow<'static, str> {
+        "Part".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "A part of a message in the AI SDK's UIMessage format; `type` says which.",
+            "properties": { "type": { "type": "string" } },
+            "required": ["type"],
+            "additionalProperties": true,
+        })
     }
 }
 

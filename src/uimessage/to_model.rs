@@ -5,8 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use super::envelope::enveloped;
 use super::recalled::recall_block;
-use super::{Part, Role, ToolPart, ToolState, UiMessage};
+use super::{Part, Role, ToolPart, ToolState, UiMessage, VOICE};
+use crate::domain::{RAISE_CALL, Timestamp};
 
 /// A piece of a person's message.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +26,6 @@ pub enum Content {
     },
 }
 
-/// A call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelToolCall {
     pub id: String,
@@ -39,7 +40,7 @@ pub enum ModelMessage {
     System(String),
     User {
         content: Vec<Content>,
-        /// The person's name, in a group.
+        /// The name of a message in which the daemon states something.
         name: Option<String>,
     },
     Assistant {
@@ -60,6 +61,14 @@ const DENIED: &str = "Tool call execution denied.";
 
 /// Converts folded messages, oldest first.
 pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<ModelMessage> {
+    to_model_after(messages, &mut None)
+}
+
+/// Converts folded messages that follow others. `said_at` is the time of the last message in a group.
+pub fn to_model_after<'a>(
+    messages: impl IntoIterator<Item = &'a UiMessage>,
+    said_at: &mut Option<Timestamp>,
+) -> Vec<ModelMessage> {
     let mut out = Vec::new();
     for message in messages.into_iter().filter(|message| !message.metadata.command) {
         match message.role {
@@ -67,7 +76,7 @@ pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<Mo
                 let text = message.parts.iter().filter_map(text_of).collect::<String>();
                 out.push(ModelMessage::System(text));
             }
-            Role::User => push_user(message, &mut out),
+            Role::User => push_user(message, said_at, &mut out),
             Role::Assistant => {
                 for block in message.parts.split(|part| matches!(part, Part::StepStart)) {
                     push_block(block, &mut out);
@@ -78,16 +87,26 @@ pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<Mo
     out
 }
 
-fn push_user(message: &UiMessage, out: &mut Vec<ModelMessage>) {
-    let mut content: Vec<Content> = message.parts.iter().filter_map(user_content).collect();
+fn push_user(message: &UiMessage, said_at: &mut Option<Timestamp>, out: &mut Vec<ModelMessage>) {
+    let spoken = message.metadata.extra.contains_key(VOICE);
+    // The transcript stands for the recording.
+    let is_recording =
+        |part: &&Part| matches!(part, Part::File(file) if file.media_type.starts_with("audio/"));
+    let parts = message.parts.iter().filter(|part| !(spoken && is_recording(part)));
+    let mut content: Vec<Content> = parts.filter_map(user_content).collect();
     if !content.is_empty() {
+        let speaker = message.speaker();
+        if let Some(speaker) = speaker {
+            content = enveloped(message, speaker, content, *said_at);
+            *said_at = Some(message.metadata.timestamp);
+        }
         // In separate parts, never inside the person's text.
         let recalled = message.recalled();
         let recalled = (!recalled.is_empty()).then(|| recall_block(&recalled));
-        let before = recalled.into_iter().chain(circumstances(&message.metadata.extra));
+        let circumstances = speaker.is_none().then(|| circumstances(&message.metadata.extra));
+        let before = recalled.into_iter().chain(circumstances.into_iter().flatten());
         content.splice(0..0, before.map(Content::Text));
-        let name = message.metadata.extra.get("speaker").and_then(Value::as_str).map(str::to_owned);
-        out.push(ModelMessage::User { content, name });
+        out.push(ModelMessage::User { content, name: None });
     }
 }
 
@@ -100,7 +119,9 @@ fn circumstances(extra: &Map<String, Value>) -> impl Iterator<Item = String> + u
     });
     let forwarded = extra.get("forwardedFrom").and_then(Value::as_str);
     let corrects = extra.contains_key("corrects").then(|| "[Corrects an earlier message]".to_owned());
-    quoted.into_iter().chain(forwarded.map(|from| format!("[Forwarded from {from}]"))).chain(corrects)
+    let spoken = extra.contains_key(VOICE).then(|| "[Voice message, transcribed by a program]".to_owned());
+    let forwarded = forwarded.map(|from| format!("[Forwarded from {from}]"));
+    quoted.into_iter().chain(forwarded).chain(corrects).chain(spoken)
 }
 
 fn user_content(part: &Part) -> Option<Content> {
@@ -137,6 +158,8 @@ fn push_block(block: &[Part], out: &mut Vec<ModelMessage>) {
     let calls: Vec<(ModelToolCall, ModelMessage)> = block
         .iter()
         .filter_map(|part| match part {
+            // The daemon's own question to owners, which the model did not make.
+            Part::Tool(tool) if tool.tool.name() == RAISE_CALL => None,
             Part::Tool(tool) => call_and_result(tool),
             _ => None,
         })

@@ -39,7 +39,7 @@ pub(crate) enum Unknown {
 }
 
 #[derive(Debug)]
-struct Desk {
+struct UpdateQueue {
     unknown: Unknown,
     known: Vec<&'static str>,
     updates: Vec<Value>,
@@ -52,7 +52,7 @@ struct Desk {
 #[derive(Debug)]
 pub(crate) struct BareTelegram {
     address: SocketAddr,
-    desk: Arc<Mutex<Desk>>,
+    queue: Arc<Mutex<UpdateQueue>>,
     _serving: JoinSet<()>,
 }
 
@@ -61,14 +61,15 @@ impl BareTelegram {
     pub(crate) async fn start(unknown: Unknown, more: &[&'static str]) -> Self {
         let known = ["getMe", "getUpdates", "sendMessage"].iter().chain(more).copied().collect();
         // Beyond what fits into 32 bits.
-        let desk = Desk { unknown, known, updates: Vec::new(), calls: Vec::new(), next: 5_000_000_000 };
-        let desk = Arc::new(Mutex::new(desk));
-        let router = Router::new().fallback(answer).with_state(desk.clone());
+        let queue =
+            UpdateQueue { unknown, known, updates: Vec::new(), calls: Vec::new(), next: 5_000_000_000 };
+        let queue = Arc::new(Mutex::new(queue));
+        let router = Router::new().fallback(answer).with_state(queue.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { address, desk, _serving: serving }
+        Self { address, queue, _serving: serving }
     }
 
     /// The base URL for a bot.
@@ -95,17 +96,17 @@ impl BareTelegram {
 
     /// Adds an update, newest first.
     pub(crate) fn update(&self, make: impl FnOnce(i64) -> Value) -> i64 {
-        let mut desk = self.desk.lock().unwrap();
-        desk.next += 1;
-        let id = desk.next;
-        desk.updates.insert(0, make(id));
+        let mut queue = self.queue.lock().unwrap();
+        queue.next += 1;
+        let id = queue.next;
+        queue.updates.insert(0, make(id));
         id
     }
 
     /// The bodies of all calls of this name.
     pub(crate) fn calls(&self, method: &str) -> Vec<Value> {
-        let desk = self.desk.lock().unwrap();
-        desk.calls.iter().filter(|(name, _)| name == method).map(|(_, body)| body.clone()).collect()
+        let queue = self.queue.lock().unwrap();
+        queue.calls.iter().filter(|(name, _)| name == method).map(|(_, body)| body.clone()).collect()
     }
 
     /// The texts sent to a chat.
@@ -125,17 +126,17 @@ impl BareTelegram {
     }
 }
 
-async fn answer(State(desk): State<Arc<Mutex<Desk>>>, uri: Uri, body: Bytes) -> Response {
+async fn answer(State(queue): State<Arc<Mutex<UpdateQueue>>>, uri: Uri, body: Bytes) -> Response {
     let Some(method) = uri.path().strip_prefix(&format!("/bot{TOKEN}/")) else {
         return refused(401, "Unauthorized");
     };
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let mut desk = desk.lock().unwrap();
+    let mut queue = queue.lock().unwrap();
     if method != "getUpdates" {
-        desk.calls.push((method.to_owned(), body.clone()));
+        queue.calls.push((method.to_owned(), body.clone()));
     }
-    if !desk.known.contains(&method) {
-        return match desk.unknown {
+    if !queue.known.contains(&method) {
+        return match queue.unknown {
             Unknown::NotFound => refused(404, "Not Found"),
             Unknown::NoRoute => {
                 (StatusCode::NOT_FOUND, axum::Json(json!({ "detail": "Not Found" }))).into_response()
@@ -153,12 +154,12 @@ async fn answer(State(desk): State<Arc<Mutex<Desk>>>, uri: Uri, body: Bytes) -> 
         }
         "getUpdates" => {
             let from = body["offset"].as_i64().unwrap_or_default();
-            desk.updates.retain(|update| update["update_id"].as_i64().is_none_or(|id| id >= from));
-            done(json!(desk.updates))
+            queue.updates.retain(|update| update["update_id"].as_i64().is_none_or(|id| id >= from));
+            done(json!(queue.updates))
         }
         "sendMessage" => {
-            desk.next += 1;
-            done(json!({ "message_id": desk.next, "chat": { "id": body["chat_id"] } }))
+            queue.next += 1;
+            done(json!({ "message_id": queue.next, "chat": { "id": body["chat_id"] } }))
         }
         _ => done(json!(true)),
     }

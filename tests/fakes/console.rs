@@ -28,6 +28,19 @@ impl Console {
         console
     }
 
+    /// The same in a browser whose microphone plays this WAV file, again and again.
+    pub(crate) async fn open_with_microphone(
+        daemon: &Daemon,
+        screen: Screen,
+        language: &str,
+        wav: &[u8],
+    ) -> Self {
+        let console = Self { browser: Browser::with_microphone(screen, language, wav).await };
+        console.enter(daemon, TOKEN).await;
+        console.until_connected().await;
+        console
+    }
+
     /// Goes to the console with this token.
     pub(crate) async fn enter(&self, daemon: &Daemon, token: &str) {
         self.browser.visit(&format!("{}/#token={token}", daemon.base)).await;
@@ -53,9 +66,14 @@ impl Console {
         self.browser.eval(&visibility(name)).await == true
     }
 
-    /// Writes a message and sends it with Enter.
+    /// Writes a message and sends it: with Enter, or on a touch screen, where Enter begins a line, with the button.
     pub(crate) async fn say(&self, text: &str) {
-        self.browser.type_into(&part("composer"), &format!("{text}{}", key::ENTER)).await;
+        if self.browser.eval("matchMedia('(pointer: coarse)').matches").await == true {
+            self.browser.type_into(&part("composer"), text).await;
+            self.browser.click(&part("send")).await;
+        } else {
+            self.browser.type_into(&part("composer"), &format!("{text}{}", key::ENTER)).await;
+        }
     }
 
     /// All messages with their roles.
@@ -94,6 +112,16 @@ impl Console {
         text.as_str().unwrap().to_owned()
     }
 
+    /// Waits until an element says exactly this.
+    pub(crate) async fn until_told(&self, name: &str, words: &str) {
+        self.until(&format!(
+            "document.querySelector({}).innerText.trim() === {}",
+            json!(part(name)),
+            json!(words)
+        ))
+        .await;
+    }
+
     /// Waits until the button of a panel shows this count.
     pub(crate) async fn until_count(&self, panel: &str, count: &str) {
         let button = part(&format!("{panel}-open"));
@@ -114,6 +142,15 @@ impl Console {
         address.split_once("#/t/").unwrap_or_else(|| panic!("no thread in {address}")).1.to_owned()
     }
 
+    /// No rule of axe-core is violated on the page as it is.
+    pub(crate) async fn assert_accessible(&self) {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page/node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(file)
+            .unwrap_or_else(|error| panic!("{file}: {error}: run ./tests/run, which installs it"));
+        let found = self.browser.run_in_page(&axe, VIOLATIONS).await;
+        assert_eq!(found, json!([]), "accessibility");
+    }
+
     /// The browser has logged no errors.
     pub(crate) async fn assert_no_complaints(&self) {
         assert_eq!(self.browser.complaints().await, []);
@@ -130,6 +167,10 @@ impl Console {
 /// The roles and texts of the messages on the page.
 const MESSAGES: &str = "[...document.querySelectorAll('[data-testid=message]')]\
     .map((m) => [m.dataset.role, m.querySelector('.body').textContent.trim()])";
+
+/// The violated rules, each with its first places.
+const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then((result) => \
+    result.violations.map((rule) => [rule.id, rule.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]))";
 
 const IDLE: &str = "(document.querySelector('[data-testid=stop]').hidden && \
     !document.querySelector('[data-testid=message][aria-busy]'))";

@@ -44,6 +44,17 @@ impl Project {
         Self::new(config)
     }
 
+    /// A directory without any file.
+    pub(crate) fn empty() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// The token that a daemon without a configured one made.
+    pub(crate) fn own_token(&self) -> String {
+        let text = std::fs::read_to_string(self.path().join(".ship/run/token")).unwrap();
+        text.trim().to_owned()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -21,6 +21,7 @@ use axum::response::Response;
 use axum::serve::ListenerExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
+use shipagent::uimessage::words_in;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, yield_now};
@@ -48,19 +49,42 @@ pub(crate) struct Seen {
 impl Seen {
     /// The text of the last message of a person; of one with files, its own text.
     pub(crate) fn last_user_text(&self) -> &str {
-        let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let by_person = |message: &&Value| message["role"] == "user" && message["name"] != "facts";
-        messages.iter().rev().find(by_person).map_or("", words_of)
+        self.user_texts().next_back().unwrap_or_default()
+    }
+
+    /// What people wrote since the last answer: messages that wait together are answered together.
+    pub(crate) fn unanswered_texts(&self) -> String {
+        let messages = self.messages();
+        let answered = messages.iter().rposition(|message| message["role"] == "assistant");
+        let new = messages.get(answered.map_or(0, |at| at + 1)..).unwrap_or_default();
+        new.iter().filter(|message| is_by_person(message)).map(words_of).collect::<Vec<_>>().join(" ")
+    }
+
+    fn user_texts(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.messages().iter().filter(|message| is_by_person(message)).map(words_of)
+    }
+
+    fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// The text of a message, in either form.
+/// Whether a message of a request is a person's: facts about the present have the same role.
+fn is_by_person(message: &Value) -> bool {
+    let is_fact = message["name"] == "facts"
+        || ["[Today is ", "[Others here", "[Still to be answered"]
+            .iter()
+            .any(|start| words_of(message).starts_with(start));
+    message["role"] == "user" && !is_fact
+}
+
+/// The text of a message, in either form, and in a group without its envelope.
 pub(crate) fn words_of(message: &Value) -> &str {
     let content = &message["content"];
     // Descriptions of files come first.
     let last =
         || content.as_array().and_then(|parts| parts.iter().rev().find_map(|part| part["text"].as_str()));
-    content.as_str().or_else(last).unwrap_or_default()
+    words_in(content.as_str().or_else(last).unwrap_or_default())
 }
 
 /// The script of replies.

@@ -13,7 +13,7 @@ use shipagent::domain::{
 };
 use shipagent::metrics::Metrics;
 use shipagent::policy::Rights;
-use shipagent::policy::grants::Proposal;
+use shipagent::policy::grants::GrantProposal;
 use shipagent::ports::{
     Acceptance, Adapter, AdapterIo, Attempt, BoxFuture, CallToJudge, Changes, Commit, Completion, Delivering,
     DeliveryError, FixedInstructions, Judge, Judgement, Model, ModelDelta, ModelError, OutboxEntry, Prompt,
@@ -23,7 +23,7 @@ use shipagent::ports::{
 use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::store::{AttachmentFiles, FileAccess, FileApprovals, ThreadFiles};
 use shipagent::telemetry::Redactor;
-use shipagent::threads::{AgentFacts, Asking, Limits, Router, Runtime, SearchFollower};
+use shipagent::threads::{AgentFacts, ApprovalRules, Limits, Router, Runtime, SearchFollower};
 use shipagent::uimessage::{Content, ModelMessage, UiMessage};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -153,7 +153,7 @@ impl Judge for AllowAllJudge {
         Box::pin(async { judgement })
     }
 
-    fn propose(&self, _: &Approval, _: Scope, _: Timestamp) -> BoxFuture<'_, Option<Proposal>> {
+    fn propose(&self, _: &Approval, _: Scope, _: Timestamp) -> BoxFuture<'_, Option<GrantProposal>> {
         Box::pin(async { None })
     }
 }
@@ -241,6 +241,11 @@ impl ThreadStore for FailingStore {
     }
 }
 
+/// The tasks of a state directory.
+pub(crate) fn tasks_in(dir: &Path) -> Arc<dyn shipagent::ports::Tasks> {
+    Arc::new(task_book(&shipagent::store::State::files_beside_daemon(dir)))
+}
+
 fn task_book(state: &shipagent::store::State) -> shipagent::tasks::TaskBook {
     let states = state.notes.shelf("tasks");
     shipagent::tasks::TaskBook::new(
@@ -264,6 +269,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Opens the directory. `recorder` is the platform, which outlives the daemon as a real one does.
+    #[expect(clippy::too_many_lines, reason = "joins all parts")]
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {
         let store = Arc::new(FailingStore::open(dir));
         let metrics = Arc::new(Metrics::default());
@@ -274,13 +280,45 @@ impl Stage {
             [(recorder.platform(), recorder.clone() as Arc<dyn Adapter>)].into();
         let search = Arc::new(shipagent::store::FileSearch::new(dir));
         let (follower, follower_handle) = SearchFollower::new(search.clone());
-        let runtime = Runtime {
+        let settings = shipagent::threads::TurnSettings {
+            judge: Arc::new(AllowAllJudge),
             scopes: Default::default(),
+            recall: shipagent::threads::RecallSettings {
+                quiet: true,
+                reach: shipagent::domain::HistoryReach::Thread,
+            },
+            compaction: shipagent::turn::CompactionRules::default(),
+            learning: shipagent::threads::Learning {
+                auto: shipagent::domain::AutoMemory::Off,
+                distil_every: None,
+            },
+            approval_rules: ApprovalRules {
+                rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
+                expire: Duration::from_secs(3600),
+                while_waiting: WhileWaiting::Queue,
+                read_replies: shipagent::domain::ReadReplies::Rules,
+            },
+            language: None,
+            max_steps: 5,
+            merge_ms: 0,
+            while_running: WhileRunning::Merge,
+        };
+        let runtime = Runtime {
+            settings: shipagent::domain::Replaceable::new(settings),
+            speech: None,
             store: store.clone(),
-            model: Arc::new(EchoModel),
+            models: shipagent::threads::ThreadModels::new(
+                shipagent::threads::ThreadModel {
+                    model: Arc::new(EchoModel),
+                    context_tokens: 8000,
+                    deadline: Duration::from_secs(60),
+                },
+                Default::default(),
+                Default::default(),
+                state.notes.shelf("models"),
+            ),
             tools: ToolBox::new([]),
             adapters,
-            judge: Arc::new(AllowAllJudge),
             approvals: Arc::new(FileApprovals::new(dir)),
             shelf: Arc::new(AttachmentFiles::new(dir)),
             access: Arc::new(FileAccess::new(dir, audit.clone())),
@@ -288,50 +326,41 @@ impl Stage {
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),
             search,
             follower: follower_handle,
-            recall: shipagent::threads::RecallSettings {
-                quiet: true,
-                reach: shipagent::domain::HistoryReach::Thread,
-            },
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
-            compaction: shipagent::turn::CompactionRules::default(),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
             tasks: Arc::new(shipagent::tasks::ChatTasks { tasks: Arc::new(task_book(&state)) }),
-            direct_chats: Arc::new(shipagent::threads::DirectChatBook::new(state.notes.shelf("direct"))),
-            learning: shipagent::threads::Learning {
-                auto: shipagent::domain::AutoMemory::Off,
-                distil_every: None,
-            },
-            tokens: shipagent::threads::TokenBook::new(state.notes),
+            task_book: Arc::new(task_book(&state)),
+            direct_chats: Arc::new(shipagent::threads::StoredDirectChats::new(state.notes.shelf("direct"))),
+            groups: Arc::new(shipagent::threads::Groups::new(
+                shipagent::threads::GroupSettings::default(),
+                shipagent::domain::AgentCard::new("stage", "stage"),
+                None,
+            )),
+            tokens: shipagent::threads::TokenRatios::new(state.notes),
             audit,
-            asking: Asking {
-                rights: Rights { requester: true, people: Vec::new(), ..Rights::default() },
-                expire: Duration::from_secs(3600),
-                while_waiting: WhileWaiting::Queue,
-                read_replies: shipagent::domain::ReadReplies::Rules,
-            },
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             agent: AgentFacts {
                 name: "stage".into(),
                 instructions: Arc::new(FixedInstructions("Say it again.".into())),
                 project: dir.into(),
-                context_tokens: 8000,
             },
-            language: None,
             limits: Limits {
                 concurrent_runs: 4,
                 mailbox: 8,
                 history_cache: 64 << 20,
-                max_steps: 5,
-                merge_ms: 0,
-                while_running: WhileRunning::Merge,
-                model_deadline: Duration::from_secs(60),
                 tool_deadline: Duration::from_secs(60),
                 delivery_deadline: Duration::from_secs(60),
                 idle: Duration::from_millis(20),
             },
             slots: Arc::new(Semaphore::new(4)),
             metrics: metrics.clone(),
+            meter: Arc::new(shipagent::ports::NoMeter),
+            budget: Arc::new(shipagent::ports::NoMeter),
+            cap_questions: shipagent::threads::CapQuestions::default(),
+            owners: Arc::new(shipagent::domain::Replaceable::new(Vec::new())),
+            footer: shipagent::domain::Footer::Off,
+            spending: Arc::new(shipagent::ports::NoMeter),
             changes: Changes::default(),
             redactor: Redactor::new([""; 0]).unwrap(),
         };

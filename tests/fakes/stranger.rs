@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shipagent::domain::{Author, AuthorRole};
-use shipagent::ports::{AccessBook as _, Clock as _, PairingRequest, SystemClock};
+use shipagent::ports::{AccessStore as _, Clock as _, PairingRequest, SystemClock};
 use shipagent::store::FileAccess;
 use shipagent::store::memory::InMemoryAudit;
 

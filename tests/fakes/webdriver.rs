@@ -24,6 +24,7 @@ pub(crate) mod key {
     pub(crate) const SHIFT: char = '\u{e008}';
     pub(crate) const CONTROL: char = '\u{e009}';
     pub(crate) const ESCAPE: char = '\u{e00c}';
+    pub(crate) const ALT: char = '\u{e00a}';
 }
 
 /// The kind of screen.
@@ -54,7 +55,21 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts a browser with this language.
     pub(crate) async fn start(screen: Screen, language: &str) -> Self {
-        Self::with_profile(tempfile::tempdir().unwrap(), screen, language).await
+        Self::with_profile(tempfile::tempdir().unwrap(), screen, language, &[]).await
+    }
+
+    /// Starts a browser whose microphone plays this WAV file, and which lets pages use it.
+    pub(crate) async fn with_microphone(screen: Screen, language: &str, wav: &[u8]) -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let file = profile.path().join("microphone.wav");
+        #[expect(clippy::disallowed_methods, reason = "a scratch file of a test")]
+        std::fs::write(&file, wav).unwrap();
+        let args = [
+            "--use-fake-device-for-media-stream".to_owned(),
+            "--use-fake-ui-for-media-stream".to_owned(),
+            format!("--use-file-for-fake-audio-capture={}", file.display()),
+        ];
+        Self::with_profile(profile, screen, language, &args).await
     }
 
     /// Quits the browser and starts another one with its profile.
@@ -63,29 +78,16 @@ impl Browser {
         read(self.http.delete(&self.session).send().await).await.unwrap();
         let profile = self.profile.take().unwrap();
         drop(self);
-        Self::with_profile(profile, screen, language).await
+        Self::with_profile(profile, screen, language, &[]).await
     }
 
-    async fn with_profile(profile: TempDir, screen: Screen, language: &str) -> Self {
+    async fn with_profile(profile: TempDir, screen: Screen, language: &str, further: &[String]) -> Self {
         shipagent::http_client::install_tls();
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .env("HOME", profile.path())
-            .env("TMPDIR", profile.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            // The browser and its helpers stay in the driver's process group, so that they end with it.
-            .process_group(0)
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!("cannot start chromedriver ({error}): run ./tests/run, which installs it")
-            });
-        let port = driver_port(&mut driver);
+        let (driver, port) = start_driver(profile.path());
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let mut browser = Self { driver, session: String::new(), http, profile: Some(profile) };
         let url = format!("http://127.0.0.1:{port}/session");
-        let wishes = capabilities(browser.profile.as_ref().unwrap().path(), screen, language);
+        let wishes = capabilities(browser.profile.as_ref().unwrap().path(), screen, language, further);
         let answer = browser.send(&url, &wishes).await.unwrap_or_else(|error| panic!("no browser: {error}"));
         browser.session = format!("{url}/{}", answer["sessionId"].as_str().unwrap());
         browser
@@ -178,6 +180,15 @@ impl Browser {
     /// The value of a JavaScript expression.
     pub(crate) async fn eval(&self, expression: &str) -> Value {
         self.post("execute/sync", json!({ "script": format!("return ({expression});"), "args": [] })).await
+    }
+
+    /// Runs a script in the page, then a JavaScript expression that gives a promise; returns its value.
+    pub(crate) async fn run_in_page(&self, script: &str, promise: &str) -> Value {
+        self.post("execute/sync", json!({ "script": script, "args": [] })).await;
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; ({promise}).then(done, (error) => done(String(error)));"
+        );
+        self.post("execute/async", json!({ "script": script, "args": [] })).await
     }
 
     /// Waits until a JavaScript expression is true, and returns its value.
@@ -290,16 +301,40 @@ impl Drop for Browser {
     }
 }
 
-/// The port of the driver, from its output.
-fn driver_port(driver: &mut Child) -> u16 {
+/// Starts the driver. The port that it chooses may be taken before it listens; then it ends, and is started again.
+fn start_driver(profile: &Path) -> (Child, u16) {
+    for _ in 0..3 {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .env("HOME", profile)
+            .env("TMPDIR", profile)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // The browser and its helpers stay in the driver's process group, so that they end with it.
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!("cannot start chromedriver ({error}): run ./tests/run, which installs it")
+            });
+        if let Some(port) = driver_port(&mut driver) {
+            return (driver, port);
+        }
+        driver.wait().unwrap();
+    }
+    panic!("chromedriver ended at once, three times");
+}
+
+/// The port of the driver, from its output; `None` where it ended before it listened.
+fn driver_port(driver: &mut Child) -> Option<u16> {
     let mut said = BufReader::new(driver.stdout.take().unwrap()).lines();
     let ready = said.find_map(|line| {
         line.unwrap().split_once("started successfully on port ").map(|(_, port)| port.to_owned())
     });
-    ready.expect("chromedriver ended at once").trim_end_matches('.').parse().unwrap()
+    ready.map(|port| port.trim_end_matches('.').parse().unwrap())
 }
 
-fn capabilities(profile: &Path, screen: Screen, language: &str) -> Value {
+fn capabilities(profile: &Path, screen: Screen, language: &str, further: &[String]) -> Value {
     let mut args: Vec<String> = [
         "--headless=new",
         "--no-sandbox",
@@ -316,6 +351,7 @@ fn capabilities(profile: &Path, screen: Screen, language: &str) -> Value {
     ]
     .map(str::to_owned)
     .into();
+    args.extend_from_slice(further);
     args.push(format!("--user-data-dir={}", profile.join("profile").display()));
     let downloads = profile.join("downloads");
     std::fs::create_dir_all(&downloads).unwrap();

@@ -12,14 +12,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("policy", &["domain", "phrases"]),
     ("search", &[]),
     ("fail_point", &[]),
+    ("audio", &[]),
+    ("voice", &["audio", "domain", "http_client", "ports", "render", "sandbox"]),
     ("ports", &["domain", "uimessage", "policy", "metrics"]),
     ("blocking", &["domain"]),
     ("files", &["domain", "policy"]),
     ("permissions", &["domain", "phrases", "policy", "ports", "files", "blocking"]),
     ("http_client", &[]),
     ("memory_release", &[]),
-    ("metrics", &[]),
+    ("metrics", &["domain"]),
     ("turn", &["domain", "uimessage", "render", "ports", "policy"]),
+    ("groups", &["domain", "uimessage", "ports"]),
     ("distil", &["domain", "uimessage", "policy", "ports", "search"]),
     (
         "threads",
@@ -27,6 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "distil",
             "domain",
             "fail_point",
+            "groups",
             "uimessage",
             "render",
             "ports",
@@ -37,16 +41,29 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "memory_release",
         ],
     ),
-    ("tasks", &["domain", "phrases", "uimessage", "ports"]),
+    ("tasks", &["domain", "phrases", "uimessage", "ports", "fail_point"]),
     ("config", &["domain", "phrases", "policy", "ports", "tools"]),
     ("store", &["domain", "uimessage", "ports", "policy", "search", "fail_point"]),
-    ("model", &["domain", "phrases", "uimessage", "ports", "http_client"]),
+    ("onboarding", &["config", "domain", "fail_point", "http_client", "model", "phrases", "ports"]),
+    ("model", &["domain", "phrases", "uimessage", "ports", "http_client", "usage", "fail_point"]),
+    ("usage", &["domain", "phrases", "ports", "metrics", "render"]),
     ("sandbox", &["domain"]),
     ("tools", &["domain", "uimessage", "ports", "policy", "sandbox", "files", "blocking"]),
     ("telemetry", &["domain"]),
     (
         "adapters",
-        &["domain", "phrases", "uimessage", "render", "ports", "metrics", "http_client", "blocking"],
+        &[
+            "audio",
+            "domain",
+            "groups",
+            "phrases",
+            "uimessage",
+            "render",
+            "ports",
+            "metrics",
+            "http_client",
+            "blocking",
+        ],
     ),
     ("signals", &[]),
     ("notify", &[]),
@@ -55,6 +72,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("app", ANYTHING),
     ("adapter_setup", ANYTHING),
     ("policy_setup", ANYTHING),
+    ("group_setup", ANYTHING),
+    ("reload", ANYTHING),
+    ("voice_setup", ANYTHING),
     ("commands", ANYTHING),
     ("program", ANYTHING),
     ("main", ANYTHING),
@@ -64,7 +84,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ANYTHING: &[&str] = &["*"];
 
 /// Modules without I/O: no runtime, no files, no sockets.
-const PURE: &[&str] = &["domain", "uimessage", "render", "policy", "search", "turn", "distil"];
+const PURE: &[&str] =
+    &["audio", "domain", "uimessage", "render", "policy", "search", "turn", "distil", "groups"];
 const IO: &[&str] = &["tokio::", "reqwest::", "std::fs", "std::net", "std::process", "axum::"];
 
 /// Crates that only one module may use.
@@ -162,9 +183,13 @@ const FILE_ACCESS: &[(&str, &str)] = &[
     ("tools/", "files of the project through files/; scratch folders of commands outside the project"),
     ("permissions/digests.rs", "files of the project through files/"),
     ("sandbox/", "mounts, /proc, control groups; hides .ship/ from commands"),
+    ("memory_release.rs", "/proc/self/smaps"),
     ("config/", "ship.json, .env, Agent.md"),
-    ("commands/init/", "files of a new project"),
+    ("voice/program.rs", "temporary folders of speech programs"),
+    ("onboarding/", "files of a new project"),
     ("commands/doctor/", "modes and disk space"),
+    ("commands/man.rs", "the folder that the packager names"),
+    ("commands/service/", "units of systemd, /etc/passwd"),
     ("commands/threads/export.rs", "the file that the person names"),
     ("commands/chat/", "the terminal, standard input"),
     ("adapters/telegram/attachments.rs", "files that a Bot API server on this machine offers"),
@@ -338,12 +363,39 @@ fn nothing_but_its_folder_and_the_table_names_a_platform() {
     }
 }
 
+#[test]
+fn the_architecture_page_names_files_that_exist() {
+    fn walk(dir: &Path, out: &mut Vec<String>) {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else {
+                out.push(format!("/{}", path.to_string_lossy()));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for dir in ["src", "tests", "examples", "benches"] {
+        walk(&root.join(dir), &mut files);
+    }
+    let page = std::fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let named = page.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs"));
+    let missing: Vec<&str> =
+        named.filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}")))).collect();
+    assert!(missing.is_empty(), "docs/architecture.md names files that do not exist: {missing:?}");
+}
+
 /// Names that were replaced by domain terms. No type, function or file may carry one of them again.
 const RETIRED_TYPES: &[&str] = &[
     "Ability",
+    "ActorMsg",
+    "Among",
     "Aside",
     "AskError",
     "Attention",
+    "Bell",
     "Berth",
     "Brought",
     "Brush",
@@ -352,12 +404,16 @@ const RETIRED_TYPES: &[&str] = &[
     "Clerk",
     "Courier",
     "Debt",
+    "Deciders",
     "Desk",
     "DiscreetModel",
     "Door",
     "Eased",
     "Faceless",
+    "Farewell",
     "Fate",
+    "Finder",
+    "First",
     "FirstLook",
     "Fresh",
     "Gate",
@@ -370,6 +426,7 @@ const RETIRED_TYPES: &[&str] = &[
     "Haste",
     "Heard",
     "Hearing",
+    "Incoming",
     "InnerDoor",
     "Knock",
     "Lane",
@@ -377,6 +434,8 @@ const RETIRED_TYPES: &[&str] = &[
     "Leave",
     "Lent",
     "Letter",
+    "Lifeline",
+    "Lines",
     "Look",
     "Looker",
     "Mail",
@@ -393,8 +452,12 @@ const RETIRED_TYPES: &[&str] = &[
     "Placed",
     "Post",
     "Reception",
+    "RestingThreads",
     "Retired",
     "Retirement",
+    "Rows",
+    "Saying",
+    "SayingSource",
     "Scribe",
     "Seat",
     "Shelf",
@@ -404,25 +467,42 @@ const RETIRED_TYPES: &[&str] = &[
     "Sure",
     "Surgery",
     "Teller",
+    "Theatre",
     "Ticket",
     "Told",
     "ToldCall",
     "Touched",
     "Trace",
     "Trail",
+    "Trouble",
     "Typist",
     "Unsettled",
     "Veil",
     "Visit",
+    "Wake",
     "Waves",
     "Way",
     "Wish",
+    "Woken",
     "Workshop",
     "World",
     "Wound",
 ];
-const RETIRED_FUNCTIONS: &[&str] =
-    &["go_around", "hand_in", "is_untrue", "let_go", "overheard", "patiently", "try_to_heal", "vouch"];
+const RETIRED_FUNCTIONS: &[&str] = &[
+    "go_around",
+    "hand_in",
+    "is_untrue",
+    "let_go",
+    "lift",
+    "overheard",
+    "paint",
+    "patiently",
+    "patiently_but_once_more",
+    "seek",
+    "thing",
+    "try_to_heal",
+    "vouch",
+];
 const RETIRED_FILES: &[&str] = &[
     "arrivals.rs",
     "attention.rs",
@@ -437,9 +517,12 @@ const RETIRED_FILES: &[&str] = &[
     "governing.rs",
     "guests.rs",
     "hand_in.rs",
+    "happened.rs",
+    "heard.rs",
     "lanes.rs",
     "letter.rs",
     "notebook.rs",
+    "perform.rs",
     "reception.rs",
     "remembering.rs",
     "safeguards.rs",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Author, AuthorId, AuthorRole, ChatKind, Platform, Role, Timestamp};
-use crate::ports::{AccessBook, AdapterParts, PairingRequest, StoreError};
+use crate::ports::{AccessStore, AdapterParts, PairingRequest, StoreError};
 
 /// The people and chats of the settings.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct AllowList {
     /// People who may write in a direct chat.
     pub people: Vec<AuthorId>,
     /// People who may decide approvals, by their own id; that alone does not admit them to a direct chat.
-    pub deciders: Vec<AuthorId>,
+    pub answer_rights: Vec<AuthorId>,
     /// The groups that are served, by the platform's own id.
     pub chats: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl AllowList {
         Self {
             owners: parts.owners.clone(),
             people: people.iter().filter_map(|id| AuthorId::new(&parts.platform, id.as_ref()).ok()).collect(),
-            deciders: parts.approvers.clone(),
+            answer_rights: parts.approvers.clone(),
             chats: chats.to_vec(),
         }
     }
@@ -47,11 +47,11 @@ pub enum Admission {
 pub struct AccessPolicy {
     platform: Platform,
     list: AllowList,
-    access: Arc<dyn AccessBook>,
+    access: Arc<dyn AccessStore>,
 }
 
 impl AccessPolicy {
-    pub const fn new(platform: Platform, list: AllowList, access: Arc<dyn AccessBook>) -> Self {
+    pub const fn new(platform: Platform, list: AllowList, access: Arc<dyn AccessStore>) -> Self {
         Self { platform, list, access }
     }
 
@@ -93,7 +93,7 @@ impl AccessPolicy {
 
     /// Whether a person was removed. The access records cannot remove a person in the settings.
     async fn stays_out(&self, author: &Author) -> Result<bool, StoreError> {
-        let named = self.is_named(author) || self.list.deciders.contains(&author.id);
+        let named = self.is_named(author) || self.list.answer_rights.contains(&author.id);
         Ok(!named && self.access.is_removed(&author.id).await?)
     }
 
@@ -131,13 +131,13 @@ impl AccessPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::{AccessList, Approved, BoxFuture, Guest, Invitation, Member};
+    use crate::ports::{AccessList, AccessSubject, BoxFuture, Invitation, Member, PairingConfirmation};
 
     /// Has one paired person and one open group, and accepts every pairing request.
     #[derive(Debug)]
     struct Book;
 
-    impl AccessBook for Book {
+    impl AccessStore for Book {
         fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
             let role = match author.as_str() {
                 "fake:user:paired" => Some(Role::Guest),
@@ -183,8 +183,8 @@ mod tests {
             _: Role,
             _: &AuthorId,
             _: Timestamp,
-        ) -> BoxFuture<'_, Result<Approved, StoreError>> {
-            Box::pin(async { Ok(Approved::NoSuchCode) })
+        ) -> BoxFuture<'_, Result<PairingConfirmation, StoreError>> {
+            Box::pin(async { Ok(PairingConfirmation::NoSuchCode) })
         }
 
         fn invite(
@@ -210,7 +210,12 @@ mod tests {
             Box::pin(async { Ok(None) })
         }
 
-        fn revoke(&self, _: &Guest, _: &AuthorId, _: Timestamp) -> BoxFuture<'_, Result<bool, StoreError>> {
+        fn revoke(
+            &self,
+            _: &AccessSubject,
+            _: &AuthorId,
+            _: Timestamp,
+        ) -> BoxFuture<'_, Result<bool, StoreError>> {
             Box::pin(async { Ok(false) })
         }
     }
@@ -221,7 +226,7 @@ mod tests {
         let list = AllowList {
             owners: vec![id("owner")],
             people: vec![id("friend")],
-            deciders: vec![id("decider")],
+            answer_rights: vec![id("decider")],
             chats: vec!["named".to_owned()],
         };
         let gate = AccessPolicy::new("fake".parse().unwrap(), list, Arc::new(Book));

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Respond;
-use crate::domain::{AuthorId, ChatKind, ThreadId, Timestamp};
+use crate::domain::{AuthorId, ChatKind, MentionState, ThreadId, Timestamp};
 
-/// Most remembered conversations with people.
+/// Most threads with a remembered conversation.
 const MOST: usize = 10_000;
 
 /// How a message addresses the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Facts {
+pub struct AddressingFacts {
     pub mentions_me: bool,
     pub replies_to_me: bool,
     pub commands_me: bool,
@@ -22,76 +22,190 @@ pub struct Facts {
     pub turns_to_another: bool,
 }
 
+/// The result for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressed {
-    /// It is for the agent.
+    /// It names the agent.
     Answer,
-    /// It is not, and is kept as context.
+    /// It names nobody and is for the agent all the same: it goes on, or all messages are answered.
+    Unnamed,
+    /// It names nobody, and its content decides.
+    Undecided,
+    /// It is for others, and is kept as context.
     Overhear,
 }
 
-/// Remembers with whom the agent has a conversation.
+impl Addressed {
+    /// Whether the message is kept as context, at least for now.
+    pub const fn is_context(self) -> bool {
+        matches!(self, Self::Undecided | Self::Overhear)
+    }
+
+    pub const fn attention(self) -> MentionState {
+        match self {
+            Self::Answer | Self::Overhear => MentionState::Named,
+            Self::Unnamed => MentionState::Unnamed,
+            Self::Undecided => MentionState::Undecided,
+        }
+    }
+}
+
+/// The person the agent talks with in a thread, and when they last spoke to it.
+#[derive(Debug)]
+struct Talk {
+    with: AuthorId,
+    last: Timestamp,
+}
+
+/// Remembers with whom the agent talks in each thread.
 #[derive(Debug)]
 pub struct AddressingPolicy {
     respond: Respond,
     followup: Duration,
-    talking: HashMap<(ThreadId, AuthorId), Timestamp>,
+    /// Whether other agents are here: then no agent answers everything.
+    has_peers: bool,
+    talks: HashMap<ThreadId, Talk>,
 }
 
 impl AddressingPolicy {
-    /// Answers according to `respond`; for `followup` after an answer the same person need not mention the agent.
+    /// Answers according to `respond`. A person who wrote to the agent need not mention it again for `followup`, unless
+    /// another person speaks or is addressed in between.
     pub fn new(respond: Respond, followup: Duration) -> Self {
-        Self { respond, followup, talking: HashMap::new() }
+        Self { respond, followup, has_peers: false, talks: HashMap::new() }
+    }
+
+    /// Notes whether other agents are here.
+    pub fn know_peers(&mut self, has_peers: bool) {
+        if has_peers && !self.has_peers && self.respond == Respond::All {
+            tracing::warn!(
+                "groups.respond \"all\" refused: other agents are here, only messages that name this one are answered"
+            );
+        }
+        self.has_peers = has_peers;
+    }
+
+    /// What a message of a program is. It opens no conversation, and ends the one with a person.
+    pub fn hear_program(&mut self, thread: &ThreadId, facts: AddressingFacts) -> Addressed {
+        self.talks.remove(thread);
+        let named = facts.mentions_me || facts.replies_to_me || facts.commands_me;
+        if named { Addressed::Answer } else { Addressed::Overhear }
     }
 
     /// Whether a message is for the agent.
-    pub fn hear(
+    pub fn classify(
         &mut self,
         thread: &ThreadId,
         author: &AuthorId,
         kind: ChatKind,
-        facts: Facts,
+        facts: AddressingFacts,
         now: Timestamp,
     ) -> Addressed {
         if kind == ChatKind::Direct {
             return Addressed::Answer;
         }
-        let addressed = facts.mentions_me || facts.replies_to_me || facts.commands_me;
-        let goes_on = !facts.turns_to_another && self.is_talking(thread, author, now);
-        if !addressed && !goes_on && (self.respond == Respond::Mention || facts.turns_to_another) {
-            return Addressed::Overhear;
+        if facts.mentions_me || facts.replies_to_me || facts.commands_me {
+            self.note(thread, author, now);
+            return Addressed::Answer;
         }
-        self.note(thread, author, now);
-        Addressed::Answer
+        let goes_on = !facts.turns_to_another && self.is_talking(thread, author, now);
+        if goes_on {
+            self.note(thread, author, now);
+            return Addressed::Unnamed;
+        }
+        self.talks.remove(thread);
+        match self.respond {
+            _ if facts.turns_to_another => Addressed::Overhear,
+            Respond::Mention => Addressed::Overhear,
+            Respond::Relevant => Addressed::Undecided,
+            Respond::All if self.has_peers => Addressed::Overhear,
+            Respond::All => Addressed::Unnamed,
+        }
     }
 
     fn is_talking(&self, thread: &ThreadId, author: &AuthorId, now: Timestamp) -> bool {
-        let last = self.talking.get(&(thread.clone(), author.clone()));
-        last.is_some_and(|last| u128::from(now.millis_since(*last)) < self.followup.as_millis())
+        self.talks.get(thread).is_some_and(|talk| talk.with == *author && self.is_open(talk, now))
+    }
+
+    fn is_open(&self, talk: &Talk, now: Timestamp) -> bool {
+        u128::from(now.millis_since(talk.last)) < self.followup.as_millis()
     }
 
     fn note(&mut self, thread: &ThreadId, author: &AuthorId, now: Timestamp) {
         if self.followup.is_zero() {
             return;
         }
-        if self.talking.len() >= MOST {
+        if self.talks.len() >= MOST {
             let followup = self.followup.as_millis();
-            self.talking.retain(|_, last| u128::from(now.millis_since(*last)) < followup);
+            self.talks.retain(|_, talk| u128::from(now.millis_since(talk.last)) < followup);
         }
-        if self.talking.len() < MOST {
-            self.talking.insert((thread.clone(), author.clone()), now);
+        if self.talks.len() < MOST || self.talks.contains_key(thread) {
+            self.talks.insert(thread.clone(), Talk { with: author.clone(), last: now });
         }
     }
+}
+
+/// How the agent behaves in groups.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GroupsSection {
+    /// Which messages in a group are for the agent.
+    pub respond: Respond,
+    /// Whether a group shares one conversation.
+    pub threading: Threading,
+    /// For how many seconds a person who wrote to the agent need not mention it again, unless another speaks.
+    #[schemars(range(min = 0, max = 86400))]
+    pub followup_secs: u64,
+}
+
+impl Default for GroupsSection {
+    fn default() -> Self {
+        Self { respond: Respond::default(), threading: Threading::default(), followup_secs: 120 }
+    }
+}
+
+impl GroupsSection {
+    /// How long a person who wrote to the agent need not mention it again.
+    pub const fn followup(&self) -> Duration {
+        Duration::from_secs(self.followup_secs)
+    }
+}
+
+/// Which messages in a group are for the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Respond {
+    /// Those that mention it or reply to it.
+    #[default]
+    Mention,
+    /// Also those that name nobody and that a small model finds the agent should answer.
+    Relevant,
+    /// Every one.
+    All,
+}
+
+/// Whether a group shares one conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Threading {
+    /// One for all.
+    #[default]
+    Shared,
+    /// One for each person.
+    PerUser,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MENTION: Facts =
-        Facts { mentions_me: true, replies_to_me: false, commands_me: false, turns_to_another: false };
-    const PLAIN: Facts = Facts { mentions_me: false, ..MENTION };
-    const ANOTHER: Facts = Facts { turns_to_another: true, ..PLAIN };
+    const MENTION: AddressingFacts = AddressingFacts {
+        mentions_me: true,
+        replies_to_me: false,
+        commands_me: false,
+        turns_to_another: false,
+    };
+    const PLAIN: AddressingFacts = AddressingFacts { mentions_me: false, ..MENTION };
+    const ANOTHER: AddressingFacts = AddressingFacts { turns_to_another: true, ..PLAIN };
 
     fn thread() -> ThreadId {
         "fake:chat:1".parse().unwrap()
@@ -102,35 +216,90 @@ mod tests {
     }
 
     #[test]
-    fn in_a_group_a_mention_opens_a_window_for_the_same_person() {
-        let mut addressing = AddressingPolicy::new(Respond::Mention, Duration::from_secs(600));
+    fn a_mention_opens_a_window_for_the_same_person_until_another_speaks_or_is_addressed() {
+        let mut addressing = AddressingPolicy::new(Respond::Mention, Duration::from_secs(120));
         let at = |secs: i64| Timestamp::from_millis(secs * 1000);
-        use Addressed::{Answer, Overhear};
+        use Addressed::{Answer, Overhear, Unnamed};
         for (who, facts, when, expected) in [
             ("ada", PLAIN, 0, Overhear),
             ("ada", MENTION, 10, Answer),
-            ("ada", PLAIN, 300, Answer),
-            ("bob", PLAIN, 310, Overhear),
-            ("ada", ANOTHER, 320, Overhear),
-            ("ada", PLAIN, 899, Answer),
-            ("ada", PLAIN, 1499, Overhear),
-            ("ada", Facts { replies_to_me: true, ..PLAIN }, 2000, Answer),
-            ("bob", Facts { commands_me: true, ..ANOTHER }, 2000, Answer),
+            ("ada", PLAIN, 129, Unnamed),
+            ("ada", PLAIN, 248, Unnamed),
+            ("ada", PLAIN, 368, Overhear),
+            // Another person speaks.
+            ("ada", MENTION, 400, Answer),
+            ("bob", PLAIN, 401, Overhear),
+            ("ada", PLAIN, 402, Overhear),
+            // Another person is addressed, by the same one or a third.
+            ("ada", MENTION, 500, Answer),
+            ("ada", ANOTHER, 501, Overhear),
+            ("ada", PLAIN, 502, Overhear),
+            ("ada", MENTION, 600, Answer),
+            ("bob", ANOTHER, 601, Overhear),
+            ("ada", PLAIN, 602, Overhear),
+            // The window is that of the last person who spoke to the agent.
+            ("ada", MENTION, 700, Answer),
+            ("bob", MENTION, 701, Answer),
+            ("bob", PLAIN, 702, Unnamed),
+            ("ada", AddressingFacts { replies_to_me: true, ..PLAIN }, 2000, Answer),
+            ("bob", AddressingFacts { commands_me: true, ..ANOTHER }, 2000, Answer),
         ] {
-            let heard = addressing.hear(&thread(), &author(who), ChatKind::Group, facts, at(when));
+            let heard = addressing.classify(&thread(), &author(who), ChatKind::Group, facts, at(when));
             assert_eq!(heard, expected, "{who} at {when}");
         }
+    }
+
+    #[test]
+    fn a_program_that_speaks_ends_a_conversation_and_opens_none() {
+        let now = Timestamp::from_millis(0);
+        let mut addressing = AddressingPolicy::new(Respond::Mention, Duration::from_secs(120));
+        let plain = |policy: &mut AddressingPolicy, who: &str| {
+            policy.classify(&thread(), &author(who), ChatKind::Group, PLAIN, now)
+        };
+        addressing.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now);
+        assert_eq!(plain(&mut addressing, "a"), Addressed::Unnamed);
+        assert_eq!(addressing.hear_program(&thread(), PLAIN), Addressed::Overhear);
+        assert_eq!(plain(&mut addressing, "a"), Addressed::Overhear);
+        assert_eq!(addressing.hear_program(&thread(), MENTION), Addressed::Answer);
+        assert_eq!(plain(&mut addressing, "bot"), Addressed::Overhear);
+    }
+
+    #[test]
+    fn where_relevance_counts_a_message_that_names_nobody_is_undecided() {
+        let now = Timestamp::from_millis(0);
+        let mut relevant = AddressingPolicy::new(Respond::Relevant, Duration::from_secs(120));
+        for (facts, expected) in [
+            (PLAIN, Addressed::Undecided),
+            (ANOTHER, Addressed::Overhear),
+            (MENTION, Addressed::Answer),
+            (PLAIN, Addressed::Unnamed),
+        ] {
+            assert_eq!(relevant.classify(&thread(), &author("a"), ChatKind::Group, facts, now), expected);
+        }
+        assert_eq!(
+            relevant.classify(&thread(), &author("b"), ChatKind::Direct, PLAIN, now),
+            Addressed::Answer
+        );
     }
 
     #[test]
     fn everything_is_answered_in_private_and_where_all_is_wanted() {
         let now = Timestamp::from_millis(0);
         let mut all = AddressingPolicy::new(Respond::All, Duration::ZERO);
-        assert_eq!(all.hear(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Answer);
-        assert_eq!(all.hear(&thread(), &author("a"), ChatKind::Group, ANOTHER, now), Addressed::Overhear);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Unnamed);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, ANOTHER, now), Addressed::Overhear);
+        all.know_peers(true);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Overhear);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now), Addressed::Answer);
         let mut mention = AddressingPolicy::new(Respond::Mention, Duration::ZERO);
-        assert_eq!(mention.hear(&thread(), &author("a"), ChatKind::Direct, PLAIN, now), Addressed::Answer);
-        mention.hear(&thread(), &author("a"), ChatKind::Group, MENTION, now);
-        assert_eq!(mention.hear(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Overhear);
+        assert_eq!(
+            mention.classify(&thread(), &author("a"), ChatKind::Direct, PLAIN, now),
+            Addressed::Answer
+        );
+        mention.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now);
+        assert_eq!(
+            mention.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now),
+            Addressed::Overhear
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use crate::domain::{Answer, ApprovalChoice, ApprovalId, ApprovalKind, Language, Scope, ScopeKind};
 use crate::phrases::approvals as words;
+use crate::phrases::budget;
 
 /// The smallest limit among the platforms for the data of a button.
 const MAX_BYTES: usize = 64;
@@ -59,13 +60,16 @@ pub fn rows(kind: ApprovalKind, menu: Menu, scopes: &[ScopeKind]) -> Vec<Vec<But
         (ApprovalKind::UnknownOutcome, _) => {
             vec![vec![yes(Scope::Once), answer(Answer::Deny), answer(Answer::Done)]]
         }
+        (ApprovalKind::Budget, _) => vec![
+            vec![yes(Scope::PlusOne), yes(Scope::PlusFive)],
+            vec![yes(Scope::Midnight), answer(Answer::Deny)],
+        ],
     }
 }
 
 /// The buttons under a question back: the answers to each question that may be meant, one row each.
 pub(super) fn ask_back_rows(choices: &[ApprovalChoice]) -> Vec<(&ApprovalChoice, Vec<Button>)> {
-    let answers =
-        |choice: &ApprovalChoice| rows(choice.kind, Menu::First, &[]).into_iter().next().unwrap_or_default();
+    let answers = |choice: &ApprovalChoice| rows(choice.kind, Menu::First, &[]).concat();
     choices.iter().take(MOST_CHOICES).map(|choice| (choice, answers(choice))).collect()
 }
 
@@ -81,6 +85,10 @@ pub(super) fn label(button: &Button, kind: ApprovalKind, language: Language) -> 
         }
         (Button::Answer(Answer::Approve(_)), ApprovalKind::UnknownOutcome) => words::button_rerun,
         (Button::Answer(Answer::Deny), ApprovalKind::UnknownOutcome) => words::button_skip,
+        (Button::Answer(Answer::Deny), ApprovalKind::Budget) => budget::button_stop,
+        (Button::Answer(Answer::Approve(Scope::PlusOne)), _) => budget::button_plus_one,
+        (Button::Answer(Answer::Approve(Scope::PlusFive)), _) => budget::button_plus_five,
+        (Button::Answer(Answer::Approve(Scope::Midnight)), _) => budget::button_midnight,
         (Button::Answer(Answer::Approve(Scope::Once)), _) => words::button_approve,
         (Button::Answer(Answer::Approve(Scope::Thread)), _) => words::button_thread,
         (Button::Answer(Answer::Approve(Scope::Shape)), _) => words::button_shape,
@@ -100,6 +108,9 @@ pub(super) fn encode(button: &Button, approval: &ApprovalId) -> Option<String> {
         Button::Answer(Answer::Approve(Scope::Thread)) => "t".to_owned(),
         Button::Answer(Answer::Approve(Scope::Shape)) => "s".to_owned(),
         Button::Answer(Answer::Approve(Scope::Project)) => "p".to_owned(),
+        Button::Answer(Answer::Approve(Scope::PlusOne)) => "1".to_owned(),
+        Button::Answer(Answer::Approve(Scope::PlusFive)) => "5".to_owned(),
+        Button::Answer(Answer::Approve(Scope::Midnight)) => "0".to_owned(),
         Button::Answer(Answer::Approve(Scope::Minutes(count))) => format!("m{count}"),
         // A program is allowed by naming it, not by a button.
         Button::Answer(Answer::Approve(Scope::Program(_))) => return None,
@@ -119,6 +130,9 @@ pub fn decode(text: &str) -> Option<(Button, ApprovalId)> {
         "t" => Button::Answer(Answer::Approve(Scope::Thread)),
         "s" => Button::Answer(Answer::Approve(Scope::Shape)),
         "p" => Button::Answer(Answer::Approve(Scope::Project)),
+        "1" => Button::Answer(Answer::Approve(Scope::PlusOne)),
+        "5" => Button::Answer(Answer::Approve(Scope::PlusFive)),
+        "0" => Button::Answer(Answer::Approve(Scope::Midnight)),
         "n" => Button::Answer(Answer::Deny),
         "d" => Button::Answer(Answer::Done),
         "o" => Button::Scopes,
@@ -184,7 +198,7 @@ mod tests {
     fn every_button_comes_back_from_its_few_bytes_and_says_something() {
         let id = RandomIds.approval();
         let mut seen = 0;
-        for kind in [ApprovalKind::Tool, ApprovalKind::UnknownOutcome] {
+        for kind in [ApprovalKind::Tool, ApprovalKind::UnknownOutcome, ApprovalKind::Budget] {
             let menus = [Menu::First, Menu::Scopes].into_iter();
             for button in menus.flat_map(|menu| rows(kind, menu, &ALL)).flatten() {
                 let text = encode(&button, &id).unwrap();
@@ -196,7 +210,7 @@ mod tests {
                 seen += 1;
             }
         }
-        assert_eq!(seen, 15);
+        assert_eq!(seen, 23);
     }
 
     #[test]

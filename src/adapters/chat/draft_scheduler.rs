@@ -27,7 +27,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(3600);
 
 /// Something to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Frame {
+pub enum DraftFrame {
     /// The draft of the answer.
     Draft(String),
     Progress(String),
@@ -50,7 +50,7 @@ pub trait DraftTarget: Send + Sync + 'static {
         &self,
         thread: ThreadId,
         correlation: CorrelationId,
-        frame: Frame,
+        frame: DraftFrame,
         message: Option<String>,
     ) -> BoxFuture<'_, Option<String>>;
 
@@ -123,8 +123,8 @@ impl DraftScheduler {
 }
 
 /// A command for one thread's worker.
-enum Work {
-    Show(CorrelationId, Frame),
+enum DraftWork {
+    Show(CorrelationId, DraftFrame),
     Take(CorrelationId, oneshot::Sender<Option<DraftMessage>>),
     Over(CorrelationId),
 }
@@ -132,15 +132,15 @@ enum Work {
 impl DraftTask {
     /// Renders frames until stopped or dropped. It can be run again.
     pub async fn run(&mut self, target: Arc<dyn DraftTarget>, stop: CancellationToken) {
-        let mut stage = DraftWorkers { target, workers: HashMap::new(), tasks: JoinSet::new() };
+        let mut workers = DraftWorkers { target, workers: HashMap::new(), tasks: JoinSet::new() };
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                Some(ended) = stage.tasks.join_next() => stage.ended(ended.ok()),
+                Some(ended) = workers.tasks.join_next() => workers.ended(ended.ok()),
                 order = self.orders.recv() => match order {
-                    Some(DraftCommand::Show(intent)) => stage.show(*intent),
-                    Some(DraftCommand::Take(thread, correlation, reply)) => stage.take(&thread, correlation, reply),
-                    Some(DraftCommand::Over(thread, correlation)) => stage.over(thread, correlation),
+                    Some(DraftCommand::Show(intent)) => workers.show(*intent),
+                    Some(DraftCommand::Take(thread, correlation, reply)) => workers.take(&thread, correlation, reply),
+                    Some(DraftCommand::Over(thread, correlation)) => workers.over(thread, correlation),
                     None => return,
                 },
             }
@@ -151,7 +151,7 @@ impl DraftTask {
 /// The workers, one for each thread with something to show.
 struct DraftWorkers {
     target: Arc<dyn DraftTarget>,
-    workers: HashMap<ThreadId, mpsc::Sender<Work>>,
+    workers: HashMap<ThreadId, mpsc::Sender<DraftWork>>,
     tasks: JoinSet<ThreadId>,
 }
 
@@ -161,7 +161,7 @@ impl DraftWorkers {
         let worker = self.worker(intent.thread_id);
         // A slow worker gets fewer frames; there is always room for the command that takes its draft.
         if worker.capacity() > RESERVED {
-            drop(worker.try_send(Work::Show(intent.correlation_id, frame)));
+            drop(worker.try_send(DraftWork::Show(intent.correlation_id, frame)));
         }
     }
 
@@ -173,24 +173,24 @@ impl DraftWorkers {
     ) {
         match self.workers.get(thread) {
             // A failed send drops `reply`, and the caller gets `None`.
-            Some(worker) => drop(worker.try_send(Work::Take(correlation, reply))),
+            Some(worker) => drop(worker.try_send(DraftWork::Take(correlation, reply))),
             None => drop(reply.send(None)),
         }
     }
 
     fn over(&mut self, thread: ThreadId, correlation: CorrelationId) {
         // Also where no frame was rendered yet: an earlier process may have left the message.
-        drop(self.worker(thread).try_send(Work::Over(correlation)));
+        drop(self.worker(thread).try_send(DraftWork::Over(correlation)));
     }
 
-    fn worker(&mut self, thread: ThreadId) -> mpsc::Sender<Work> {
+    fn worker(&mut self, thread: ThreadId) -> mpsc::Sender<DraftWork> {
         match self.workers.get(&thread).filter(|worker| !worker.is_closed()) {
             Some(worker) => worker.clone(),
             None => self.start(thread),
         }
     }
 
-    fn start(&mut self, thread: ThreadId) -> mpsc::Sender<Work> {
+    fn start(&mut self, thread: ThreadId) -> mpsc::Sender<DraftWork> {
         let (work, receiver) = mpsc::channel(FRAMES);
         self.workers.insert(thread.clone(), work.clone());
         self.tasks.spawn(serve(thread, self.target.clone(), receiver));
@@ -208,10 +208,14 @@ impl DraftWorkers {
 }
 
 /// Renders the frames of one thread, one at a time, only the latest, and never faster than the platform's interval.
-async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::Receiver<Work>) -> ThreadId {
+async fn serve(
+    thread: ThreadId,
+    target: Arc<dyn DraftTarget>,
+    mut work: mpsc::Receiver<DraftWork>,
+) -> ThreadId {
     let mut draft: Option<DraftMessage> = None;
     let mut next_at = Instant::now();
-    let mut due: Option<(CorrelationId, Frame)> = None;
+    let mut due: Option<(CorrelationId, DraftFrame)> = None;
     // Repeated typing frames are shown once, after all other queued commands are read.
     let mut typing: Option<CorrelationId> = None;
     loop {
@@ -223,7 +227,7 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
                 let Some(correlation) = typing.take() else { continue };
                 let mine = draft.as_ref().filter(|known| known.correlation == correlation);
                 let message = mine.map(|known| known.message.clone());
-                let left = target.render_draft(thread.clone(), correlation.clone(), Frame::Typing, message).await;
+                let left = target.render_draft(thread.clone(), correlation.clone(), DraftFrame::Typing, message).await;
                 // A typing frame may have left a message about a long wait.
                 draft = left.map(|message| DraftMessage { correlation, message }).or(draft);
                 continue;
@@ -240,21 +244,21 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
             () = tokio::time::sleep(FORGET_AFTER), if !waiting => None,
         };
         match heard {
-            Some(Work::Show(correlation, Frame::Typing)) => {
+            Some(DraftWork::Show(correlation, DraftFrame::Typing)) => {
                 // It edits no message, so it needs no interval.
                 if target.types_throughout() || (draft.is_none() && due.is_none()) {
                     typing = Some(correlation);
                 }
             }
-            Some(Work::Show(correlation, frame)) => due = Some((correlation, frame)),
-            Some(Work::Take(correlation, reply)) => {
+            Some(DraftWork::Show(correlation, frame)) => due = Some((correlation, frame)),
+            Some(DraftWork::Take(correlation, reply)) => {
                 due = due.filter(|(other, _)| *other != correlation);
                 typing = typing.filter(|other| *other != correlation);
                 let mine = draft.as_ref().is_some_and(|known| known.correlation == correlation);
                 // The caller may be gone; then the message stays unchanged.
                 drop(reply.send(if mine { draft.take() } else { None }));
             }
-            Some(Work::Over(correlation)) => {
+            Some(DraftWork::Over(correlation)) => {
                 due = due.filter(|(other, _)| *other != correlation);
                 typing = typing.filter(|other| *other != correlation);
                 draft = draft.filter(|known| known.correlation != correlation);
@@ -265,16 +269,17 @@ async fn serve(thread: ThreadId, target: Arc<dyn DraftTarget>, mut work: mpsc::R
     }
 }
 
-fn frame_of(intent: Intent) -> Option<Frame> {
+fn frame_of(intent: Intent) -> Option<DraftFrame> {
     match intent {
-        Intent::AssistantDelta { text } => Some(Frame::Draft(text)),
-        Intent::Progress { text, .. } => Some(Frame::Progress(text)),
-        Intent::Typing => Some(Frame::Typing),
+        Intent::AssistantDelta { text } => Some(DraftFrame::Draft(text)),
+        Intent::Progress { text, .. } => Some(DraftFrame::Progress(text)),
+        Intent::Typing => Some(DraftFrame::Typing),
         Intent::AssistantText { .. }
         | Intent::ApprovalRequest { .. }
         | Intent::ApprovalAskBack { .. }
         | Intent::ApprovalResolved { .. }
         | Intent::Attachment { .. }
+        | Intent::Speech { .. }
         | Intent::Error { .. } => None,
     }
 }
@@ -287,20 +292,20 @@ mod tests {
 
     /// Records the frames; the first frame of a turn creates a message, later ones edit it.
     #[derive(Default)]
-    struct Sketch(Mutex<Vec<String>>);
+    struct RecordingTarget(Mutex<Vec<String>>);
 
-    impl DraftTarget for Sketch {
+    impl DraftTarget for RecordingTarget {
         fn render_draft(
             &self,
             _: ThreadId,
             correlation: CorrelationId,
-            frame: Frame,
+            frame: DraftFrame,
             message: Option<String>,
         ) -> BoxFuture<'_, Option<String>> {
             let shown = message.as_deref().unwrap_or("new").to_owned();
             self.0.lock().unwrap().push(format!("{shown}: {frame:?}"));
             let message = message.or_else(|| Some(format!("m-{correlation}")));
-            Box::pin(async move { if frame == Frame::Typing { None } else { message } })
+            Box::pin(async move { if frame == DraftFrame::Typing { None } else { message } })
         }
 
         fn interval(&self, _: &ThreadId) -> Duration {
@@ -313,23 +318,27 @@ mod tests {
         }
     }
 
-    struct Theatre {
-        screen: DraftScheduler,
-        sketch: Arc<Sketch>,
+    struct SchedulerScene {
+        drafts: DraftScheduler,
+        target: Arc<RecordingTarget>,
         stop: CancellationToken,
         task: JoinSet<DraftTask>,
     }
 
-    fn theatre() -> Theatre {
-        let (screen, task) = DraftScheduler::new();
-        let (sketch, stop) = (Arc::new(Sketch::default()), CancellationToken::new());
+    fn scene() -> SchedulerScene {
+        let (drafts, task) = DraftScheduler::new();
+        let (target, stop) = (Arc::new(RecordingTarget::default()), CancellationToken::new());
         let mut tasks = JoinSet::new();
-        tasks.spawn(showing(task, sketch.clone(), stop.clone()));
-        Theatre { screen, sketch, stop, task: tasks }
+        tasks.spawn(showing(task, target.clone(), stop.clone()));
+        SchedulerScene { drafts, target, stop, task: tasks }
     }
 
-    async fn showing(mut task: DraftTask, sketch: Arc<Sketch>, stop: CancellationToken) -> DraftTask {
-        task.run(sketch, stop).await;
+    async fn showing(
+        mut task: DraftTask,
+        target: Arc<RecordingTarget>,
+        stop: CancellationToken,
+    ) -> DraftTask {
+        task.run(target, stop).await;
         task
     }
 
@@ -346,99 +355,99 @@ mod tests {
         }
     }
 
-    impl Theatre {
+    impl SchedulerScene {
         async fn draft(&self, correlation: &CorrelationId, text: &str) {
-            self.screen.show(intent(correlation, Intent::AssistantDelta { text: text.to_owned() }));
+            self.drafts.show(intent(correlation, Intent::AssistantDelta { text: text.to_owned() }));
             // Time is paused: all other tasks run before this returns.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
 
         async fn take(&self, correlation: &CorrelationId) -> Option<DraftMessage> {
-            self.screen.take(&"fake:chat:1".parse().unwrap(), correlation).await
+            self.drafts.take(&"fake:chat:1".parse().unwrap(), correlation).await
         }
 
         fn seen(&self) -> Vec<String> {
-            self.sketch.0.lock().unwrap().clone()
+            self.target.0.lock().unwrap().clone()
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_the_latest_of_many_frames_is_shown_and_on_the_same_message() {
-        let theatre = theatre();
+        let scene = scene();
         for text in ["a", "ab", "abc", "abcd"] {
-            theatre.draft(&run("1"), text).await;
+            scene.draft(&run("1"), text).await;
         }
         tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(theatre.seen(), ["new: Draft(\"a\")", "m-run_1: Draft(\"abcd\")"]);
+        assert_eq!(scene.seen(), ["new: Draft(\"a\")", "m-run_1: Draft(\"abcd\")"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn after_the_canvas_is_taken_no_frame_comes_behind_it() {
-        let theatre = theatre();
-        theatre.draft(&run("1"), "a").await;
-        theatre.draft(&run("1"), "ab").await;
-        let draft = theatre.take(&run("1")).await;
+        let scene = scene();
+        scene.draft(&run("1"), "a").await;
+        scene.draft(&run("1"), "ab").await;
+        let draft = scene.take(&run("1")).await;
         assert_eq!(draft, Some(DraftMessage { correlation: run("1"), message: "m-run_1".to_owned() }));
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(theatre.seen().len(), 1);
-        assert_eq!(theatre.take(&run("1")).await, None);
+        assert_eq!(scene.seen().len(), 1);
+        assert_eq!(scene.take(&run("1")).await, None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn another_turns_canvas_stays() {
-        let theatre = theatre();
-        theatre.draft(&run("1"), "a").await;
-        assert_eq!(theatre.take(&run("status")).await, None);
-        assert!(theatre.take(&run("1")).await.is_some());
+        let scene = scene();
+        scene.draft(&run("1"), "a").await;
+        assert_eq!(scene.take(&run("status")).await, None);
+        assert!(scene.take(&run("1")).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_screen_that_was_stopped_can_be_run_again() {
-        let mut theatre = theatre();
-        theatre.draft(&run("1"), "a").await;
-        theatre.stop.cancel();
-        let task = theatre.task.join_next().await.unwrap().unwrap();
-        theatre.task.spawn(showing(task, theatre.sketch.clone(), CancellationToken::new()));
-        theatre.draft(&run("2"), "b").await;
-        assert_eq!(theatre.seen().last().unwrap(), "new: Draft(\"b\")");
+        let mut scene = scene();
+        scene.draft(&run("1"), "a").await;
+        scene.stop.cancel();
+        let task = scene.task.join_next().await.unwrap().unwrap();
+        scene.task.spawn(showing(task, scene.target.clone(), CancellationToken::new()));
+        scene.draft(&run("2"), "b").await;
+        assert_eq!(scene.seen().last().unwrap(), "new: Draft(\"b\")");
     }
 
     #[tokio::test(start_paused = true)]
     async fn typing_is_shown_only_while_nothing_else_is() {
-        let theatre = theatre();
-        theatre.screen.show(intent(&run("1"), Intent::Typing));
-        theatre.draft(&run("1"), "a").await;
-        theatre.screen.show(intent(&run("1"), Intent::Typing));
+        let scene = scene();
+        scene.drafts.show(intent(&run("1"), Intent::Typing));
+        scene.draft(&run("1"), "a").await;
+        scene.drafts.show(intent(&run("1"), Intent::Typing));
         tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(theatre.seen().len(), 2);
+        assert_eq!(scene.seen().len(), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn of_a_turn_that_is_over_nothing_is_shown_behind_what_is_said_next() {
-        let theatre = theatre();
-        theatre.draft(&run("1"), "a").await;
-        theatre.draft(&run("1"), "ab").await;
-        theatre.screen.over(&"fake:chat:1".parse().unwrap(), &run("1"));
-        assert_eq!(theatre.take(&run("stop")).await, None);
-        assert_eq!(theatre.seen(), ["new: Draft(\"a\")", "over: run_1"]);
+        let scene = scene();
+        scene.draft(&run("1"), "a").await;
+        scene.draft(&run("1"), "ab").await;
+        scene.drafts.over(&"fake:chat:1".parse().unwrap(), &run("1"));
+        assert_eq!(scene.take(&run("stop")).await, None);
+        assert_eq!(scene.seen(), ["new: Draft(\"a\")", "over: run_1"]);
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert_eq!(theatre.seen().len(), 2);
-        assert_eq!(theatre.take(&run("1")).await, None);
+        assert_eq!(scene.seen().len(), 2);
+        assert_eq!(scene.take(&run("1")).await, None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn typing_that_waits_is_shown_once_and_not_at_all_behind_the_answer() {
-        let theatre = theatre();
+        let scene = scene();
         for _ in 0..20 {
-            theatre.screen.show(intent(&run("1"), Intent::Typing));
+            scene.drafts.show(intent(&run("1"), Intent::Typing));
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(theatre.seen(), ["new: Typing"]);
+        assert_eq!(scene.seen(), ["new: Typing"]);
         for _ in 0..20 {
-            theatre.screen.show(intent(&run("1"), Intent::Typing));
+            scene.drafts.show(intent(&run("1"), Intent::Typing));
         }
-        theatre.take(&run("1")).await;
+        scene.take(&run("1")).await;
         tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(theatre.seen().len(), 1);
+        assert_eq!(scene.seen().len(), 1);
     }
 }

@@ -5,10 +5,10 @@ mod access_policy;
 mod addressing_policy;
 mod buttons;
 mod draft_scheduler;
-mod groups;
 pub mod inbound;
 mod outbound;
 mod pace;
+mod peer_book;
 pub mod probe;
 mod question;
 mod task_slot;
@@ -17,15 +17,17 @@ mod token_cache;
 mod ttl_cache;
 
 pub use access_policy::{AccessPolicy, Admission, AllowList};
-pub use addressing_policy::{Addressed, AddressingPolicy, Facts};
+pub use addressing_policy::{
+    Addressed, AddressingFacts, AddressingPolicy, GroupsSection, Respond, Threading,
+};
 pub use buttons::{Button, Menu, decode, rows};
-pub use draft_scheduler::{DraftMessage, DraftScheduler, DraftTarget, DraftTask, Frame};
-pub use groups::{GroupsSection, Respond, Threading};
+pub use draft_scheduler::{DraftFrame, DraftMessage, DraftScheduler, DraftTarget, DraftTask};
 pub use inbound::{FetchError, is_kept, keep, name_before};
 pub use outbound::{
-    Block, BlockButton, ButtonsBlock, FileBlock, Question, approval_buttons, ask_back_buttons, lower,
+    Block, BlockButton, ButtonsBlock, FileBlock, QuestionSummary, approval_buttons, ask_back_buttons, lower,
 };
 pub use pace::{Pace, Rate};
+pub use peer_book::{PeerBook, PeerMention, with_mentions};
 pub use question::{fenced, plain_words, question};
 pub use task_slot::TaskSlot;
 pub use text_adapter::{
@@ -34,4 +36,4 @@ pub use text_adapter::{
 pub use token_cache::{Granted, TokenCache};
 pub use ttl_cache::TtlCache;
 
-pub use crate::ports::{ChatParts, Deciders, MayAnswer};
+pub use crate::ports::{AnswerRights, ChatParts, MayAnswer};

@@ -34,7 +34,7 @@ pub struct ButtonsBlock {
     pub markdown: String,
     pub rows: Vec<Vec<BlockButton>>,
     /// The approval that it asks for; `None` for a question back.
-    pub question: Option<Question>,
+    pub question: Option<QuestionSummary>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct BlockButton {
 
 /// The facts of a question that its menus and its outcome need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct QuestionSummary {
     pub approval: ApprovalId,
     pub kind: ApprovalKind,
     pub scopes: Vec<ScopeKind>,
@@ -88,7 +88,7 @@ pub fn lower(
             let scopes = if capabilities.edits { scopes.clone() } else { Vec::new() };
             let rows = approval_buttons(approval_id, *kind, Menu::First, &scopes, language);
             let (approval, kind, head) = (approval_id.clone(), *kind, head(intent, &markdown));
-            let question = Some(Question { approval, kind, scopes, language, head });
+            let question = Some(QuestionSummary { approval, kind, scopes, language, head });
             Some(Block::Buttons(ButtonsBlock { markdown, rows, question }))
         }
         Intent::ApprovalAskBack { text, .. } if !capabilities.buttons => Some(Block::Text(text.clone())),
@@ -106,7 +106,10 @@ pub fn lower(
             kind: *kind,
             caption: caption.clone(),
         })),
-        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => None,
+        // A spoken answer is an attachment by now.
+        Intent::Speech { .. } | Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
+            None
+        }
     }
 }
 

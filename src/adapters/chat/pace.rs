@@ -22,11 +22,11 @@ pub struct Rate {
 #[derive(Debug)]
 pub struct Pace {
     overall: Rate,
-    state: Mutex<State>,
+    state: Mutex<PaceState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PaceState {
     overall: Option<Instant>,
     /// End of the pause of all chats.
     until: Option<Instant>,
@@ -94,7 +94,7 @@ impl Pace {
             }
             let at = self.locked(|state| state.take_overall(self.overall, Instant::now()));
             reach(at).await;
-            let rests = |state: &mut State| {
+            let rests = |state: &mut PaceState| {
                 state.until.is_some_and(|until| until > Instant::now())
                     || state.chat_rests(chat, Instant::now())
             };
@@ -142,12 +142,12 @@ impl Pace {
         });
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut PaceState) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl State {
+impl PaceState {
     /// Takes a turn in this chat and returns its time.
     fn take_chat(&mut self, chat: &str, rate: Rate, now: Instant) -> Instant {
         if self.chats.len() >= MOST {

@@ -9,26 +9,31 @@ pub fn bot(name: &str, language: Language) -> Probe {
     Probe { level: ProbeLevel::Ok, message: words::probe_bot(name, language), advice: None }
 }
 
+/// A part that does not work.
+pub fn error(message: impl Into<String>, advice: impl Into<String>) -> Probe {
+    Probe { level: ProbeLevel::Error, message: message.into(), advice: Some(advice.into()) }
+}
+
+/// Works, with a part missing.
+pub fn warning(message: impl Into<String>, advice: impl Into<String>) -> Probe {
+    Probe { level: ProbeLevel::Warning, ..error(message, advice) }
+}
+
 /// The platform refused the credentials.
 pub fn bad_credentials(def: &AdapterDef, detail: &str, language: Language) -> Probe {
     let keys: Vec<String> = def.credentials().map(|(key, _)| def.path(key)).collect();
-    Probe {
-        level: ProbeLevel::Error,
-        message: words::probe_bad_credentials(detail, language),
-        advice: Some(words::probe_bad_credentials_fix(&keys.join(", "), language)),
-    }
+    let advice = words::probe_bad_credentials_fix(&keys.join(", "), language);
+    error(words::probe_bad_credentials(detail, language), advice)
 }
 
 /// The platform could not be reached.
 pub fn unreachable(def: &AdapterDef, detail: &str, language: Language) -> Probe {
-    let message = words::probe_unreachable(detail, language);
-    Probe { level: ProbeLevel::Error, message, advice: Some(check_network(def, language)) }
+    error(words::probe_unreachable(detail, language), check_network(def, language))
 }
 
 /// The platform did not respond within this time.
 pub fn silent(def: &AdapterDef, seconds: u64, language: Language) -> Probe {
-    let message = words::probe_silent(seconds, language);
-    Probe { level: ProbeLevel::Error, message, advice: Some(check_network(def, language)) }
+    error(words::probe_silent(seconds, language), check_network(def, language))
 }
 
 fn check_network(def: &AdapterDef, language: Language) -> String {

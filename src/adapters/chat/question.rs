@@ -41,7 +41,9 @@ pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
             let name = format!("[{name}]");
             Some([Some(name), caption.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
         }
-        Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => None,
+        Intent::Speech { .. } | Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
+            None
+        }
     }
 }
 

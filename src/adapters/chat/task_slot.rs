@@ -68,8 +68,8 @@ impl TaskSlot<InboxTask> {
     where
         R: Future<Output = Result<(), AdapterError>>,
     {
-        let mut lent = self.lend();
-        let Some(task) = lent.get_mut() else {
+        let mut task_guard = self.lend();
+        let Some(task) = task_guard.get_mut() else {
             return Err(AdapterError::Fatal("the adapter runs already".to_owned()));
         };
         // Events that an earlier run accepted come before new ones.
@@ -92,12 +92,12 @@ impl TaskSlot<DraftTask> {
         receiving: BoxFuture<'_, T>,
     ) -> T {
         // Another user already runs the task.
-        let mut lent = self.lend();
-        let Some(task) = lent.get_mut() else { return receiving.await };
+        let mut task_guard = self.lend();
+        let Some(task) = task_guard.get_mut() else { return receiving.await };
         let over = CancellationToken::new();
         let (ended, ()) = tokio::join!(ending(receiving, &over), task.run(target, over.clone()));
         if stop.is_cancelled() {
-            lent.value = None;
+            task_guard.value = None;
         }
         ended
     }
@@ -119,19 +119,19 @@ mod tests {
     use serde_json::Value;
 
     use super::super::inbound::{Finished, Inbound, Inbox, InboxEntry, Position, Speed};
-    use super::super::{DraftScheduler, Frame};
+    use super::super::{DraftFrame, DraftScheduler};
     use super::*;
     use crate::domain::{CorrelationId, ThreadId};
     use crate::store::FileNotes;
 
-    struct Blind;
+    struct NoTarget;
 
-    impl DraftTarget for Blind {
+    impl DraftTarget for NoTarget {
         fn render_draft(
             &self,
             _: ThreadId,
             _: CorrelationId,
-            _: Frame,
+            _: DraftFrame,
             message: Option<String>,
         ) -> BoxFuture<'_, Option<String>> {
             Box::pin(async { message })
@@ -151,7 +151,7 @@ mod tests {
                 assert!(slot.lend().get_mut().is_none(), "it is in use");
                 run
             };
-            assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(work)).await, run);
+            assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(work)).await, run);
         }
         assert!(slot.lend().get_mut().is_some());
     }
@@ -160,22 +160,22 @@ mod tests {
     async fn a_run_after_one_that_was_cut_off_still_receives() {
         let (_screen, task) = DraftScheduler::new();
         let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
-        let cut_off = slot.run_beside(Arc::new(Blind), &stop, Box::pin(std::future::pending::<()>()));
+        let cut_off = slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(std::future::pending::<()>()));
         assert!(futures_util::FutureExt::now_or_never(cut_off).is_none());
         assert!(slot.lend().get_mut().is_some(), "and shows");
-        assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
+        assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async { 7 })).await, 7);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_is_delivered_after_the_stop_does_not_wait_for_what_is_shown_no_more() {
-        let (screen, task) = DraftScheduler::new();
+        let (drafts, task) = DraftScheduler::new();
         let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
         stop.cancel();
-        slot.run_beside(Arc::new(Blind), &stop, Box::pin(async {})).await;
+        slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async {})).await;
         let began = tokio::time::Instant::now();
-        assert_eq!(screen.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await, None);
+        assert_eq!(drafts.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await, None);
         assert_eq!(began.elapsed(), Duration::ZERO);
-        assert_eq!(slot.run_beside(Arc::new(Blind), &stop, Box::pin(async { 7 })).await, 7);
+        assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async { 7 })).await, 7);
     }
 
     struct Idle;
@@ -207,7 +207,7 @@ mod tests {
                 Ok(())
             };
             let hearing = hears.run_beside(|_| None, Arc::new(Idle), hearing);
-            let run = shows.run_beside(Arc::new(Blind), &stop, Box::pin(hearing));
+            let run = shows.run_beside(Arc::new(NoTarget), &stop, Box::pin(hearing));
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             assert_eq!(ended.is_err(), panics);
             assert!(ended.is_ok_and(|ended| ended.is_ok()) != panics);

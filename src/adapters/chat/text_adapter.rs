@@ -18,7 +18,7 @@ use super::inbound::{
     InboundPlatform, InboundProfile, Intake, LookupError, Pipeline, Press, PressAnswer, PressedIn, Urgency,
     thread_of,
 };
-use super::{ChatParts, Facts, FetchError, GroupsSection, Pace, Rate, Threading, plain_words};
+use super::{AddressingFacts, ChatParts, FetchError, GroupsSection, Pace, Rate, Threading, plain_words};
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, Capabilities, ChatKind, CommandInvocation, Platform, Said,
     StoredFile,
@@ -45,7 +45,7 @@ pub struct TextMessage {
     pub name: Option<String>,
     /// The text, without the bot's name that it may begin with.
     pub text: String,
-    pub facts: Facts,
+    pub facts: AddressingFacts,
 }
 
 /// The part of a text-only platform that differs.

@@ -29,10 +29,10 @@ pub struct TokenCache<E> {
     fetch: Arc<Fetch<E>>,
     /// How long before its expiry a token is renewed, at most half of its lifetime.
     early: Duration,
-    state: Arc<Mutex<State<E>>>,
+    state: Arc<Mutex<TokenState<E>>>,
 }
 
-enum State<E> {
+enum TokenState<E> {
     Empty,
     Held { token: SecretString, until: Instant },
     Asked(Flight<E>),
@@ -50,7 +50,7 @@ impl<E: Clone> TokenCache<E> {
         early: Duration,
         fetch: impl Fn() -> BoxFuture<'static, Result<Granted, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self { fetch: Arc::new(fetch), early, state: Arc::new(Mutex::new(State::Empty)) }
+        Self { fetch: Arc::new(fetch), early, state: Arc::new(Mutex::new(TokenState::Empty)) }
     }
 
     /// A valid token.
@@ -61,27 +61,27 @@ impl<E: Clone> TokenCache<E> {
         let flight = {
             let mut state = self.state();
             match &*state {
-                State::Held { token, until } if Instant::now() < *until => return Ok(token.clone()),
-                State::Asked(flight) => flight.clone(),
-                State::Held { .. } | State::Empty => {
+                TokenState::Held { token, until } if Instant::now() < *until => return Ok(token.clone()),
+                TokenState::Asked(flight) => flight.clone(),
+                TokenState::Held { .. } | TokenState::Empty => {
                     let flight = (self.fetch)().shared();
-                    *state = State::Asked(flight.clone());
+                    *state = TokenState::Asked(flight.clone());
                     flight
                 }
             }
         };
         let answer = flight.clone().await;
         let mut state = self.state();
-        if matches!(&*state, State::Asked(current) if current.ptr_eq(&flight)) {
+        if matches!(&*state, TokenState::Asked(current) if current.ptr_eq(&flight)) {
             *state = match &answer {
                 Ok(granted) => {
                     let early = self.early.min(granted.good_for / 2);
-                    State::Held {
+                    TokenState::Held {
                         token: granted.token.clone(),
                         until: Instant::now() + granted.good_for.saturating_sub(early),
                     }
                 }
-                Err(_) => State::Empty,
+                Err(_) => TokenState::Empty,
             };
         }
         answer.map(|granted| granted.token)
@@ -91,12 +91,12 @@ impl<E: Clone> TokenCache<E> {
     pub fn reject(&self, bad: &SecretString) {
         let mut state = self.state();
         // Another call may have renewed it already.
-        if matches!(&*state, State::Held { token, .. } if token.expose_secret() == bad.expose_secret()) {
-            *state = State::Empty;
+        if matches!(&*state, TokenState::Held { token, .. } if token.expose_secret() == bad.expose_secret()) {
+            *state = TokenState::Empty;
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<E>> {
+    fn state(&self) -> MutexGuard<'_, TokenState<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

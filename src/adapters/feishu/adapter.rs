@@ -8,27 +8,31 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::api::Api;
-use super::calls::Bot;
-use super::connection::{ClientConfig, Reconnect, Refusal};
-use super::delivery::{OVERALL, Sender};
-use super::fault::ApiError;
+use super::api::FeishuApi;
+use super::calls::{Bot, PastMessage};
+use super::connection::{ClientConfig, ConnectionRefused, Reconnect};
+use super::delivery::{FeishuSender, OVERALL};
+use super::fault::FeishuError;
+use super::growing::Sequences;
 use super::hook::FeishuHook;
 use super::inbound::{FeishuInbound, PROFILE};
 use super::notes::Notes;
-use super::options::{FeishuMode, FeishuOptions};
-use super::reactions::{Reactions, send_reactions};
-use super::sequences::Sequences;
+use super::section::{FeishuMode, FeishuOptions};
 use super::socket::connect;
 use super::webhook::Seal;
 use crate::adapters::chat::inbound::{Intake, Pipeline};
-use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTask, Pace, TaskSlot};
-use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
+use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTask, Pace, PeerBook, TaskSlot};
+use crate::domain::{
+    AgentAccount, AuthorId, Capabilities, CorrelationId, Delivery, LengthUnit, MessageId, OutboundIntent,
+    Platform, ThreadId,
+};
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, HistoryError, Hook, HookAnswer,
+    HookRequest, OutboxEntry, PastWords, Peers, Running,
 };
 
+/// What reading the messages of a group needs.
+const HISTORY_SCOPES: &str = "im:message.group_msg or im:message.history:readonly";
 /// Most bytes of one message. A card holds 30 KB, quotes and escapes included.
 const MOST_BYTES: usize = 9000;
 
@@ -38,30 +42,33 @@ pub struct FeishuAdapter {
     platform: Platform,
     options: FeishuOptions,
     parts: ChatParts,
-    api: Api,
+    api: FeishuApi,
     notes: Notes,
-    courier: Arc<Sender>,
-    screen_task: TaskSlot<DraftTask>,
+    sender: Arc<FeishuSender>,
+    draft_task: TaskSlot<DraftTask>,
     intake: Arc<Intake>,
+    peers: PeerBook,
     hook: FeishuHook,
 }
 
 impl FeishuAdapter {
     /// An adapter with this platform name. Opens no connection.
     pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
-        let api = Api::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
+        let api = FeishuApi::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
         let notes = Notes::new(parts.notes.clone());
-        let (screen, screen_task) = DraftScheduler::new();
-        let courier = Sender {
+        let (drafts, draft_task) = DraftScheduler::new();
+        let peers = PeerBook::new(platform.clone());
+        let sender = FeishuSender {
             api: api.clone(),
             notes: notes.clone(),
             files: parts.files.clone(),
             clock: parts.clock.clone(),
             language: parts.language,
             pace: Pace::new(OVERALL),
-            screen,
+            drafts,
             shows_growing: AtomicBool::new(true),
             sequences: Sequences::default(),
+            peers: peers.clone(),
         };
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
         let seal = match &options.mode {
@@ -74,9 +81,10 @@ impl FeishuAdapter {
             platform,
             api,
             notes,
-            courier: Arc::new(courier),
-            screen_task: TaskSlot::new(screen_task),
+            sender: Arc::new(sender),
+            draft_task: TaskSlot::new(draft_task),
             intake,
+            peers,
             hook: FeishuHook::new(seal),
             options,
             parts,
@@ -84,7 +92,7 @@ impl FeishuAdapter {
     }
 
     /// The API client of this app.
-    pub fn api(&self) -> &Api {
+    pub fn api(&self) -> &FeishuApi {
         &self.api
     }
 
@@ -93,8 +101,8 @@ impl FeishuAdapter {
             () = stop.cancelled() => return Ok(()),
             me = self.who_am_i() => me?,
         };
+        self.peers.connected(self.options.app_id.clone(), me.name.clone(), None);
         tracing::info!(name = me.name, "feishu app connected");
-        let (reactions, waiting) = Reactions::new();
         let platform = FeishuInbound {
             platform: self.platform.clone(),
             app_id: self.options.app_id.clone(),
@@ -103,15 +111,11 @@ impl FeishuAdapter {
             api: self.api.clone(),
             parts: self.parts.clone(),
             notes: self.notes.clone(),
-            reactions,
+            peers: self.peers.clone(),
+            followups: self.intake.followups().clone(),
+            reacts: Arc::new(AtomicBool::new(true)),
         };
-        let receiving = async |pipeline: Arc<Pipeline>| {
-            tokio::select! {
-                ended = self.receive_events(pipeline, &io, &stop) => ended,
-                // Ends only after the platform is dropped, because that holds its sender.
-                () = send_reactions(self.api.clone(), waiting) => Ok(()),
-            }
-        };
+        let receiving = |pipeline| self.receive_events(pipeline, &io, &stop);
         Box::pin(self.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
     }
 
@@ -124,7 +128,7 @@ impl FeishuAdapter {
                 Err(AdapterError::Fatal(format!("the app id or secret is wrong: {error}")))
             }
             // A codeless refusal comes from a proxy and says nothing about the platform.
-            Err(error @ ApiError::Refused { .. })
+            Err(error @ FeishuError::Refused { .. })
                 if !error.wants_fresh_token() && (error.is_no_such_call() || !error.is_codeless()) =>
             {
                 tracing::warn!(%error, "app identity lookup refused: any mentioned bot counts as the app");
@@ -164,8 +168,8 @@ impl FeishuAdapter {
                     config = connection.config;
                     connection.serve(pipeline, io, stop).await
                 }
-                Err(Refusal::Later(reason)) => reason,
-                Err(Refusal::Never(reason)) => return Err(AdapterError::Fatal(reason)),
+                Err(ConnectionRefused::Later(reason)) => reason,
+                Err(ConnectionRefused::Never(reason)) => return Err(AdapterError::Fatal(reason)),
             };
             if stop.is_cancelled() {
                 return Ok(());
@@ -227,21 +231,75 @@ impl Adapter for FeishuAdapter {
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
             let receiving = Box::pin(self.receive(io, stop.clone()));
-            self.screen_task.run_beside(self.courier.clone(), &stop, receiving).await
+            self.draft_task.run_beside(self.sender.clone(), &stop, receiving).await
         })
     }
 
     fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
-        Box::pin(self.courier.deliver(entry))
+        Box::pin(self.sender.deliver(entry))
+    }
+
+    fn history(
+        &self,
+        thread: &ThreadId,
+        most: usize,
+    ) -> Option<BoxFuture<'_, Result<Vec<PastWords>, HistoryError>>> {
+        // The topics of a group have lists of their own.
+        let chat = thread.topic().is_none().then(|| thread.chat())?;
+        Some(Box::pin(async move {
+            let told = self.api.list_recent_messages(&chat, most).await.map_err(|error| match &error {
+                FeishuError::Refused { .. } if error.is_missing_scope() => {
+                    self.peers.lacks(Some(HISTORY_SCOPES.to_owned()));
+                    HistoryError::Refused(format!("the app lacks {HISTORY_SCOPES}: {error}"))
+                }
+                FeishuError::Refused { .. } => HistoryError::Refused(error.to_string()),
+                FeishuError::Busy { .. } | FeishuError::Network(_) => {
+                    HistoryError::Unavailable(error.to_string())
+                }
+            })?;
+            self.peers.lacks(None);
+            let others = told.into_iter().filter(|message| message.sender != self.options.app_id);
+            let past = |message: PastMessage| PastWords {
+                platform_message: message.id,
+                author: message.sender,
+                by_program: message.by_app,
+                at: message.at,
+                text: message.text,
+            };
+            Ok(others.map(past).collect())
+        }))
+    }
+
+    fn message_id(&self, _thread: &ThreadId, platform_message: &str) -> Option<MessageId> {
+        platform_message.parse().ok()
+    }
+
+    fn account(&self) -> Option<AgentAccount> {
+        self.peers.account()
+    }
+
+    fn see_peer(&self, agent: &str, author: &AuthorId) {
+        self.peers.see_agent(agent, &user_of(author));
+    }
+
+    fn know_peers(&self, peers: &Peers) {
+        self.peers.know(peers);
+        self.intake.know_peers(!peers.others.is_empty());
     }
 
     fn show(&self, intent: OutboundIntent) {
-        self.courier.screen.show(intent);
+        self.sender.drafts.show(intent);
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.courier.screen.over(thread, run);
+        self.sender.drafts.over(thread, run);
     }
+}
+
+/// The platform's own id of an author.
+fn user_of(author: &AuthorId) -> String {
+    let encoded = author.as_str().rsplit(':').next().unwrap_or_default();
+    percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()
 }
 
 /// The capabilities of the platform.
@@ -252,7 +310,7 @@ pub const fn capabilities() -> Capabilities {
         rich_cards: true,
         edits: true,
         streaming: true,
-        voice: true,
+        voice: Some(crate::domain::VoiceFormat::Opus),
         files: true,
         threaded_replies: true,
         reactions: true,

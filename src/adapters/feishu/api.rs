@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::attachments::FETCH_WITHIN;
-use super::fault::ApiError;
+use super::fault::FeishuError;
 use crate::adapters::chat::{Granted, TokenCache};
 use crate::http_client::with_causes;
 
@@ -26,14 +26,14 @@ const MOST_BYTES: usize = 8 << 20;
 
 /// A client of the platform's API for one app. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Api {
+pub struct FeishuApi {
     base: Arc<str>,
     http: Client,
-    tokens: TokenCache<ApiError>,
+    tokens: TokenCache<FeishuError>,
 }
 
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ApiCall {
     method: Method,
     path: String,
     query: Vec<(&'static str, String)>,
@@ -44,12 +44,12 @@ pub(super) struct Call {
 enum Body {
     Empty,
     Json(Value),
-    Upload(Upload),
+    Upload(FileUpload),
 }
 
 /// A file to upload, with its form fields.
 #[derive(Clone, Debug)]
-pub(super) struct Upload {
+pub(super) struct FileUpload {
     pub(super) fields: Vec<(&'static str, String)>,
     /// The form field of the file itself.
     pub(super) field: &'static str,
@@ -57,7 +57,7 @@ pub(super) struct Upload {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Call {
+impl ApiCall {
     pub(super) fn get(path: impl Into<String>) -> Self {
         Self { method: Method::GET, path: path.into(), query: Vec::new(), body: Body::Empty }
     }
@@ -66,7 +66,7 @@ impl Call {
         Self { method, path: path.into(), query: Vec::new(), body: Body::Json(body) }
     }
 
-    pub(super) fn upload(path: impl Into<String>, upload: Upload) -> Self {
+    pub(super) fn upload(path: impl Into<String>, upload: FileUpload) -> Self {
         Self { method: Method::POST, path: path.into(), query: Vec::new(), body: Body::Upload(upload) }
     }
 
@@ -76,7 +76,7 @@ impl Call {
     }
 }
 
-impl Api {
+impl FeishuApi {
     /// The API at `base` for one app. Opens no connection.
     pub fn new(http: Client, base: &str, app_id: &str, secret: &SecretString) -> Self {
         let base: Arc<str> = base.trim_end_matches('/').into();
@@ -91,24 +91,24 @@ impl Api {
     }
 
     /// Makes a call and returns the whole envelope of a success.
-    pub(super) async fn call(&self, call: Call) -> Result<Value, ApiError> {
-        let response = self.with_token(&call, Reading::Json).await?;
+    pub(super) async fn call(&self, call: ApiCall) -> Result<Value, FeishuError> {
+        let response = self.with_token(&call, ResponseReading::Json).await?;
         match response {
-            Answer::Json(envelope) => Ok(envelope),
-            Answer::Bytes(_) => Err(ApiError::Network("an answer that is no json".to_owned())),
+            ApiResponse::Json(envelope) => Ok(envelope),
+            ApiResponse::Bytes(_) => Err(FeishuError::Network("an answer that is no json".to_owned())),
         }
     }
 
     /// Makes a call and returns the response, to be read as a file.
-    pub(super) async fn open(&self, call: Call) -> Result<Response, ApiError> {
-        match self.with_token(&call, Reading::File).await? {
-            Answer::Bytes(response) => Ok(*response),
-            Answer::Json(_) => Err(ApiError::Network("an answer that is no file".to_owned())),
+    pub(super) async fn open(&self, call: ApiCall) -> Result<Response, FeishuError> {
+        match self.with_token(&call, ResponseReading::File).await? {
+            ApiResponse::Bytes(response) => Ok(*response),
+            ApiResponse::Json(_) => Err(FeishuError::Network("an answer that is no file".to_owned())),
         }
     }
 
     /// A call without a token and with an envelope of its own: returns status and body.
-    pub(super) async fn bare(&self, path: &str, body: &Value) -> Result<(u16, Vec<u8>), ApiError> {
+    pub(super) async fn bare(&self, path: &str, body: &Value) -> Result<(u16, Vec<u8>), FeishuError> {
         let request = self.http.post(format!("{}{path}", self.base)).timeout(DEADLINE);
         let request = request.header("locale", "zh").json(body);
         let response = request.send().await.map_err(|error| network(&error))?;
@@ -116,7 +116,7 @@ impl Api {
         Ok((status, bounded(response).await?))
     }
 
-    async fn with_token(&self, call: &Call, reading: Reading) -> Result<Answer, ApiError> {
+    async fn with_token(&self, call: &ApiCall, reading: ResponseReading) -> Result<ApiResponse, FeishuError> {
         let token = self.tokens.get().await?;
         match self.once(call, &token, reading).await {
             Err(error) if error.wants_fresh_token() => {
@@ -128,7 +128,12 @@ impl Api {
         }
     }
 
-    async fn once(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
+    async fn once(
+        &self,
+        call: &ApiCall,
+        token: &SecretString,
+        reading: ResponseReading,
+    ) -> Result<ApiResponse, FeishuError> {
         let began = Instant::now();
         let result = self.answer(call, token, reading).await;
         let took = began.elapsed().as_millis();
@@ -141,7 +146,12 @@ impl Api {
         result
     }
 
-    async fn answer(&self, call: &Call, token: &SecretString, reading: Reading) -> Result<Answer, ApiError> {
+    async fn answer(
+        &self,
+        call: &ApiCall,
+        token: &SecretString,
+        reading: ResponseReading,
+    ) -> Result<ApiResponse, FeishuError> {
         let response = self.request(call, token, reading)?.send().await.map_err(|error| network(&error))?;
         let status = response.status();
         let is_json = response
@@ -149,8 +159,8 @@ impl Api {
             .get("content-type")
             .and_then(|value| value.to_str().ok())
             .is_some_and(|kind| kind.contains("json"));
-        if reading == Reading::File && status.is_success() && !is_json {
-            return Ok(Answer::Bytes(Box::new(response)));
+        if reading == ResponseReading::File && status.is_success() && !is_json {
+            return Ok(ApiResponse::Bytes(Box::new(response)));
         }
         let header = |name: &str| {
             response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
@@ -158,22 +168,22 @@ impl Api {
         let log = header("x-tt-logid").unwrap_or_default();
         let after = header("x-ogw-ratelimit-reset").and_then(|text| text.parse().ok());
         let body = bounded(response).await?;
-        read_envelope(status.as_u16(), &body, after.map(Duration::from_secs), &log).map(Answer::Json)
+        read_envelope(status.as_u16(), &body, after.map(Duration::from_secs), &log).map(ApiResponse::Json)
     }
 
     fn request(
         &self,
-        call: &Call,
+        call: &ApiCall,
         token: &SecretString,
-        reading: Reading,
-    ) -> Result<RequestBuilder, ApiError> {
+        reading: ResponseReading,
+    ) -> Result<RequestBuilder, FeishuError> {
         let mut url = Url::parse(&format!("{}{}", self.base, call.path))
-            .map_err(|error| ApiError::Network(format!("not an address: {error}")))?;
+            .map_err(|error| FeishuError::Network(format!("not an address: {error}")))?;
         if !call.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&call.query);
         }
         let request = self.http.request(call.method.clone(), url);
-        let deadline = if reading == Reading::File { FETCH_WITHIN } else { DEADLINE };
+        let deadline = if reading == ResponseReading::File { FETCH_WITHIN } else { DEADLINE };
         let request = request.bearer_auth(token.expose_secret()).timeout(deadline);
         Ok(match &call.body {
             Body::Empty => request,
@@ -186,18 +196,18 @@ impl Api {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+enum ResponseReading {
     Json,
     File,
 }
 
 #[derive(Debug)]
-enum Answer {
+enum ApiResponse {
     Json(Value),
     Bytes(Box<Response>),
 }
 
-fn form(upload: &Upload) -> Form {
+fn form(upload: &FileUpload) -> Form {
     let part = Part::bytes(upload.bytes.clone()).file_name(upload.name.clone());
     let fields = upload.fields.iter();
     let form = fields.fold(Form::new(), |form, (name, value)| form.text(*name, value.clone()));
@@ -205,9 +215,9 @@ fn form(upload: &Upload) -> Form {
 }
 
 /// Parses a response: the envelope of a success, else the error.
-fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, ApiError> {
+fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -> Result<Value, FeishuError> {
     let Ok(envelope) = serde_json::from_slice::<Value>(body) else {
-        return Err(ApiError::codeless(status, after));
+        return Err(FeishuError::codeless(status, after));
     };
     match envelope.get("code").and_then(Value::as_i64) {
         Some(0) => Ok(envelope),
@@ -215,9 +225,9 @@ fn read_envelope(status: u16, body: &[u8], after: Option<Duration>, log: &str) -
             let words = envelope.get("msg").and_then(Value::as_str).unwrap_or_default();
             let words: String = words.chars().take(600).collect();
             let words = if log.is_empty() { words } else { format!("{words} (log {log})") };
-            Err(ApiError::of(code, words, after))
+            Err(FeishuError::of(code, words, after))
         }
-        None => Err(ApiError::codeless(status, after)),
+        None => Err(FeishuError::codeless(status, after)),
     }
 }
 
@@ -226,7 +236,7 @@ async fn fetch_token(
     base: &str,
     app_id: &str,
     secret: &SecretString,
-) -> Result<Granted, ApiError> {
+) -> Result<Granted, FeishuError> {
     let url = format!("{base}/open-apis/auth/v3/tenant_access_token/internal");
     let body = json!({ "app_id": app_id, "app_secret": secret.expose_secret() });
     let request = http.post(url).timeout(DEADLINE).json(&body);
@@ -235,17 +245,17 @@ async fn fetch_token(
     let answer = read_envelope(status, &bounded(response).await?, None, "")?;
     let token = answer.get("tenant_access_token").and_then(Value::as_str).unwrap_or_default();
     if token.is_empty() {
-        return Err(ApiError::Network("an answer without a token".to_owned()));
+        return Err(FeishuError::Network("an answer without a token".to_owned()));
     }
     let good_for = Duration::from_secs(answer.get("expire").and_then(Value::as_u64).unwrap_or(60));
     Ok(Granted { token: token.to_owned().into(), good_for })
 }
 
-async fn bounded(mut response: Response) -> Result<Vec<u8>, ApiError> {
+async fn bounded(mut response: Response) -> Result<Vec<u8>, FeishuError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
         if body.len() + chunk.len() > MOST_BYTES {
-            return Err(ApiError::Network("the answer is too long".to_owned()));
+            return Err(FeishuError::Network("the answer is too long".to_owned()));
         }
         body.extend_from_slice(&chunk);
     }
@@ -253,13 +263,13 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, ApiError> {
 }
 
 /// A transport error without the URL: a URL may hold a ticket.
-fn network(error: &reqwest::Error) -> ApiError {
+fn network(error: &reqwest::Error) -> FeishuError {
     let words = match () {
         () if error.is_timeout() => "timed out",
         () if error.is_connect() => "cannot connect",
         () => "the connection broke",
     };
-    ApiError::Network(with_causes(words, error))
+    FeishuError::Network(with_causes(words, error))
 }
 
 #[cfg(test)]
@@ -274,28 +284,28 @@ mod tests {
         let refused = read(200, r#"{"code":230002,"msg":"not in the chat"}"#).unwrap_err();
         assert_eq!(
             refused,
-            ApiError::Refused { code: 230_002, words: "not in the chat (log L1)".to_owned() }
+            FeishuError::Refused { code: 230_002, words: "not in the chat (log L1)".to_owned() }
         );
-        assert!(matches!(read(502, "<html>"), Err(ApiError::Network(_))));
-        assert!(matches!(read(500, "{}"), Err(ApiError::Network(_))));
+        assert!(matches!(read(502, "<html>"), Err(FeishuError::Network(_))));
+        assert!(matches!(read(500, "{}"), Err(FeishuError::Network(_))));
         for body in ["404 page not found", r#"{"detail":"Not Found"}"#] {
-            assert!(matches!(read(404, body), Err(ApiError::Refused { code: 404, .. })), "{body}");
+            assert!(matches!(read(404, body), Err(FeishuError::Refused { code: 404, .. })), "{body}");
         }
         for status in [403, 407, 408] {
-            assert!(matches!(read(status, "<html>"), Err(ApiError::Network(_))), "{status}");
+            assert!(matches!(read(status, "<html>"), Err(FeishuError::Network(_))), "{status}");
         }
         assert!(read(400, "<html>").unwrap_err().is_codeless());
         assert!(!read(400, r#"{"code":400,"msg":"unknown"}"#).unwrap_err().is_codeless());
-        assert!(matches!(read(429, "slow"), Err(ApiError::Busy { .. })));
+        assert!(matches!(read(429, "slow"), Err(FeishuError::Busy { .. })));
         let after = Some(Duration::from_secs(9));
         let busy = read_envelope(429, br#"{"code":99991400,"msg":"slow"}"#, after, "");
-        assert_eq!(busy, Err(ApiError::Busy { code: 99_991_400, after, words: "slow".to_owned() }));
+        assert_eq!(busy, Err(FeishuError::Busy { code: 99_991_400, after, words: "slow".to_owned() }));
     }
 
     #[test]
     fn nothing_secret_is_printed() {
         crate::http_client::install_tls();
-        let api = Api::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
+        let api = FeishuApi::new(Client::new(), "http://127.0.0.1:1", "cli_a", &"canary".to_owned().into());
         assert!(!format!("{api:?}").contains("canary"));
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 
-use super::api::Api;
-use super::card::Outgoing;
+use super::api::FeishuApi;
+use super::card::ReadyMessage;
 use super::content::{Resource, ResourceKind};
-use super::fault::ApiError;
+use super::fault::FeishuError;
 use crate::adapters::chat::{FetchError, keep};
 use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
@@ -25,7 +25,7 @@ const MOST_FILE: u64 = 30 << 20;
 
 /// Downloads a file into the thread's folder and returns its media type.
 pub(super) async fn fetch_one(
-    api: &Api,
+    api: &FeishuApi,
     files: &dyn FileStore,
     message: &str,
     resource: &Resource,
@@ -38,8 +38,8 @@ pub(super) async fn fetch_one(
         return Ok(media_type(resource.kind, picture_type(&head), stored.name()));
     }
     let response = api.resource(message, resource).await.map_err(|error| match error {
-        ApiError::Refused { .. } => FetchError::Denied(error.to_string()),
-        ApiError::Network(_) | ApiError::Busy { .. } => FetchError::Broken(error.to_string()),
+        FeishuError::Refused { .. } => FetchError::Denied(error.to_string()),
+        FeishuError::Network(_) | FeishuError::Busy { .. } => FetchError::Broken(error.to_string()),
     })?;
     let told = response.headers().get("content-type").and_then(|value| value.to_str().ok());
     let media_type = media_type(resource.kind, told, stored.name());
@@ -90,7 +90,7 @@ fn extension(name: &str) -> String {
 
 /// A file to send.
 #[derive(Debug)]
-pub(super) struct Attachment<'a> {
+pub(super) struct OutgoingFile<'a> {
     pub(super) file: &'a StoredFile,
     pub(super) name: &'a str,
     pub(super) kind: AttachmentKind,
@@ -101,15 +101,15 @@ pub(super) struct Attachment<'a> {
 pub(super) enum Unsent {
     /// The file is empty, missing, or over the platform's limit; the person gets this notice.
     Unfit(Phrase),
-    Api(ApiError),
+    Api(FeishuError),
 }
 
 /// Uploads a file and returns the message that shows it.
 pub(super) async fn upload(
-    api: &Api,
+    api: &FeishuApi,
     files: &dyn FileStore,
-    attachment: &Attachment<'_>,
-) -> Result<Outgoing, Unsent> {
+    attachment: &OutgoingFile<'_>,
+) -> Result<ReadyMessage, Unsent> {
     let lost = || Unsent::Unfit(Phrase::FileLost(attachment.name.to_owned()));
     let found = files.open(attachment.file.thread(), attachment.file.name()).await.ok().flatten();
     let found = found.ok_or_else(lost)?;
@@ -128,7 +128,7 @@ pub(super) async fn upload(
             match api.upload_image(attachment.name, bytes.clone()).await {
                 Ok(key) => ("image", "image_key", key),
                 // What the platform refuses as an image it may still accept as a file.
-                Err(ApiError::Refused { .. }) => {
+                Err(FeishuError::Refused { .. }) => {
                     let key = api.upload_file(attachment.name, "stream", bytes).await.map_err(Unsent::Api)?;
                     ("file", "file_key", key)
                 }
@@ -142,7 +142,7 @@ pub(super) async fn upload(
             ("file", "file_key", api.upload_file(attachment.name, kind, bytes).await.map_err(Unsent::Api)?)
         }
     };
-    Ok(Outgoing { kind, content: serde_json::json!({ key: value }).to_string() })
+    Ok(ReadyMessage { kind, content: serde_json::json!({ key: value }).to_string() })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,8 @@ mod tests {
         let picture = futures_util::stream::iter([Ok::<_, String>(b"\xff\xd8\xff\xe0rest")]);
         keep(&files, &stored, picture, 100).await.unwrap();
         // The server does not answer.
-        let api = Api::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
+        let api =
+            FeishuApi::new(reqwest::Client::new(), "http://127.0.0.1:1", "cli_a", &"s".to_owned().into());
         let fetched = fetch_one(&api, &files, "om_1", &resource, &stored).await.unwrap();
         assert_eq!(fetched, "image/jpeg");
     }

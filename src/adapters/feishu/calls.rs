@@ -3,11 +3,12 @@
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use super::api::{Api, Call, Upload};
-use super::card::Outgoing;
+use super::api::{ApiCall, FeishuApi, FileUpload};
+use super::card::ReadyMessage;
 use super::content::{Mention, Resource, read_content};
 use super::event::millis;
-use super::fault::ApiError;
+use super::fault::FeishuError;
+use crate::audio::opus_millis;
 use crate::domain::Timestamp;
 
 /// The platform's page size of a message list.
@@ -26,7 +27,7 @@ pub struct Bot {
 
 /// Where a message is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum CallTarget {
     Chat(String),
     /// A reply to a message, in its topic or outside it.
     Reply {
@@ -55,13 +56,13 @@ pub struct PastMessage {
     pub text: String,
 }
 
-impl Api {
+impl FeishuApi {
     /// The app's own identity.
     ///
     /// # Errors
     /// When the call fails.
-    pub async fn bot(&self) -> Result<Bot, ApiError> {
-        let answer = self.call(Call::get("/open-apis/bot/v3/info")).await?;
+    pub async fn bot(&self) -> Result<Bot, FeishuError> {
+        let answer = self.call(ApiCall::get("/open-apis/bot/v3/info")).await?;
         // The platform puts `bot` beside the envelope's `data`; the other places are read in case that changes.
         let bot = answer.get("bot").or_else(|| answer.pointer("/data/bot")).or_else(|| answer.get("data"));
         let bot = bot.cloned().unwrap_or_default();
@@ -76,10 +77,14 @@ impl Api {
     ///
     /// # Errors
     /// When the call fails, for example because a permission is missing.
-    pub async fn list_recent_messages(&self, chat: &str, limit: usize) -> Result<Vec<PastMessage>, ApiError> {
+    pub async fn list_recent_messages(
+        &self,
+        chat: &str,
+        limit: usize,
+    ) -> Result<Vec<PastMessage>, FeishuError> {
         let (mut messages, mut page) = (Vec::new(), None::<String>);
         while messages.len() < limit {
-            let call = Call::get("/open-apis/im/v1/messages")
+            let call = ApiCall::get("/open-apis/im/v1/messages")
                 .with("container_id_type", "chat")
                 .with("container_id", chat)
                 .with("sort_type", "ByCreateTimeDesc")
@@ -104,8 +109,8 @@ impl Api {
     }
 
     /// The open ids of a group's owner and administrators.
-    pub(super) async fn chat_admins(&self, chat: &str) -> Result<Vec<String>, ApiError> {
-        let call = Call::get(format!("/open-apis/im/v1/chats/{chat}")).with("user_id_type", "open_id");
+    pub(super) async fn chat_admins(&self, chat: &str) -> Result<Vec<String>, FeishuError> {
+        let call = ApiCall::get(format!("/open-apis/im/v1/chats/{chat}")).with("user_id_type", "open_id");
         let answer = self.call(call).await?;
         let managers = list(&answer, "/data/user_manager_id_list");
         let managers = managers.iter().filter_map(Value::as_str).map(str::to_owned);
@@ -114,8 +119,8 @@ impl Api {
     }
 
     /// One message and, if it is a bundle, the messages in it.
-    pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, ApiError> {
-        let answer = self.call(Call::get(format!("/open-apis/im/v1/messages/{id}"))).await?;
+    pub(super) async fn message(&self, id: &str) -> Result<Vec<PastMessage>, FeishuError> {
+        let answer = self.call(ApiCall::get(format!("/open-apis/im/v1/messages/{id}"))).await?;
         let items = list(&answer, "/data/items");
         Ok(items.iter().filter_map(past_message).collect())
     }
@@ -123,20 +128,21 @@ impl Api {
     /// Sends a message, once for each `uuid`. Returns its id.
     pub(super) async fn send(
         &self,
-        target: &Target,
-        message: &Outgoing,
+        target: &CallTarget,
+        message: &ReadyMessage,
         uuid: &str,
-    ) -> Result<String, ApiError> {
-        let Outgoing { kind, content } = message;
+    ) -> Result<String, FeishuError> {
+        let ReadyMessage { kind, content } = message;
         let call = match target {
-            Target::Chat(chat) => {
+            CallTarget::Chat(chat) => {
                 let body = json!({ "receive_id": chat, "msg_type": kind, "content": content, "uuid": uuid });
-                Call::new(Method::POST, "/open-apis/im/v1/messages", body).with("receive_id_type", "chat_id")
+                ApiCall::new(Method::POST, "/open-apis/im/v1/messages", body)
+                    .with("receive_id_type", "chat_id")
             }
-            Target::Reply { message, topic } => {
+            CallTarget::Reply { message, topic } => {
                 let in_thread = *topic == InTopic::Yes;
                 let body = json!({ "reply_in_thread": in_thread, "msg_type": kind, "content": content, "uuid": uuid });
-                Call::new(Method::POST, format!("/open-apis/im/v1/messages/{message}/reply"), body)
+                ApiCall::new(Method::POST, format!("/open-apis/im/v1/messages/{message}/reply"), body)
             }
         };
         let answer = self.call(call).await?;
@@ -144,31 +150,38 @@ impl Api {
     }
 
     /// Adds a reaction to a message.
-    pub(super) async fn react(&self, message: &str, sign: &str) -> Result<(), ApiError> {
+    pub(super) async fn react(&self, message: &str, sign: &str) -> Result<(), FeishuError> {
         let body = json!({ "reaction_type": { "emoji_type": sign } });
         let path = format!("/open-apis/im/v1/messages/{message}/reactions");
-        self.call(Call::new(Method::POST, path, body)).await?;
+        self.call(ApiCall::new(Method::POST, path, body)).await?;
+        Ok(())
+    }
+
+    /// Recalls a message of the app.
+    pub(super) async fn delete(&self, message: &str) -> Result<(), FeishuError> {
+        let path = format!("/open-apis/im/v1/messages/{message}");
+        self.call(ApiCall::new(Method::DELETE, path, json!({}))).await?;
         Ok(())
     }
 
     /// Replaces the card of a sent message.
-    pub(super) async fn replace_card(&self, message: &str, card: &Value) -> Result<(), ApiError> {
+    pub(super) async fn replace_card(&self, message: &str, card: &Value) -> Result<(), FeishuError> {
         let body = json!({ "content": card.to_string() });
-        self.call(Call::new(Method::PATCH, format!("/open-apis/im/v1/messages/{message}"), body)).await?;
+        self.call(ApiCall::new(Method::PATCH, format!("/open-apis/im/v1/messages/{message}"), body)).await?;
         Ok(())
     }
 
     /// Opens a file of a message for reading.
-    pub(super) async fn resource(&self, message: &str, resource: &Resource) -> Result<Response, ApiError> {
+    pub(super) async fn resource(&self, message: &str, resource: &Resource) -> Result<Response, FeishuError> {
         let path = format!("/open-apis/im/v1/messages/{message}/resources/{}", resource.key);
-        self.open(Call::get(path).with("type", resource.kind.wire())).await
+        self.open(ApiCall::get(path).with("type", resource.kind.wire())).await
     }
 
     /// Uploads an image. Returns its key.
-    pub(super) async fn upload_image(&self, name: &str, bytes: Vec<u8>) -> Result<String, ApiError> {
+    pub(super) async fn upload_image(&self, name: &str, bytes: Vec<u8>) -> Result<String, FeishuError> {
         let fields = vec![("image_type", "message".to_owned())];
-        let upload = Upload { fields, field: "image", name: name.to_owned(), bytes };
-        let answer = self.call(Call::upload("/open-apis/im/v1/images", upload)).await?;
+        let upload = FileUpload { fields, field: "image", name: name.to_owned(), bytes };
+        let answer = self.call(ApiCall::upload("/open-apis/im/v1/images", upload)).await?;
         Ok(text(&answer, "/data/image_key"))
     }
 
@@ -178,19 +191,22 @@ impl Api {
         name: &str,
         kind: &str,
         bytes: Vec<u8>,
-    ) -> Result<String, ApiError> {
-        let fields = vec![("file_type", kind.to_owned()), ("file_name", name.to_owned())];
-        let upload = Upload { fields, field: "file", name: name.to_owned(), bytes };
-        let answer = self.call(Call::upload("/open-apis/im/v1/files", upload)).await?;
+    ) -> Result<String, FeishuError> {
+        let mut fields = vec![("file_type", kind.to_owned()), ("file_name", name.to_owned())];
+        // Without it, a voice message is shown with no length.
+        let millis = opus_millis(&bytes).filter(|_| kind == "opus");
+        fields.extend(millis.map(|millis| ("duration", millis.to_string())));
+        let upload = FileUpload { fields, field: "file", name: name.to_owned(), bytes };
+        let answer = self.call(ApiCall::upload("/open-apis/im/v1/files", upload)).await?;
         Ok(text(&answer, "/data/file_key"))
     }
 
     /// Creates a card for streaming. Returns its id.
-    pub(super) async fn make_card(&self, card: &Value) -> Result<String, ApiError> {
+    pub(super) async fn make_card(&self, card: &Value) -> Result<String, FeishuError> {
         let body = json!({ "type": "card_json", "data": card.to_string() });
-        let answer = self.call(Call::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
+        let answer = self.call(ApiCall::new(Method::POST, "/open-apis/cardkit/v1/cards", body)).await?;
         // A server that accepts every call without creating a card counts as one without this call.
-        let none = || ApiError::Refused { code: 404, words: "a card without an id".to_owned() };
+        let none = || FeishuError::Refused { code: 404, words: "a card without an id".to_owned() };
         Some(text(&answer, "/data/card_id")).filter(|id| !id.is_empty()).ok_or_else(none)
     }
 
@@ -201,26 +217,26 @@ impl Api {
         element: &str,
         words: &str,
         sequence: i32,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), FeishuError> {
         let path = format!("/open-apis/cardkit/v1/cards/{card}/elements/{element}/content");
-        self.call(Call::new(Method::PUT, path, json!({ "content": words, "sequence": sequence }))).await?;
+        self.call(ApiCall::new(Method::PUT, path, json!({ "content": words, "sequence": sequence }))).await?;
         Ok(())
     }
 
     /// Ends the streaming mode of a card.
-    pub(super) async fn end_card(&self, card: &str, sequence: i32) -> Result<(), ApiError> {
+    pub(super) async fn end_card(&self, card: &str, sequence: i32) -> Result<(), FeishuError> {
         let settings = json!({ "config": { "streaming_mode": false } }).to_string();
         let path = format!("/open-apis/cardkit/v1/cards/{card}/settings");
         let body = json!({ "settings": settings, "sequence": sequence });
-        self.call(Call::new(Method::PATCH, path, body)).await?;
+        self.call(ApiCall::new(Method::PATCH, path, body)).await?;
         Ok(())
     }
 
     /// Replaces a streaming card by its final version.
-    pub(super) async fn finish_card(&self, id: &str, card: &Value, sequence: i32) -> Result<(), ApiError> {
+    pub(super) async fn finish_card(&self, id: &str, card: &Value, sequence: i32) -> Result<(), FeishuError> {
         let card = json!({ "type": "card_json", "data": card.to_string() });
         let body = json!({ "card": card, "sequence": sequence });
-        self.call(Call::new(Method::PUT, format!("/open-apis/cardkit/v1/cards/{id}"), body)).await?;
+        self.call(ApiCall::new(Method::PUT, format!("/open-apis/cardkit/v1/cards/{id}"), body)).await?;
         Ok(())
     }
 }

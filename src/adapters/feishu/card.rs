@@ -4,23 +4,27 @@
 use serde_json::{Value, json};
 
 use super::markdown::{CARD_TABLES, dressed, harmless, has_tables, is_plain};
+use crate::adapters::chat::{PeerMention, with_mentions};
 
 /// Most bytes of a card or a post in a request body; the platform's limit is 30 KB.
 const MOST_BYTES: usize = 28 * 1024;
+
+/// Stands for a mention in a text: a character that means nothing.
+const MARK: char = '\u{e000}';
 
 /// The card element that holds the answer's text.
 pub(super) const ANSWER: &str = "answer";
 
 /// A message ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Outgoing {
+pub(super) struct ReadyMessage {
     /// The platform's `msg_type`.
     pub(super) kind: &'static str,
     /// JSON, encoded as a string.
     pub(super) content: String,
 }
 
-impl Outgoing {
+impl ReadyMessage {
     pub(super) fn card(card: &Value) -> Self {
         Self { kind: "interactive", content: card.to_string() }
     }
@@ -35,6 +39,32 @@ impl Outgoing {
         Self { kind: "post", content }
     }
 
+    /// A text whose mentions are the platform's own.
+    fn text_calling(text: &str, called: &[PeerMention]) -> Self {
+        // A mark stands for each mention, since everything else that reads as one is made harmless.
+        let mark = |mention: &PeerMention| Some(format!("{MARK}{}{MARK}", mention.range.start));
+        let marked = with_mentions(text, called, mark);
+        let mut text = harmless(&marked);
+        for mention in called {
+            let inert = |c: char| !matches!(c, '<' | '>' | '"' | '&' | MARK);
+            let name: String = mention.name.chars().filter(|c| inert(*c)).collect();
+            let id: String = mention.seen_as.iter().flat_map(|id| id.chars()).filter(|c| inert(*c)).collect();
+            let tag = format!("<at user_id=\"{id}\">{name}</at>");
+            text = text.replacen(&format!("{MARK}{}{MARK}", mention.range.start), &tag, 1);
+        }
+        Self { kind: "text", content: json!({ "text": text }).to_string() }
+    }
+
+    /// A post with a line of mentions below the text.
+    fn post_calling(markdown: &str, called: &[PeerMention]) -> Self {
+        let piece = json!({ "tag": "md", "text": dressed(markdown, 0) });
+        let mut ids: Vec<&String> = called.iter().filter_map(|mention| mention.seen_as.as_ref()).collect();
+        ids.dedup();
+        let mentions: Vec<Value> = ids.into_iter().map(|id| json!({ "tag": "at", "user_id": id })).collect();
+        let content = json!({ "zh_cn": { "title": "", "content": [[piece], mentions] } }).to_string();
+        Self { kind: "post", content }
+    }
+
     /// Whether it is short enough for its kind. The core splits texts below the limit.
     fn fits(&self) -> bool {
         self.kind == "text" || json!(self.content).to_string().len() <= MOST_BYTES
@@ -42,18 +72,30 @@ impl Outgoing {
 }
 
 /// The formats of an answer, best first. The last one is accepted for any content.
-pub(super) fn ladder(markdown: &str) -> Vec<Outgoing> {
+pub(super) fn ladder(markdown: &str) -> Vec<ReadyMessage> {
     if is_plain(markdown) {
-        return vec![Outgoing::text(markdown), Outgoing::post(markdown)];
+        return vec![ReadyMessage::text(markdown), ReadyMessage::post(markdown)];
     }
-    let mut dresses = vec![Outgoing::card(&answer_card(markdown, CARD_TABLES))];
+    let mut dresses = vec![ReadyMessage::card(&answer_card(markdown, CARD_TABLES))];
     if has_tables(markdown) {
-        dresses.push(Outgoing::card(&answer_card(markdown, 0)));
+        dresses.push(ReadyMessage::card(&answer_card(markdown, 0)));
     }
-    dresses.push(Outgoing::post(markdown));
-    dresses.retain(Outgoing::fits);
-    dresses.push(Outgoing::text(markdown));
+    dresses.push(ReadyMessage::post(markdown));
+    dresses.retain(ReadyMessage::fits);
+    dresses.push(ReadyMessage::text(markdown));
     dresses
+}
+
+/// The formats of an answer that mentions other bots, best first. A card mentions nobody for certain.
+pub(super) fn calling(markdown: &str, called: &[PeerMention]) -> Vec<ReadyMessage> {
+    let mut formats = Vec::new();
+    if is_plain(markdown) {
+        formats.push(ReadyMessage::text_calling(markdown, called));
+    }
+    formats.push(ReadyMessage::post_calling(markdown, called));
+    formats.retain(ReadyMessage::fits);
+    formats.extend(ladder(markdown));
+    formats
 }
 
 /// The card of an answer.
@@ -77,7 +119,7 @@ pub(super) fn shown(markdown: &str) -> String {
 
 /// Whether the card of this text is within the limit.
 pub(super) fn fits_card(markdown: &str) -> bool {
-    Outgoing::card(&answer_card(markdown, CARD_TABLES)).fits()
+    ReadyMessage::card(&answer_card(markdown, CARD_TABLES)).fits()
 }
 
 /// How a button looks.
@@ -148,6 +190,28 @@ mod tests {
     }
 
     #[test]
+    fn other_bots_are_mentioned_by_their_id_and_nobody_else_is() {
+        let mention = |text: &str| PeerMention {
+            range: 4..8,
+            name: text.get(5..8).unwrap().to_owned(),
+            account: None,
+            seen_as: Some("ou_7\"><at user_id=\"all".to_owned()),
+        };
+        let plain = "ask @Ops <at user_id=\"all\"></at> now";
+        let sent: Value =
+            serde_json::from_str(&ReadyMessage::text_calling(plain, &[mention(plain)]).content).unwrap();
+        let text = sent["text"].as_str().unwrap();
+        assert!(text.starts_with("ask <at user_id=\"ou_7at user_id=all\">Ops</at> <\u{200b}at"), "{text}");
+        let rich = "ask @Ops **now**";
+        let formats = calling(rich, &[mention(rich), mention(rich)]);
+        let sent: Value = serde_json::from_str(&formats[0].content).unwrap();
+        assert_eq!(formats[0].kind, "post");
+        assert_eq!(sent["zh_cn"]["content"][0][0]["text"], rich);
+        assert_eq!(sent["zh_cn"]["content"][1].as_array().unwrap().len(), 1);
+        assert_eq!(formats.last().unwrap().kind, "text", "a plainer one remains");
+    }
+
+    #[test]
     fn the_ladder_goes_from_rich_to_plain() {
         assert_eq!(kinds("just words"), ["text", "post"]);
         assert_eq!(kinds("**bold** words"), ["interactive", "post", "text"]);
@@ -160,7 +224,7 @@ mod tests {
         let table = |number: usize| format!("Table {number}\n\n| a | b |\n|---|---|\n| {number} | x |\n\n");
         let markdown: String = (1..=12).map(table).collect();
         let ladder = ladder(&markdown);
-        let tables = |dress: &Outgoing| dress.content.matches("|---|").count();
+        let tables = |dress: &ReadyMessage| dress.content.matches("|---|").count();
         assert_eq!(ladder.iter().map(tables).collect::<Vec<_>>(), [3, 0, 0, 12]);
         for dress in &ladder {
             for number in 1..=12 {

@@ -61,13 +61,13 @@ impl ClientConfig {
 
 /// The address of a new connection. It holds a ticket: it is used once and never logged.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Endpoint {
+pub(super) struct ConnectionEndpoint {
     pub(super) url: String,
     pub(super) service: i32,
     pub(super) config: ClientConfig,
 }
 
-impl std::fmt::Debug for Endpoint {
+impl std::fmt::Debug for ConnectionEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Endpoint").field("service", &self.service).finish_non_exhaustive()
     }
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Endpoint {
 
 /// Why no connection can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ConnectionRefused {
     /// A retry may succeed.
     Later(String),
     /// The settings or the app must change first.
@@ -101,27 +101,30 @@ struct EndpointData {
 }
 
 /// Parses the response of the endpoint call.
-pub(super) fn read_endpoint(status: u16, body: &[u8]) -> Result<Endpoint, Refusal> {
+pub(super) fn read_endpoint(status: u16, body: &[u8]) -> Result<ConnectionEndpoint, ConnectionRefused> {
     let answer: EndpointWire = serde_json::from_slice(body)
-        .map_err(|_| Refusal::Later(format!("http {status}, and no answer that can be read")))?;
+        .map_err(|_| ConnectionRefused::Later(format!("http {status}, and no answer that can be read")))?;
     let words = || format!("code {}: {}", answer.code, answer.msg);
     if answer.code != 0 {
         return Err(refusal(answer.code, words()));
     }
     if status != 200 {
-        return Err(Refusal::Later(format!("http {status}")));
+        return Err(ConnectionRefused::Later(format!("http {status}")));
     }
     let data = answer.data.unwrap_or_default();
-    let url =
-        data.url.filter(|url| !url.is_empty()).ok_or_else(|| Refusal::Later("no address".to_owned()))?;
-    let parsed = reqwest::Url::parse(&url).map_err(|_| Refusal::Later("not an address".to_owned()))?;
+    let url = data
+        .url
+        .filter(|url| !url.is_empty())
+        .ok_or_else(|| ConnectionRefused::Later("no address".to_owned()))?;
+    let parsed =
+        reqwest::Url::parse(&url).map_err(|_| ConnectionRefused::Later("not an address".to_owned()))?;
     let service = parsed.query_pairs().find(|(key, _)| key == "service_id");
     let service = service.and_then(|(_, value)| value.parse().ok()).unwrap_or_default();
     let config = data.config.map_or_else(ClientConfig::default, |wire| ClientConfig::default().with(&wire));
-    Ok(Endpoint { url, service, config })
+    Ok(ConnectionEndpoint { url, service, config })
 }
 
-fn refusal(code: i64, words: String) -> Refusal {
+fn refusal(code: i64, words: String) -> ConnectionRefused {
     let hint = match code {
         1_000_040_344 => "no credentials were given",
         1_000_040_345 => "the app id or secret is wrong, or no version of the app is published",
@@ -130,20 +133,26 @@ fn refusal(code: i64, words: String) -> Refusal {
             "the app lives on the other platform: set adapters.feishu.domain to the one it was made on"
         }
         403 | 514 => "the platform refuses the app",
-        _ => return Refusal::Later(words),
+        _ => return ConnectionRefused::Later(words),
     };
-    Refusal::Never(format!("{hint} ({words})"))
+    ConnectionRefused::Never(format!("{hint} ({words})"))
 }
 
 /// Parses the headers of a refused handshake.
-pub(super) fn read_handshake(status: Option<&str>, message: Option<&str>, detail: Option<&str>) -> Refusal {
+pub(super) fn read_handshake(
+    status: Option<&str>,
+    message: Option<&str>,
+    detail: Option<&str>,
+) -> ConnectionRefused {
     let words = format!("{} {}", status.unwrap_or("?"), message.unwrap_or_default());
     match (status, detail) {
-        (Some("403"), _) => Refusal::Never(format!("the platform refuses the app ({})", words.trim())),
-        (Some("514"), Some("1000040350")) => {
-            Refusal::Never(format!("the app has too many connections ({})", words.trim()))
+        (Some("403"), _) => {
+            ConnectionRefused::Never(format!("the platform refuses the app ({})", words.trim()))
         }
-        _ => Refusal::Later(format!("the handshake failed ({})", words.trim())),
+        (Some("514"), Some("1000040350")) => {
+            ConnectionRefused::Never(format!("the app has too many connections ({})", words.trim()))
+        }
+        _ => ConnectionRefused::Later(format!("the handshake failed ({})", words.trim())),
     }
 }
 
@@ -196,12 +205,12 @@ mod tests {
             r#"{"code":0,"data":{}}"#,
             "<html>",
         ] {
-            assert!(matches!(read(200, body), Refusal::Later(_)), "{body}");
+            assert!(matches!(read(200, body), ConnectionRefused::Later(_)), "{body}");
         }
-        assert!(matches!(read(502, r#"{"code":0}"#), Refusal::Later(_)));
+        assert!(matches!(read(502, r#"{"code":0}"#), ConnectionRefused::Later(_)));
         for code in [403, 514, 1_000_040_344, 1_000_040_345, 1_000_040_350, 1_000_040_351_i64] {
             assert!(
-                matches!(read(200, &format!(r#"{{"code":{code},"msg":"no"}}"#)), Refusal::Never(_)),
+                matches!(read(200, &format!(r#"{{"code":{code},"msg":"no"}}"#)), ConnectionRefused::Never(_)),
                 "{code}"
             );
         }
@@ -216,7 +225,7 @@ mod tests {
             (None, None, false),
         ] {
             let refusal = read_handshake(status, Some("why"), detail);
-            assert_eq!(matches!(refusal, Refusal::Never(_)), never, "{status:?} {detail:?}");
+            assert_eq!(matches!(refusal, ConnectionRefused::Never(_)), never, "{status:?} {detail:?}");
         }
     }
 

@@ -54,7 +54,7 @@ impl ResourceKind {
 
 /// The parsed content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Content {
+pub(super) struct ParsedContent {
     pub(super) text: String,
     /// The text with strike-through, code and headings as Markdown, if there is such formatting.
     pub(super) marked_up: Option<String>,
@@ -66,13 +66,13 @@ pub(super) struct Content {
 }
 
 /// Parses the content of a message of this kind. `me` is the agent's own open id.
-pub(super) fn read_content(kind: &str, content: &str, mentions: &[Mention], me: &str) -> Content {
+pub(super) fn read_content(kind: &str, content: &str, mentions: &[Mention], me: &str) -> ParsedContent {
     let Ok(json) = serde_json::from_str::<Value>(content) else {
         let text = if content.trim().is_empty() { described(kind, None) } else { content.to_owned() };
-        return Content { text: with_names(&text, mentions), ..Content::default() };
+        return ParsedContent { text: with_names(&text, mentions), ..ParsedContent::default() };
     };
     let text = |key: &str| json.get(key).and_then(Value::as_str).unwrap_or_default();
-    let words = |text: String| Content { text, ..Content::default() };
+    let words = |text: String| ParsedContent { text, ..ParsedContent::default() };
     match kind {
         "text" => words(with_names(text("text"), mentions)),
         "post" => read_post(&json, mentions, me),
@@ -80,7 +80,7 @@ pub(super) fn read_content(kind: &str, content: &str, mentions: &[Mention], me: 
         "file" => file(text("file_key"), ResourceKind::File, Some(text("file_name"))),
         "audio" => file(text("file_key"), ResourceKind::Audio, None),
         "media" => file(text("file_key"), ResourceKind::Video, Some(text("file_name"))),
-        "merge_forward" => Content { bundle: true, ..words(described(kind, None)) },
+        "merge_forward" => ParsedContent { bundle: true, ..words(described(kind, None)) },
         "sticker" => words(described(kind, None)),
         "share_chat" => words(described("shared group", Some(text("chat_id")))),
         "share_user" => words(described("shared contact", Some(text("user_id")))),
@@ -90,12 +90,15 @@ pub(super) fn read_content(kind: &str, content: &str, mentions: &[Mention], me: 
     }
 }
 
-fn file(key: &str, kind: ResourceKind, name: Option<&str>) -> Content {
+fn file(key: &str, kind: ResourceKind, name: Option<&str>) -> ParsedContent {
     if key.is_empty() {
-        return Content { text: described("file without a key", None), ..Content::default() };
+        return ParsedContent { text: described("file without a key", None), ..ParsedContent::default() };
     }
     let name = name.filter(|name| !name.trim().is_empty()).map(str::to_owned);
-    Content { resources: vec![Resource { key: key.to_owned(), kind, name }], ..Content::default() }
+    ParsedContent {
+        resources: vec![Resource { key: key.to_owned(), kind, name }],
+        ..ParsedContent::default()
+    }
 }
 
 fn described(kind: &str, what: Option<&str>) -> String {
@@ -139,12 +142,12 @@ pub(super) fn with_names(text: &str, mentions: &[Mention]) -> String {
 }
 
 /// Parses a post: a title, and lines of pieces. A received post has no language level; a sent one has.
-fn read_post(json: &Value, mentions: &[Mention], me: &str) -> Content {
+fn read_post(json: &Value, mentions: &[Mention], me: &str) -> ParsedContent {
     let body = match json.get("content") {
         Some(_) => json,
         None => json.as_object().and_then(|languages| languages.values().next()).unwrap_or(json),
     };
-    let mut content = Content::default();
+    let mut content = ParsedContent::default();
     let title = body.get("title").and_then(Value::as_str).unwrap_or_default();
     let mut lines: Vec<String> = (!title.is_empty()).then(|| title.to_owned()).into_iter().collect();
     let mut marked: Vec<String> = lines.iter().map(|title| format!("# {title}")).collect();
@@ -185,7 +188,7 @@ fn mark_up(piece: &Value, text: &str) -> String {
     }
 }
 
-fn read_piece(piece: &Value, mentions: &[Mention], me: &str, content: &mut Content) -> String {
+fn read_piece(piece: &Value, mentions: &[Mention], me: &str, content: &mut ParsedContent) -> String {
     let text = |key: &str| piece.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut keep = |key: &str, kind| {
         let key = text(key);
@@ -315,7 +318,11 @@ mod tests {
                 file("m", ResourceKind::Video, Some("a.mp4")),
             ),
         ] {
-            assert_eq!(read(kind, content), Content { resources, ..Content::default() }, "{kind}");
+            assert_eq!(
+                read(kind, content),
+                ParsedContent { resources, ..ParsedContent::default() },
+                "{kind}"
+            );
         }
         for (kind, content, text) in [
             ("sticker", json!({ "file_key": "s" }), "[sticker]"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::adapter::FeishuAdapter;
-use super::doctor::{About, CheckStatus, Finding, check};
+use super::doctor::{CheckStatus, CheckSubject, FeishuFinding, check};
 use super::phrases as words;
 use super::section::{EventMode, FeishuSection};
 use crate::adapters::chat::inbound::InboundOptions;
@@ -11,7 +11,7 @@ use crate::adapters::chat::probe;
 use crate::domain::Language;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
-    ProbeLevel, ProbeParts, parse_section, section_schema,
+    ProbeParts, parse_section, section_schema,
 };
 
 /// Feishu and Lark.
@@ -48,6 +48,10 @@ impl ConfiguredAdapter for FeishuSection {
         self.mode == EventMode::Webhook
     }
 
+    fn hearing_bots(&self, language: Language) -> Option<&'static str> {
+        Some(words::hearing_bots(language))
+    }
+
     fn build(&self, parts: AdapterParts) -> BuiltAdapter {
         let inbound = InboundOptions::new(&parts, &self.allowed_users, &self.allowed_chats, &self.groups);
         let options = self.options(inbound);
@@ -64,31 +68,24 @@ impl ConfiguredAdapter for FeishuSection {
     }
 }
 
-fn tell(finding: Finding, language: Language) -> Option<Probe> {
+fn tell(finding: FeishuFinding, language: Language) -> Option<Probe> {
     let detail = finding.detail;
     Some(match (finding.about, finding.status) {
-        (About::Bot, CheckStatus::Good) => probe::bot(&detail, language),
-        (About::Bot, _) => bot_off(&detail, language),
+        (CheckSubject::Bot, CheckStatus::Good) => probe::bot(&detail, language),
+        (CheckSubject::Bot, _) => {
+            probe::warning(words::bot_off(&detail, language), words::bot_off_fix(language))
+        }
         // The finding about the bot already shows that the rest works.
         (_, CheckStatus::Good) => return None,
-        (About::Credentials, _) => probe::bad_credentials(&DEF, &detail, language),
-        (About::Connection, _) => probe::unreachable(&DEF, &detail, language),
-        (About::Sending, _) => may_not_send(&detail, language),
-        (About::Growing, _) => may_not_stream(&detail, language),
+        (CheckSubject::Credentials, _) => probe::bad_credentials(&DEF, &detail, language),
+        (CheckSubject::Connection, _) => probe::unreachable(&DEF, &detail, language),
+        (CheckSubject::Sending, _) => {
+            let advice = words::add_scope("im:message:send_as_bot", language);
+            probe::error(words::may_not_send(&detail, language), advice)
+        }
+        (CheckSubject::Growing, _) => {
+            let advice = words::add_scope("cardkit:card:write", language);
+            probe::warning(words::may_not_stream(&detail, language), advice)
+        }
     })
-}
-
-fn bot_off(name: &str, language: Language) -> Probe {
-    let advice = Some(words::bot_off_fix(language).to_owned());
-    Probe { level: ProbeLevel::Warning, message: words::bot_off(name, language), advice }
-}
-
-fn may_not_send(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::add_scope("im:message:send_as_bot", language));
-    Probe { level: ProbeLevel::Error, message: words::may_not_send(detail, language), advice }
-}
-
-fn may_not_stream(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::add_scope("cardkit:card:write", language));
-    Probe { level: ProbeLevel::Warning, message: words::may_not_stream(detail, language), advice }
 }

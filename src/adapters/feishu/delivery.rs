@@ -8,15 +8,17 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 
 use super::adapter::capabilities;
-use super::api::Api;
-use super::attachments::{Attachment, Unsent, upload};
-use super::calls::{InTopic, Target};
-use super::card::{Outgoing, ladder, question_card, settled_card};
-use super::fault::ApiError;
-use super::notes::{Notes, Shown};
+use super::api::FeishuApi;
+use super::attachments::{OutgoingFile, Unsent, upload};
+use super::calls::{CallTarget, InTopic};
+use super::card::{ReadyMessage, calling, ladder, question_card, settled_card};
+use super::fault::FeishuError;
+use super::growing::Sequences;
+use super::notes::{Notes, SentQuestion};
 use super::press::card_rows;
-use super::sequences::Sequences;
-use crate::adapters::chat::{Block, ButtonsBlock, DraftScheduler, Pace, Question, Rate, lower};
+use crate::adapters::chat::{
+    Block, ButtonsBlock, DraftScheduler, Pace, PeerBook, PeerMention, QuestionSummary, Rate, lower,
+};
 use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 
@@ -26,17 +28,18 @@ pub(super) const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(
 const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
 
 #[derive(Debug)]
-pub(super) struct Sender {
-    pub(super) api: Api,
+pub(super) struct FeishuSender {
+    pub(super) api: FeishuApi,
     pub(super) notes: Notes,
     pub(super) files: Arc<dyn FileStore>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) language: Option<Language>,
     pub(super) pace: Pace,
-    pub(super) screen: DraftScheduler,
+    pub(super) drafts: DraftScheduler,
     /// Whether the platform supports streaming cards; cleared by the first refusal.
     pub(super) shows_growing: AtomicBool,
     pub(super) sequences: Sequences,
+    pub(super) peers: PeerBook,
 }
 
 /// The platform's idempotency key: the same for the same part of the same delivery.
@@ -45,12 +48,17 @@ pub(super) fn uuid(delivery: &str, part: &str) -> String {
     hash.as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Sender {
+impl FeishuSender {
     pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         let OutboxEntry { id, intent, .. } = entry;
         let id = id.as_str();
         match lower(&intent.intent, &capabilities(), self.language, self.clock.now()) {
             Some(Block::Text(text)) => {
+                let called = self.called(&intent, &text).await;
+                if !called.is_empty() {
+                    self.withdraw_growing(&intent).await;
+                    return self.say_by(&intent, id, calling(&text, &called)).await;
+                }
                 if let Some(receipt) = self.finish_growing(&intent, id, &text).await? {
                     return Ok(receipt);
                 }
@@ -63,7 +71,7 @@ impl Sender {
             Some(Block::EditOf { question, outcome }) => self.resolve(&intent, id, &question, &outcome).await,
             Some(Block::File(file)) => {
                 self.end_growing(&intent).await;
-                let attachment = Attachment { file: &file.file, name: &file.name, kind: file.kind };
+                let attachment = OutgoingFile { file: &file.file, name: &file.name, kind: file.kind };
                 self.attach(&intent, id, &attachment, file.caption.as_deref()).await
             }
             None => {
@@ -73,11 +81,31 @@ impl Sender {
         }
     }
 
+    /// The agents that a text in a group names and that can be mentioned. The platform tells a bot of another bot's
+    /// message only by a real mention.
+    async fn called(&self, intent: &OutboundIntent, text: &str) -> Vec<PeerMention> {
+        let mut mentions = self.peers.mentions(text);
+        mentions.retain(|mention| mention.seen_as.is_some());
+        if mentions.is_empty() || self.notes.chat(&intent.thread_id.chat()).await != ChatKind::Group {
+            return Vec::new();
+        }
+        mentions
+    }
+
     /// Sends text in the best format that the platform accepts.
     async fn say(&self, intent: &OutboundIntent, id: &str, markdown: &str) -> Result<Receipt, DeliveryError> {
+        self.say_by(intent, id, ladder(markdown)).await
+    }
+
+    async fn say_by(
+        &self,
+        intent: &OutboundIntent,
+        id: &str,
+        formats: Vec<ReadyMessage>,
+    ) -> Result<Receipt, DeliveryError> {
         let target = self.target(intent, id).await;
         let mut refused = None;
-        for (rung, dress) in ladder(markdown).iter().enumerate() {
+        for (rung, dress) in formats.iter().enumerate() {
             match self.send(&intent.thread_id, &target, dress, id, &rung.to_string()).await {
                 Ok(message) => return Ok(Receipt { platform_message: Some(message) }),
                 Err(error) if error.may_go_plainer() => {
@@ -99,13 +127,15 @@ impl Sender {
     ) -> Result<Receipt, DeliveryError> {
         let ButtonsBlock { markdown, rows, question } = block;
         let target = self.target(intent, id).await;
-        let card = Outgoing::card(&question_card(&markdown, card_rows(rows)));
+        let card = ReadyMessage::card(&question_card(&markdown, card_rows(rows)));
         match self.send(&intent.thread_id, &target, &card, id, "card").await {
             Ok(message) => {
-                if let Some(Question { approval, kind, scopes, language, .. }) = question {
+                if let Some(QuestionSummary { approval, kind, scopes, language, .. }) = question {
                     let shown =
-                        Shown { message: message.clone(), question: markdown, kind, scopes, language };
-                    if let Err(error) = self.notes.learn_question(&approval, &shown).await {
+                        SentQuestion { message: message.clone(), question: markdown, kind, scopes, language };
+                    if let Err(error) =
+                        self.notes.learn_question(&approval, &intent.thread_id.chat(), &shown).await
+                    {
                         // The buttons still work; only the outcome becomes a new message instead of an edit.
                         tracing::warn!(%error, "approval message id not stored");
                     }
@@ -125,14 +155,14 @@ impl Sender {
         approval: &ApprovalId,
         outcome: &str,
     ) -> Result<Receipt, DeliveryError> {
-        let Some(shown) = self.notes.question(approval).await else {
+        let Some(shown) = self.notes.question(approval, &intent.thread_id.chat()).await else {
             return self.say(intent, id, outcome).await;
         };
         self.pace.wait(&intent.thread_id.chat(), CHAT).await;
         match self.api.replace_card(&shown.message, &settled_card(&shown.question, outcome)).await {
             Ok(()) => Ok(Receipt { platform_message: Some(shown.message) }),
             // The card is deleted or too old to edit: the outcome is sent as a new message.
-            Err(ApiError::Refused { .. }) => self.say(intent, id, outcome).await,
+            Err(FeishuError::Refused { .. }) => self.say(intent, id, outcome).await,
             Err(error) => Err(error.into()),
         }
     }
@@ -141,7 +171,7 @@ impl Sender {
         &self,
         intent: &OutboundIntent,
         id: &str,
-        attachment: &Attachment<'_>,
+        attachment: &OutgoingFile<'_>,
         caption: Option<&str>,
     ) -> Result<Receipt, DeliveryError> {
         let message = match upload(&self.api, &*self.files, attachment).await {
@@ -164,20 +194,20 @@ impl Sender {
     pub(super) async fn send(
         &self,
         thread: &ThreadId,
-        target: &Target,
-        message: &Outgoing,
+        target: &CallTarget,
+        message: &ReadyMessage,
         id: &str,
         part: &str,
-    ) -> Result<String, ApiError> {
+    ) -> Result<String, FeishuError> {
         let chat = thread.chat();
         self.pace.wait(&chat, CHAT).await;
         let sent = self.api.send(target, message, &uuid(id, part)).await;
         match sent {
-            Err(error) if error.is_target_gone() && matches!(target, Target::Reply { .. }) => {
+            Err(error) if error.is_target_gone() && matches!(target, CallTarget::Reply { .. }) => {
                 let fresh = uuid(id, &format!("{part}/fresh"));
-                self.api.send(&Target::Chat(chat), message, &fresh).await
+                self.api.send(&CallTarget::Chat(chat), message, &fresh).await
             }
-            Err(ApiError::Busy { after, .. }) => {
+            Err(FeishuError::Busy { after, .. }) => {
                 self.pace.pause(&chat, CHAT, after.unwrap_or(Duration::from_secs(1)));
                 sent
             }
@@ -187,7 +217,7 @@ impl Sender {
 
     /// The target of a delivery: in a topic a reply to one of its messages, in a group a reply to the question, in a
     /// direct chat the chat.
-    pub(super) async fn target(&self, intent: &OutboundIntent, id: &str) -> Target {
+    pub(super) async fn target(&self, intent: &OutboundIntent, id: &str) -> CallTarget {
         let chat = intent.thread_id.chat();
         let question = intent.reply_to.as_ref().filter(|message| message.starts_with("om_"));
         if let Some(topic) = intent.thread_id.topic() {
@@ -195,16 +225,18 @@ impl Sender {
                 Some(question) => Some(question.clone()),
                 None => self.notes.topic(&topic).await,
             };
-            return anchor
-                .map_or(Target::Chat(chat), |message| Target::Reply { message, topic: InTopic::Yes });
+            return anchor.map_or(CallTarget::Chat(chat), |message| CallTarget::Reply {
+                message,
+                topic: InTopic::Yes,
+            });
         }
         // Only the first part of a long answer is a reply to the question.
         let first = id.rsplit_once('#').is_none_or(|(_, index)| index == "0");
         match question {
             Some(message) if first && self.notes.chat(&chat).await == ChatKind::Group => {
-                Target::Reply { message: message.clone(), topic: InTopic::No }
+                CallTarget::Reply { message: message.clone(), topic: InTopic::No }
             }
-            _ => Target::Chat(chat),
+            _ => CallTarget::Chat(chat),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use reqwest::Client;
 
-use super::api::Api;
-use super::calls::Target;
-use super::card::{Outgoing, answer_card};
-use super::connection::Refusal;
-use super::fault::ApiError;
-use super::options::{FeishuMode, FeishuOptions};
+use super::api::FeishuApi;
+use super::calls::CallTarget;
+use super::card::{ReadyMessage, answer_card};
+use super::connection::ConnectionRefused;
+use super::fault::FeishuError;
+use super::section::{FeishuMode, FeishuOptions};
 use super::socket::endpoint;
 
 /// The result of one check.
@@ -21,16 +21,15 @@ pub enum CheckStatus {
 
 /// The result of one check with its detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub about: About,
+pub struct FeishuFinding {
+    pub about: CheckSubject,
     pub status: CheckStatus,
     /// A name, a reason or a missing scope, as reported by the platform.
     pub detail: String,
 }
 
-/// The subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum CheckSubject {
     /// The app id and secret.
     Credentials,
     /// The bot and whether it is enabled.
@@ -43,46 +42,55 @@ pub enum About {
 }
 
 /// Runs every check that needs no message.
-pub async fn check(http: Client, options: &FeishuOptions) -> Vec<Finding> {
-    let api = Api::new(http, &options.domain, &options.app_id, &options.app_secret);
+pub async fn check(http: Client, options: &FeishuOptions) -> Vec<FeishuFinding> {
+    let api = FeishuApi::new(http, &options.domain, &options.app_id, &options.app_secret);
     let mut findings = Vec::new();
-    let mut found = |about, status, detail: String| findings.push(Finding { about, status, detail });
+    let mut found = |about, status, detail: String| findings.push(FeishuFinding { about, status, detail });
     match api.bot().await {
         Ok(bot) => {
-            found(About::Credentials, CheckStatus::Good, options.app_id.clone());
+            found(CheckSubject::Credentials, CheckStatus::Good, options.app_id.clone());
             let status = if bot.active { CheckStatus::Good } else { CheckStatus::Lacking };
-            found(About::Bot, status, bot.name);
+            found(CheckSubject::Bot, status, bot.name);
         }
         Err(error) => {
             // Without a response there is no verdict about the credentials.
-            let about =
-                if matches!(error, ApiError::Network(_)) { About::Connection } else { About::Credentials };
+            let about = if matches!(error, FeishuError::Network(_)) {
+                CheckSubject::Connection
+            } else {
+                CheckSubject::Credentials
+            };
             found(about, CheckStatus::Broken, error.to_string());
             return findings;
         }
     }
     if matches!(options.mode, FeishuMode::Websocket) {
         match endpoint(&api, options).await {
-            Ok(_) => found(About::Connection, CheckStatus::Good, String::new()),
-            Err(Refusal::Later(reason)) => found(About::Connection, CheckStatus::Lacking, reason),
-            Err(Refusal::Never(reason)) => found(About::Connection, CheckStatus::Broken, reason),
+            Ok(_) => found(CheckSubject::Connection, CheckStatus::Good, String::new()),
+            Err(ConnectionRefused::Later(reason)) => {
+                found(CheckSubject::Connection, CheckStatus::Lacking, reason)
+            }
+            Err(ConnectionRefused::Never(reason)) => {
+                found(CheckSubject::Connection, CheckStatus::Broken, reason)
+            }
         }
     }
     // This chat id cannot exist: the error code shows whether the permission is missing.
-    let nowhere = Target::Chat("oc_0".to_owned());
-    let sent = api.send(&nowhere, &Outgoing::text("."), "").await.map(drop);
+    let nowhere = CallTarget::Chat("oc_0".to_owned());
+    let sent = api.send(&nowhere, &ReadyMessage::text("."), "").await.map(drop);
     let (status, detail) = permission(sent, CheckStatus::Broken);
-    found(About::Sending, status, detail);
+    found(CheckSubject::Sending, status, detail);
     let made = api.make_card(&answer_card(".", 0)).await.map(drop);
     let (status, detail) = permission(made, CheckStatus::Lacking);
-    found(About::Growing, status, detail);
+    found(CheckSubject::Growing, status, detail);
     findings
 }
 
-fn permission(tried: Result<(), ApiError>, without: CheckStatus) -> (CheckStatus, String) {
+fn permission(tried: Result<(), FeishuError>, without: CheckStatus) -> (CheckStatus, String) {
     match tried {
         Err(error) if error.is_missing_scope() => (without, error.to_string()),
-        Err(ApiError::Network(reason)) => (CheckStatus::Lacking, reason),
-        Ok(()) | Err(ApiError::Busy { .. } | ApiError::Refused { .. }) => (CheckStatus::Good, String::new()),
+        Err(FeishuError::Network(reason)) => (CheckStatus::Lacking, reason),
+        Ok(()) | Err(FeishuError::Busy { .. } | FeishuError::Refused { .. }) => {
+            (CheckStatus::Good, String::new())
+        }
     }
 }

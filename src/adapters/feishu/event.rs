@@ -3,30 +3,29 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::content::{Content, Mention, read_content};
+use super::content::{Mention, ParsedContent, read_content};
 use crate::domain::{ChatKind, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum ParsedEvent {
-    Message(Box<ParsedMessage>),
+pub(super) enum FeishuEvent {
+    Message(Box<FeishuMessage>),
     /// A person recalled a message.
     Recalled {
         message: String,
         chat: String,
     },
     /// A person pressed a button.
-    Pressed(Box<ParsedPress>),
+    Pressed(Box<FeishuPress>),
     /// An event without effect, with the reason.
     Nothing(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParsedMessage {
+pub(super) struct FeishuMessage {
     /// The message id, the same for every redelivery.
     pub(super) message: String,
     pub(super) chat: String,
     pub(super) kind: ChatKind,
-    /// The topic of the message.
     pub(super) topic: Option<String>,
     /// The message that it replies to.
     pub(super) parent: Option<String>,
@@ -40,12 +39,12 @@ pub(super) struct ParsedMessage {
     pub(super) mentions_me: bool,
     /// It mentions others and not the agent.
     pub(super) mentions_others: bool,
-    /// Names of people, from the mentions.
-    pub(super) names: Vec<(String, String)>,
-    pub(super) content: Content,
+    /// Ids and names of other bots, from the mentions; of a mention that does not tell its kind, too.
+    pub(super) bots: Vec<(String, String)>,
+    pub(super) content: ParsedContent,
 }
 
-impl ParsedEvent {
+impl FeishuEvent {
     /// The dedupe key, the same for every redelivery.
     pub(super) fn key(&self) -> String {
         match self {
@@ -62,7 +61,7 @@ impl ParsedEvent {
 
 /// A press of a button.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParsedPress {
+pub(super) struct FeishuPress {
     pub(super) event: String,
     pub(super) by: String,
     /// The button's value: untrusted.
@@ -73,7 +72,7 @@ pub(super) struct ParsedPress {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Envelope {
+struct EventEnvelope {
     header: HeaderWire,
     event: Value,
 }
@@ -169,32 +168,39 @@ struct RecallEvent {
 
 /// Parses an event. `me` is the agent's own open id. Where it is unknown, any mentioned bot counts as the agent, and so
 /// does a single mention of unknown kind: the platform rarely delivers messages that mention another bot.
-pub(super) fn read_event(event: Value, me: &str) -> ParsedEvent {
-    let Ok(envelope) = serde_json::from_value::<Envelope>(event) else {
-        return ParsedEvent::Nothing("an event that cannot be read".to_owned());
+pub(super) fn read_event(event: Value, me: &str) -> FeishuEvent {
+    let Ok(envelope) = serde_json::from_value::<EventEnvelope>(event) else {
+        return FeishuEvent::Nothing("an event that cannot be read".to_owned());
     };
     match envelope.header.event_type.as_str() {
         "im.message.receive_v1" => read_message(envelope, me, false),
         "im.message.updated_v1" => read_message(envelope, me, true),
         "im.message.recalled_v1" => recalled(envelope.event),
         "card.action.trigger" => pressed(envelope.event, envelope.header.event_id),
-        other => ParsedEvent::Nothing(other.chars().take(80).collect()),
+        other => FeishuEvent::Nothing(other.chars().take(80).collect()),
     }
 }
 
-fn read_message(envelope: Envelope, me: &str, edited: bool) -> ParsedEvent {
-    let Envelope { header, event } = envelope;
+fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent {
+    let EventEnvelope { header, event } = envelope;
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
-        return ParsedEvent::Nothing("a message that cannot be read".to_owned());
+        return FeishuEvent::Nothing("a message that cannot be read".to_owned());
     };
     let Some(sender_id) = sender.sender_id.open_id.filter(|id| !id.is_empty()) else {
-        return ParsedEvent::Nothing("a message from nobody".to_owned());
+        return FeishuEvent::Nothing("a message from nobody".to_owned());
     };
     if message.message_id.is_empty() || message.chat_id.is_empty() {
-        return ParsedEvent::Nothing("a message without an id".to_owned());
+        return FeishuEvent::Nothing("a message without an id".to_owned());
     }
     let mentions = message.mentions.unwrap_or_default();
     let alone = mentions.len() == 1;
+    let may_be_bot =
+        |mention: &MentionWire| mention.mentioned_type.as_deref().is_none_or(|kind| kind != "user");
+    let bots: Vec<String> = mentions
+        .iter()
+        .filter(|mention| may_be_bot(mention))
+        .filter_map(|mention| mention.id.open_id.clone())
+        .collect();
     let mentions: Vec<Mention> = mentions
         .into_iter()
         .map(|mention| Mention {
@@ -215,10 +221,11 @@ fn read_message(envelope: Envelope, me: &str, edited: bool) -> ParsedEvent {
     let content = read_content(&message.message_type, &content, &mentions, me);
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let named = |mention: &Mention| {
-        let known = !mention.mine && !mention.name.is_empty();
+        let may_be_bot = mention.id.as_ref().is_some_and(|id| bots.contains(id));
+        let known = !mention.mine && !mention.name.is_empty() && may_be_bot;
         mention.id.clone().filter(|_| known).map(|id| (id, mention.name.clone()))
     };
-    ParsedEvent::Message(Box::new(ParsedMessage {
+    FeishuEvent::Message(Box::new(FeishuMessage {
         message: message.message_id,
         chat: message.chat_id,
         kind: if message.chat_type == "p2p" { ChatKind::Direct } else { ChatKind::Group },
@@ -232,36 +239,36 @@ fn read_message(envelope: Envelope, me: &str, edited: bool) -> ParsedEvent {
         edited,
         mentions_me: content.mentions_me || mentions.iter().any(|mention| mention.mine),
         mentions_others: mentions.iter().any(|mention| !mention.mine),
-        names: mentions.iter().filter_map(named).collect(),
+        bots: mentions.iter().filter_map(named).collect(),
         content,
     }))
 }
 
-fn recalled(event: Value) -> ParsedEvent {
+fn recalled(event: Value) -> FeishuEvent {
     match serde_json::from_value::<RecallEvent>(event) {
         Ok(recall) if !recall.message_id.is_empty() => {
-            ParsedEvent::Recalled { message: recall.message_id, chat: recall.chat_id }
+            FeishuEvent::Recalled { message: recall.message_id, chat: recall.chat_id }
         }
-        _ => ParsedEvent::Nothing("a recall that cannot be read".to_owned()),
+        _ => FeishuEvent::Nothing("a recall that cannot be read".to_owned()),
     }
 }
 
-fn pressed(event: Value, id: String) -> ParsedEvent {
+fn pressed(event: Value, id: String) -> FeishuEvent {
     let Ok(press) = serde_json::from_value::<PressEvent>(event) else {
-        return ParsedEvent::Nothing("a press that cannot be read".to_owned());
+        return FeishuEvent::Nothing("a press that cannot be read".to_owned());
     };
     let id = Some(id).filter(|id| !id.is_empty()).or(press.token).unwrap_or_default();
     let message = press.context.open_message_id.or(press.open_message_id).unwrap_or_default();
     let chat = press.context.open_chat_id.or(press.open_chat_id).unwrap_or_default();
     match press.operator.open_id {
-        Some(by) if !by.is_empty() && !id.is_empty() => ParsedEvent::Pressed(Box::new(ParsedPress {
+        Some(by) if !by.is_empty() && !id.is_empty() => FeishuEvent::Pressed(Box::new(FeishuPress {
             event: id,
             by,
             value: press.action.value,
             message,
             chat,
         })),
-        _ => ParsedEvent::Nothing("a press by nobody".to_owned()),
+        _ => FeishuEvent::Nothing("a press by nobody".to_owned()),
     }
 }
 
@@ -295,9 +302,9 @@ mod tests {
         })
     }
 
-    fn read(event: Value) -> ParsedMessage {
+    fn read(event: Value) -> FeishuMessage {
         match read_event(event, "ou_me") {
-            ParsedEvent::Message(inbound) => *inbound,
+            FeishuEvent::Message(inbound) => *inbound,
             other => panic!("{other:?}"),
         }
     }
@@ -315,7 +322,7 @@ mod tests {
             inbound.mentions_me && inbound.mentions_others && inbound.sender_is_person && !inbound.edited
         );
         assert_eq!(inbound.content.text, "hi @Bo");
-        assert_eq!(inbound.names, [("ou_bo".to_owned(), "Bo".to_owned())]);
+        assert_eq!(inbound.bots, [("ou_bo".to_owned(), "Bo".to_owned())]);
         let direct = read(message(json!({ "chat_type": "p2p", "thread_id": "", "mentions": null })));
         assert_eq!((direct.kind, direct.topic, direct.mentions_me), (ChatKind::Direct, None, false));
     }
@@ -327,10 +334,10 @@ mod tests {
                 "mentioned_type": kind }] }))
         };
         for (kind, mine) in [(json!("bot"), true), (json!(null), true), (json!("user"), false)] {
-            let ParsedEvent::Message(inbound) = read_event(mentioning(kind.clone()), "") else { panic!() };
+            let FeishuEvent::Message(inbound) = read_event(mentioning(kind.clone()), "") else { panic!() };
             assert_eq!(inbound.mentions_me, mine, "{kind}");
         }
-        let ParsedEvent::Message(inbound) = read_event(message(json!({})), "") else { panic!() };
+        let FeishuEvent::Message(inbound) = read_event(message(json!({})), "") else { panic!() };
         assert!(!inbound.mentions_me, "one of several, and nobody says which is a bot");
     }
 
@@ -361,14 +368,14 @@ mod tests {
                 "context": { "open_message_id": "om_2", "open_chat_id": "oc_1" },
             },
         });
-        let expected = ParsedPress {
+        let expected = FeishuPress {
             event: "e2".into(),
             by: "ou_ada".into(),
             value: json!({ "a": 1 }),
             message: "om_2".into(),
             chat: "oc_1".into(),
         };
-        assert_eq!(read_event(event, "ou_me"), ParsedEvent::Pressed(Box::new(expected)));
+        assert_eq!(read_event(event, "ou_me"), FeishuEvent::Pressed(Box::new(expected)));
     }
 
     #[test]
@@ -381,11 +388,11 @@ mod tests {
             json!([]),
             json!(null),
         ] {
-            assert!(matches!(read_event(event.clone(), "ou_me"), ParsedEvent::Nothing(_)), "{event}");
+            assert!(matches!(read_event(event.clone(), "ou_me"), FeishuEvent::Nothing(_)), "{event}");
         }
         let recall = json!({ "header": { "event_type": "im.message.recalled_v1" },
             "event": { "message_id": "om_1", "chat_id": "oc_1" } });
-        let expected = ParsedEvent::Recalled { message: "om_1".into(), chat: "oc_1".into() };
+        let expected = FeishuEvent::Recalled { message: "om_1".into(), chat: "oc_1".into() };
         assert_eq!(read_event(recall, "ou_me"), expected);
     }
 

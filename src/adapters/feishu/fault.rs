@@ -6,7 +6,7 @@ use crate::ports::DeliveryError;
 
 /// Why a call of the platform's API failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApiError {
+pub enum FeishuError {
     /// No readable response: it is unknown whether the call took effect.
     #[error("no answer: {0}")]
     Network(String),
@@ -34,7 +34,7 @@ const NO_SCOPE: i64 = 99_991_672;
 /// Prefix of the text of an error without a platform code.
 const CODELESS: &str = "no code, and http";
 
-impl ApiError {
+impl FeishuError {
     /// The error of a response without a platform code: from a proxy, or a server that has no such call.
     pub(super) fn codeless(status: u16, after: Option<Duration>) -> Self {
         let words = format!("{CODELESS} {status}");
@@ -127,17 +127,17 @@ impl ApiError {
     }
 }
 
-impl From<ApiError> for DeliveryError {
-    fn from(error: ApiError) -> Self {
+impl From<FeishuError> for DeliveryError {
+    fn from(error: FeishuError) -> Self {
         let reason = error.to_string();
         match error {
-            ApiError::Network(_) => Self::Retry { after: None, reason },
-            ApiError::Busy { after, .. } => Self::Retry { after, reason },
+            FeishuError::Network(_) => Self::Retry { after: None, reason },
+            FeishuError::Busy { after, .. } => Self::Retry { after, reason },
             // A missing token is not the fault of the message.
-            ApiError::Refused { .. } if error.wants_fresh_token() || error.is_bad_credentials() => {
+            FeishuError::Refused { .. } if error.wants_fresh_token() || error.is_bad_credentials() => {
                 Self::Retry { after: Some(Duration::from_secs(30)), reason }
             }
-            ApiError::Refused { .. } => Self::Permanent { reason },
+            FeishuError::Refused { .. } => Self::Permanent { reason },
         }
     }
 }
@@ -161,17 +161,18 @@ mod tests {
             (230_025, false),
             (1, false),
         ] {
-            let error = DeliveryError::from(ApiError::of(code, "words".into(), None));
+            let error = DeliveryError::from(FeishuError::of(code, "words".into(), None));
             assert_eq!(matches!(error, DeliveryError::Retry { .. }), retried, "{code}");
         }
-        let network = DeliveryError::from(ApiError::Network("cut".into()));
+        let network = DeliveryError::from(FeishuError::Network("cut".into()));
         assert!(matches!(network, DeliveryError::Retry { after: None, .. }));
     }
 
     #[test]
     fn the_platforms_own_word_on_when_is_kept() {
         let after = Some(Duration::from_secs(42));
-        let DeliveryError::Retry { after: told, .. } = ApiError::of(99_991_400, String::new(), after).into()
+        let DeliveryError::Retry { after: told, .. } =
+            FeishuError::of(99_991_400, String::new(), after).into()
         else {
             panic!("not tried again")
         };
@@ -180,12 +181,12 @@ mod tests {
 
     #[test]
     fn a_rejected_card_is_known_and_so_is_its_reason() {
-        let tables = ApiError::of(230_099, "Failed, ErrCode: 11310; element exceeds".into(), None);
+        let tables = FeishuError::of(230_099, "Failed, ErrCode: 11310; element exceeds".into(), None);
         assert!(tables.is_bad_content() && tables.is_too_many_tables());
-        let other = ApiError::of(230_099, "ErrCode: 11246".into(), None);
+        let other = FeishuError::of(230_099, "ErrCode: 11246".into(), None);
         assert!(other.is_bad_content() && !other.is_too_many_tables());
-        assert!(!ApiError::of(230_002, String::new(), None).is_bad_content());
-        assert!(ApiError::of(230_011, String::new(), None).is_target_gone());
+        assert!(!FeishuError::of(230_002, String::new(), None).is_bad_content());
+        assert!(FeishuError::of(230_011, String::new(), None).is_target_gone());
         for (code, plainer) in [
             (230_099, true),
             (11_310, true),
@@ -197,7 +198,7 @@ mod tests {
             (99_991_672, false),
             (230_020, false),
         ] {
-            assert_eq!(ApiError::of(code, String::new(), None).may_go_plainer(), plainer, "{code}");
+            assert_eq!(FeishuError::of(code, String::new(), None).may_go_plainer(), plainer, "{code}");
         }
     }
 }

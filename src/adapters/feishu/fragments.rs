@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::frame::Frame;
+use super::frame::SocketFrame;
 
 /// Deadline of an incomplete event: the platform sends it again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 8 << 20;
 #[derive(Debug, PartialEq)]
 pub(super) enum Taken {
     /// The whole event, and the frame to acknowledge.
-    Whole { frame: Box<Frame>, payload: Vec<u8> },
+    Whole { frame: Box<SocketFrame>, payload: Vec<u8> },
     /// Pieces are missing.
     Part,
     /// An invalid piece.
@@ -42,7 +42,7 @@ struct Pieces {
 
 impl Fragments {
     /// Adds an event frame.
-    pub(super) fn take(&mut self, mut frame: Frame, now: Instant) -> Taken {
+    pub(super) fn take(&mut self, mut frame: SocketFrame, now: Instant) -> Taken {
         self.open.retain(|_, pieces| now.duration_since(pieces.began) < PATIENCE);
         let payload = frame.payload.take().unwrap_or_default();
         let number = |key| frame.header(key).and_then(|text| text.parse::<usize>().ok());
@@ -103,13 +103,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::adapters::feishu::frame::Header;
+    use crate::adapters::feishu::frame::FrameHeader;
 
-    fn piece(id: &str, sum: usize, seq: usize, payload: &[u8]) -> Frame {
+    fn piece(id: &str, sum: usize, seq: usize, payload: &[u8]) -> SocketFrame {
         let headers =
             [("type", "event"), ("message_id", id), ("sum", &sum.to_string()), ("seq", &seq.to_string())]
-                .map(|(key, value)| Header { key: key.into(), value: value.into() });
-        Frame { method: 1, headers: headers.into(), payload: Some(payload.to_vec()), ..Frame::default() }
+                .map(|(key, value)| FrameHeader { key: key.into(), value: value.into() });
+        SocketFrame {
+            method: 1,
+            headers: headers.into(),
+            payload: Some(payload.to_vec()),
+            ..SocketFrame::default()
+        }
     }
 
     fn whole(taken: Taken) -> Option<Vec<u8>> {

@@ -8,7 +8,7 @@ const CONTROL: i32 = 0;
 const DATA: i32 = 1;
 
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     #[prost(string, required, tag = "1")]
     pub(super) key: String,
     #[prost(string, required, tag = "2")]
@@ -17,7 +17,7 @@ pub(super) struct Header {
 
 /// One frame on the wire.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-pub(super) struct Frame {
+pub(super) struct SocketFrame {
     #[prost(uint64, required, tag = "1")]
     pub(super) seq_id: u64,
     #[prost(uint64, required, tag = "2")]
@@ -27,7 +27,7 @@ pub(super) struct Frame {
     #[prost(int32, required, tag = "4")]
     pub(super) method: i32,
     #[prost(message, repeated, tag = "5")]
-    pub(super) headers: Vec<Header>,
+    pub(super) headers: Vec<FrameHeader>,
     #[prost(string, optional, tag = "6")]
     pub(super) payload_encoding: Option<String>,
     #[prost(string, optional, tag = "7")]
@@ -39,7 +39,7 @@ pub(super) struct Frame {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// The response to a ping; may carry a new client config.
     Pong,
     /// An event or a pressed button.
@@ -47,7 +47,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Frame {
+impl SocketFrame {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, prost::DecodeError> {
         Self::decode(bytes)
     }
@@ -61,12 +61,12 @@ impl Frame {
         Self { service, method: CONTROL, headers: vec![header("type", "ping")], ..Self::default() }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> FrameKind {
         match (self.method, self.header("type")) {
-            (CONTROL, Some("pong")) => Kind::Pong,
+            (CONTROL, Some("pong")) => FrameKind::Pong,
             // A pressed button arrives as either type.
-            (DATA, Some("event" | "card")) => Kind::Event,
-            _ => Kind::Other,
+            (DATA, Some("event" | "card")) => FrameKind::Event,
+            _ => FrameKind::Other,
         }
     }
 
@@ -83,8 +83,8 @@ impl Frame {
     }
 }
 
-fn header(key: &str, value: &str) -> Header {
-    Header { key: key.to_owned(), value: value.to_owned() }
+fn header(key: &str, value: &str) -> FrameHeader {
+    FrameHeader { key: key.to_owned(), value: value.to_owned() }
 }
 
 #[cfg(test)]
@@ -95,32 +95,32 @@ mod tests {
 
     #[test]
     fn a_ping_writes_its_zeros() {
-        let bytes = Frame::ping(7).bytes();
+        let bytes = SocketFrame::ping(7).bytes();
         // seq 0, log 0, service 7, method 0: the peer refuses a frame that leaves them out.
         assert_eq!(bytes[..8], [0x08, 0, 0x10, 0, 0x18, 7, 0x20, 0]);
-        let read = Frame::read(&bytes).unwrap();
+        let read = SocketFrame::read(&bytes).unwrap();
         assert_eq!((read.header("type"), read.payload.as_ref()), (Some("ping"), None));
     }
 
     #[test]
     fn frames_are_told_apart() {
         for (method, name, kind) in [
-            (0, "pong", Kind::Pong),
-            (0, "ping", Kind::Other),
-            (1, "event", Kind::Event),
-            (1, "card", Kind::Event),
-            (1, "pong", Kind::Other),
-            (2, "event", Kind::Other),
+            (0, "pong", FrameKind::Pong),
+            (0, "ping", FrameKind::Other),
+            (1, "event", FrameKind::Event),
+            (1, "card", FrameKind::Event),
+            (1, "pong", FrameKind::Other),
+            (2, "event", FrameKind::Other),
         ] {
-            let frame = Frame { method, headers: vec![header("type", name)], ..Frame::default() };
+            let frame = SocketFrame { method, headers: vec![header("type", name)], ..SocketFrame::default() };
             assert_eq!(frame.kind(), kind, "{method} {name}");
         }
-        assert_eq!(Frame::default().kind(), Kind::Other);
+        assert_eq!(SocketFrame::default().kind(), FrameKind::Other);
     }
 
     #[test]
     fn an_answer_echoes_everything_and_adds_its_own() {
-        let frame = Frame {
+        let frame = SocketFrame {
             seq_id: 3,
             log_id: 4,
             service: 5,
@@ -146,13 +146,13 @@ mod tests {
         ) {
             let (seq_id, log_id, service, method) = numbers;
             let headers = headers.iter().map(|(key, value)| header(key, value)).collect();
-            let frame = Frame { seq_id, log_id, service, method, headers, payload, ..Frame::default() };
-            prop_assert_eq!(Frame::read(&frame.bytes()).unwrap(), frame);
+            let frame = SocketFrame { seq_id, log_id, service, method, headers, payload, ..SocketFrame::default() };
+            prop_assert_eq!(SocketFrame::read(&frame.bytes()).unwrap(), frame);
         }
 
         #[test]
         fn whatever_arrives_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(frame) = Frame::read(&bytes) {
+            if let Ok(frame) = SocketFrame::read(&bytes) {
                 let _kind = frame.kind();
             }
         }

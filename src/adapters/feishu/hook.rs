@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::webhook::{Opened, Replays, Seal, Signature};
+use super::webhook::{OpenedRequest, Replays, Seal, Signature};
 use crate::adapters::chat::inbound::{Outcome, Webhook};
 use crate::domain::Timestamp;
 use crate::ports::{HookAnswer, HookRequest};
@@ -30,12 +30,12 @@ impl FeishuHook {
             signature: header("x-lark-signature"),
         };
         match self.seal.open(proof, &request.body, now) {
-            Ok(Opened::Challenge(challenge)) => answer(200, &json!({ "challenge": challenge })),
-            Ok(Opened::Event { nonce: Some(nonce), .. }) if self.replays().knows(&nonce) => {
+            Ok(OpenedRequest::Challenge(challenge)) => answer(200, &json!({ "challenge": challenge })),
+            Ok(OpenedRequest::Event { nonce: Some(nonce), .. }) if self.replays().knows(&nonce) => {
                 tracing::warn!("webhook request replayed");
                 answer(200, &json!({}))
             }
-            Ok(Opened::Event { event, nonce }) => self.receive(&event, nonce, now).await,
+            Ok(OpenedRequest::Event { event, nonce }) => self.receive(&event, nonce, now).await,
             Err(rejected) => {
                 tracing::warn!(%rejected, "webhook request refused");
                 answer(403, &json!({ "msg": "refused" }))

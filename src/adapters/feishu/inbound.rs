@@ -1,30 +1,31 @@
 //! Feishu's part of the inbound pipeline: parsing, the replied-to message, downloads, administrators, notices, and the
 //! answers to buttons.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::FeishuApi;
 use super::attachments::fetch_one;
-use super::calls::{Bot, InTopic, PastMessage, Target};
-use super::card::Outgoing;
+use super::calls::{Bot, CallTarget, InTopic, PastMessage};
+use super::card::ReadyMessage;
 use super::content::Resource;
-use super::event::{ParsedEvent, ParsedMessage, ParsedPress, read_event};
-use super::fault::ApiError;
+use super::event::{FeishuEvent, FeishuMessage, FeishuPress, read_event};
+use super::fault::FeishuError;
 use super::notes::Notes;
 use super::press::{button_data, menu_card, shown_again};
-use super::reactions::Reactions;
 use crate::adapters::chat::inbound::{
-    AdminAnswer, AdminQuery, Attachment, AttachmentKind, Content, Fetched, Inbound, InboundMessage,
-    InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent, Recall,
-    Urgency, thread_of,
+    AdminAnswer, AdminQuery, Attachment, Content, Fetched, Followups, Inbound, InboundFileKind,
+    InboundMessage, InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent,
+    Recall, Urgency, thread_of,
 };
-use crate::adapters::chat::{ChatParts, Facts, FetchError, Menu, Threading, name_before};
+use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before};
 use crate::domain::{
-    Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language, Platform, Quoted,
-    Said, StoredFile,
+    Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language, PeerWords,
+    Platform, Quoted, Said, SpeakerKind, StoredFile,
 };
 use crate::phrases::adapters as words;
 use crate::ports::{BoxFuture, StoreError};
@@ -33,6 +34,9 @@ use crate::ports::{BoxFuture, StoreError};
 const LOOKUP_WITHIN: Duration = Duration::from_millis(1500);
 /// Deadline of the look-up of a bundle. No caller waits for it.
 const BUNDLE_WITHIN: Duration = Duration::from_secs(15);
+/// The platform's name of the emoji of the "received" reaction, and the deadline of one.
+const RECEIVED: &str = "Get";
+const REACTION_WITHIN: Duration = Duration::from_secs(5);
 /// Most messages of a bundle.
 const MOST_BUNDLED: usize = 50;
 /// Most characters of a quoted message.
@@ -52,7 +56,7 @@ pub(super) const PROFILE: InboundProfile = InboundProfile {
 
 /// What the pipeline keeps for the adapter with a message.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct MessageDetail {
+struct FeishuMessageDetail {
     /// The message that it replies to.
     parent: Option<String>,
     topic: Option<String>,
@@ -60,7 +64,7 @@ struct MessageDetail {
 
 /// What earlier versions stored of an accepted event.
 #[derive(Debug, Deserialize)]
-struct StoredEvent {
+struct StoredFeishuEvent {
     event: Value,
     #[serde(default, rename = "overheard")]
     context_only: bool,
@@ -83,18 +87,32 @@ pub(super) struct FeishuInbound {
     pub(super) app_id: String,
     pub(super) threading: Threading,
     pub(super) me: Bot,
-    pub(super) api: Api,
+    pub(super) api: FeishuApi,
     pub(super) parts: ChatParts,
     pub(super) notes: Notes,
-    pub(super) reactions: Reactions,
+    pub(super) followups: Followups,
+    pub(super) peers: PeerBook,
+    /// Whether the "received" reaction is allowed; cleared by the first refusal.
+    pub(super) reacts: Arc<AtomicBool>,
 }
 
 impl FeishuInbound {
-    fn message(&self, key: String, parsed: ParsedMessage) -> Result<InboundMessage, BadId> {
+    fn message(&self, key: String, parsed: FeishuMessage) -> Result<InboundMessage, BadId> {
         let content = parsed.content;
-        let command =
-            CommandInvocation::parse(&content.text).filter(|_| !parsed.edited && content.marked_up.is_none());
-        let facts = Facts {
+        for (id, name) in &parsed.bots {
+            self.peers.see(name, id);
+        }
+        let peer = (!parsed.sender_is_person).then_some(PeerWords {
+            kind: SpeakerKind::Bot,
+            agent: None,
+            via: None,
+            chain: None,
+            depth: 1,
+        });
+        // A program gives no commands.
+        let may_command = !parsed.edited && content.marked_up.is_none() && peer.is_none();
+        let command = CommandInvocation::parse(&content.text).filter(|_| may_command);
+        let facts = AddressingFacts {
             mentions_me: parsed.mentions_me,
             replies_to_me: false,
             commands_me: command.is_some() && !parsed.mentions_others,
@@ -110,7 +128,12 @@ impl FeishuInbound {
         if content.bundle {
             attachments.insert(0, bundle());
         }
-        let said = Said { text: content.text, marked_up: content.marked_up, ..Said::default() };
+        let mut author = self.author(&parsed.sender)?;
+        if peer.is_some() {
+            author.role = AuthorRole::Anonymous;
+            author.name = self.peers.name_of(&parsed.sender);
+        }
+        let said = Said { text: content.text, marked_up: content.marked_up, peer, ..Said::default() };
         let thread = thread_of(
             &self.platform,
             self.threading,
@@ -123,7 +146,7 @@ impl FeishuInbound {
         let parent = parsed.parent.filter(|_| command.is_none());
         Ok(InboundMessage {
             thread,
-            author: self.author(&parsed.sender)?,
+            author,
             kind: parsed.kind,
             message: message.parse()?,
             // A message without a time counts as written now.
@@ -138,14 +161,14 @@ impl FeishuInbound {
                 None => Content::Said(said),
             },
             attachments,
-            detail: serde_json::to_value(MessageDetail { parent, topic }).unwrap_or_default(),
+            detail: serde_json::to_value(FeishuMessageDetail { parent, topic }).unwrap_or_default(),
             chats: vec![parsed.chat],
             platform_message: message,
             key,
         })
     }
 
-    fn press(&self, parsed: ParsedPress) -> Result<Press, BadId> {
+    fn press(&self, parsed: FeishuPress) -> Result<Press, BadId> {
         Ok(Press {
             author: self.author(&parsed.by)?,
             message: format!("{}:event:{}", self.platform, parsed.event).parse()?,
@@ -154,9 +177,22 @@ impl FeishuInbound {
             at: None,
             language: None,
             admin: None,
-            detail: Value::Null,
+            detail: parsed.chat.into(),
             key: parsed.event,
         })
+    }
+
+    /// Whether a message is passed on: that of a person, and that of another bot in a group where bots are heard.
+    fn hears(&self, message: &FeishuMessage) -> bool {
+        if message.sender_is_person {
+            return true;
+        }
+        let other = message.kind == ChatKind::Group && message.sender != self.me.open_id;
+        if other {
+            self.peers.heard_bot(self.parts.clock.now());
+        }
+        // What a bot corrects was heard as it was first written.
+        other && !message.edited && self.peers.hears_bots()
     }
 
     fn author(&self, open_id: &str) -> Result<Author, BadId> {
@@ -164,7 +200,7 @@ impl FeishuInbound {
     }
 
     /// The message that this one replies to; `None` where there is none, or the platform does not answer in time.
-    async fn parent(&self, detail: &MessageDetail) -> Option<PastMessage> {
+    async fn parent(&self, detail: &FeishuMessageDetail) -> Option<PastMessage> {
         let asked = self.api.message(detail.parent.as_ref()?);
         tokio::time::timeout(LOOKUP_WITHIN, asked).await.ok()?.ok()?.into_iter().next()
     }
@@ -177,7 +213,11 @@ impl FeishuInbound {
         if let Content::Said(said) | Content::Edited(said) = &mut message.content {
             said.quoted = Some(Quoted {
                 platform_message: parent.id,
-                author: parent.by_app.then(|| self.me.name.clone()),
+                author: match parent.by_app {
+                    true if replies_to_me => Some(self.me.name.clone()),
+                    true => self.peers.name_of(&parent.sender),
+                    false => None,
+                },
                 text: parent.text.chars().take(QUOTED_CHARS).collect(),
             });
         }
@@ -202,7 +242,7 @@ impl FeishuInbound {
 
     async fn menu(&self, approval: &Approval, menu: Menu) -> Value {
         // The button may be pressed before the approval's message is stored.
-        let shown = self.notes.question(&approval.id).await;
+        let shown = self.notes.question(&approval.id, &approval.thread.chat()).await;
         let shown = shown.unwrap_or_else(|| shown_again(approval, self.parts.clock.now()));
         let language = self.parts.language.unwrap_or(shown.language);
         let card = menu_card(&shown, &approval.id, menu, language);
@@ -218,7 +258,7 @@ impl FeishuInbound {
 /// A file. Its name stays the same however often the message arrives, and changes when the message is edited.
 fn attachment(message: &str, index: usize, resource: &Resource) -> Attachment {
     Attachment {
-        kind: AttachmentKind::File,
+        kind: InboundFileKind::File,
         name: resource.name.clone().unwrap_or_else(|| resource.kind.default_name().to_owned()),
         media_type: "application/octet-stream".to_owned(),
         size: None,
@@ -229,7 +269,7 @@ fn attachment(message: &str, index: usize, resource: &Resource) -> Attachment {
 
 fn bundle() -> Attachment {
     Attachment {
-        kind: AttachmentKind::Text,
+        kind: InboundFileKind::Text,
         name: "bundle".to_owned(),
         media_type: "text/plain".to_owned(),
         size: None,
@@ -243,15 +283,15 @@ impl InboundPlatform for FeishuInbound {
         let event = read_event(raw.clone(), &self.me.open_id);
         let key = event.key();
         let parsed = match event {
-            ParsedEvent::Message(message) if !message.sender_is_person => return Vec::new(),
-            ParsedEvent::Message(message) => {
+            FeishuEvent::Message(message) if !self.hears(&message) => return Vec::new(),
+            FeishuEvent::Message(message) => {
                 self.message(key, *message).map(|message| Inbound::Message(Box::new(message)))
             }
-            ParsedEvent::Recalled { message, chat } => {
+            FeishuEvent::Recalled { message, chat } => {
                 Ok(Inbound::Recall(Recall { key, platform_message: message, chat }))
             }
-            ParsedEvent::Pressed(press) => self.press(*press).map(|press| Inbound::Press(Box::new(press))),
-            ParsedEvent::Nothing(what) => {
+            FeishuEvent::Pressed(press) => self.press(*press).map(|press| Inbound::Press(Box::new(press))),
+            FeishuEvent::Nothing(what) => {
                 tracing::debug!(what, "event ignored");
                 return Vec::new();
             }
@@ -261,7 +301,7 @@ impl InboundPlatform for FeishuInbound {
     }
 
     fn parse_stored(&self, stored: &Value) -> Option<QueuedEvent> {
-        let stored = StoredEvent::deserialize(stored).ok()?;
+        let stored = StoredFeishuEvent::deserialize(stored).ok()?;
         let mut inbound = self.parse(&stored.event).pop()?;
         if let Inbound::Message(message) = &mut inbound {
             if stored.admin {
@@ -280,7 +320,7 @@ impl InboundPlatform for FeishuInbound {
 
     fn admitted<'a>(&'a self, message: &'a mut InboundMessage) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let detail = MessageDetail::deserialize(&message.detail).unwrap_or_default();
+            let detail = FeishuMessageDetail::deserialize(&message.detail).unwrap_or_default();
             self.notes.learn_chat(message.chat(), message.kind).await?;
             if let Some(topic) = &detail.topic {
                 self.notes.learn_topic(topic, &message.platform_message).await?;
@@ -300,7 +340,7 @@ impl InboundPlatform for FeishuInbound {
     ) -> BoxFuture<'a, Result<Fetched, FetchError>> {
         Box::pin(async move {
             let id = &message.platform_message;
-            if attachment.kind == AttachmentKind::Text {
+            if attachment.kind == InboundFileKind::Text {
                 return self.bundled(id).await.map(Fetched::Text);
             }
             let resource = Resource::deserialize(&attachment.locator)
@@ -314,7 +354,7 @@ impl InboundPlatform for FeishuInbound {
         Box::pin(async move {
             match tokio::time::timeout(LOOKUP_WITHIN, self.api.chat_admins(query.chat)).await {
                 Ok(Ok(people)) => Ok(AdminAnswer::All(people.into_iter().collect())),
-                Ok(Err(error @ ApiError::Refused { .. })) => Err(LookupError::Refused(error.to_string())),
+                Ok(Err(error @ FeishuError::Refused { .. })) => Err(LookupError::Refused(error.to_string())),
                 Ok(Err(error)) => Err(LookupError::NoAnswer(error.to_string())),
                 Err(_) => Err(LookupError::NoAnswer("the look-up took too long".to_owned())),
             }
@@ -332,18 +372,18 @@ impl InboundPlatform for FeishuInbound {
             if urgency == Urgency::Passing {
                 return;
             }
-            let detail = MessageDetail::deserialize(&message.detail).unwrap_or_default();
+            let detail = FeishuMessageDetail::deserialize(&message.detail).unwrap_or_default();
             let target = match message.kind {
                 ChatKind::Direct | ChatKind::Operator | ChatKind::Program => {
-                    Target::Chat(message.chat().to_owned())
+                    CallTarget::Chat(message.chat().to_owned())
                 }
-                ChatKind::Group => Target::Reply {
+                ChatKind::Group => CallTarget::Reply {
                     message: message.platform_message.clone(),
                     topic: if detail.topic.is_some() { InTopic::Yes } else { InTopic::No },
                 },
             };
             let uuid = super::delivery::uuid(&message.platform_message, "tell");
-            let notice = Outgoing::text(words);
+            let notice = ReadyMessage::text(words);
             if let Err(error) = self.api.send(&target, &notice, &uuid).await {
                 tracing::warn!(%error, "notice not sent");
             }
@@ -351,13 +391,30 @@ impl InboundPlatform for FeishuInbound {
     }
 
     fn accepted(&self, message: &InboundMessage) {
-        self.reactions.add(&message.platform_message);
+        if self.reacts.load(Ordering::Relaxed) {
+            let (api, reacts) = (self.api.clone(), self.reacts.clone());
+            let message = message.platform_message.clone();
+            self.followups.run(async move {
+                let reacted = tokio::time::timeout(REACTION_WITHIN, api.react(&message, RECEIVED)).await;
+                // A missing permission or call fails every time.
+                if let Ok(Err(error)) = reacted
+                    && (error.is_missing_scope() || error.is_no_such_call())
+                {
+                    tracing::info!(%error, "received reactions switched off");
+                    reacts.store(false, Ordering::Relaxed);
+                }
+            });
+        }
     }
 
     /// A button works in the chat of its approval; a card cannot be forwarded with working buttons.
-    fn locate<'a>(&'a self, _press: &'a Press, approval: &'a Approval) -> BoxFuture<'a, Option<PressedIn>> {
+    fn locate<'a>(&'a self, press: &'a Press, approval: &'a Approval) -> BoxFuture<'a, Option<PressedIn>> {
         Box::pin(async move {
             let chat = approval.thread.chat();
+            // Where an approval is asked in several chats, the press says which is meant.
+            if !approval.asked_in.is_empty() && press.detail.as_str() != Some(chat.as_str()) {
+                return None;
+            }
             let kind = self.notes.chat(&chat).await;
             Some(PressedIn { chats: vec![chat], kind })
         })

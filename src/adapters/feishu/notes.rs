@@ -14,7 +14,7 @@ const MOST: usize = 10_000;
 
 /// Which failure a note must survive.
 #[derive(Clone, Copy, Debug)]
-enum Durability {
+enum NoteDurability {
     /// A process crash.
     Process,
     /// A power loss, where a guarantee depends on the note.
@@ -23,7 +23,7 @@ enum Durability {
 
 /// An approval that was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Shown {
+pub(super) struct SentQuestion {
     /// The message with its card.
     pub(super) message: String,
     /// Its text, for the card that replaces it.
@@ -35,9 +35,8 @@ pub(super) struct Shown {
     pub(super) language: Language,
 }
 
-/// A streaming card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Growing {
+pub(super) struct StreamingCard {
     pub(super) correlation: CorrelationId,
     pub(super) card: String,
     /// The message that shows the card, once it is known.
@@ -62,7 +61,7 @@ impl Notes {
 
     /// Stores whether a chat is direct. The button of an old approval is judged by it.
     pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
-        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Durability::Disk).await
+        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), NoteDurability::Disk).await
     }
 
     /// Whether a chat is direct; an unknown chat counts as a group.
@@ -80,7 +79,7 @@ impl Notes {
         if self.recall(name.clone()).await.is_some() {
             return Ok(());
         }
-        self.learn(name, Value::String(message.to_owned()), Durability::Disk).await
+        self.learn(name, Value::String(message.to_owned()), NoteDurability::Disk).await
     }
 
     pub(super) async fn topic(&self, topic: &str) -> Option<String> {
@@ -91,39 +90,44 @@ impl Notes {
     pub(super) async fn learn_question(
         &self,
         approval: &ApprovalId,
-        shown: &Shown,
+        chat: &str,
+        shown: &SentQuestion,
     ) -> Result<(), StoreError> {
         let note = serde_json::to_value(shown).unwrap_or_default();
-        self.book.put(&format!("question-{approval}"), note).await
+        self.book.put(&question_name(approval, chat), note).await
     }
 
-    /// The message of an approval.
-    pub(super) async fn question(&self, approval: &ApprovalId) -> Option<Shown> {
-        let note = self.book.get(&format!("question-{approval}")).await.ok().flatten()?;
+    /// The message of an approval in a chat.
+    pub(super) async fn question(&self, approval: &ApprovalId, chat: &str) -> Option<SentQuestion> {
+        let note = self.book.get(&question_name(approval, chat)).await.ok().flatten()?;
         serde_json::from_value(note).ok()
     }
 
     /// Stores a thread's streaming card.
-    pub(super) async fn learn_growing(&self, thread: &ThreadId, growing: &Growing) -> Result<(), StoreError> {
+    pub(super) async fn learn_growing(
+        &self,
+        thread: &ThreadId,
+        growing: &StreamingCard,
+    ) -> Result<(), StoreError> {
         let note = serde_json::to_value(growing).unwrap_or_default();
         // Losing the note of a finished card would send the answer twice.
-        let sure = if growing.ended.is_some() { Durability::Disk } else { Durability::Process };
+        let sure = if growing.ended.is_some() { NoteDurability::Disk } else { NoteDurability::Process };
         self.learn(format!("growing-{thread}"), note, sure).await
     }
 
     /// A thread's current or last streaming card.
-    pub(super) async fn growing(&self, thread: &ThreadId) -> Option<Growing> {
+    pub(super) async fn growing(&self, thread: &ThreadId) -> Option<StreamingCard> {
         serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
     }
 
-    async fn learn(&self, name: String, note: Value, sure: Durability) -> Result<(), StoreError> {
+    async fn learn(&self, name: String, note: Value, sure: NoteDurability) -> Result<(), StoreError> {
         // A cached read is cheaper than a write.
         if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
         match sure {
-            Durability::Process => self.book.put(&name, note.clone()).await?,
-            Durability::Disk => self.book.keep(&name, note.clone()).await?,
+            NoteDurability::Process => self.book.put(&name, note.clone()).await?,
+            NoteDurability::Disk => self.book.keep(&name, note.clone()).await?,
         }
         self.keep(name, note);
         Ok(())
@@ -150,4 +154,9 @@ impl Notes {
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// One approval may be asked in several chats.
+fn question_name(approval: &ApprovalId, chat: &str) -> String {
+    format!("question-{approval}@{chat}")
 }

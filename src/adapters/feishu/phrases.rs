@@ -8,6 +8,12 @@ phrases! {
         en: "switch the bot on and publish a version of the app",
         zh: "请启用机器人并发布应用版本",
     }
+    text hearing_bots() {
+        en: "give the app im:message.group_at_msg.include_bot:readonly and im:message:readonly and publish a version; a bot is then \
+             told of messages of other bots that really mention it",
+        zh: "请为应用添加 im:message.group_at_msg.include_bot:readonly 和 im:message:readonly 权限并发布版本；之后机器人会收到其他机器人真正 @ 它的\
+             消息",
+    }
     format may_not_send(detail: &str) {
         en: "the bot may not send messages: {detail}",
         zh: "机器人无权发送消息：{detail}",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
-use super::notes::Shown;
+use super::notes::SentQuestion;
 use crate::adapters::chat::{BlockButton, Button, Menu, approval_buttons, question};
 use crate::domain::{Answer, Approval, ApprovalId, Intent, Language, Timestamp};
 use crate::render::{Phrase, fit_question};
@@ -13,7 +13,12 @@ use crate::render::{Phrase, fit_question};
 const KEY: &str = "ship";
 
 /// The card of an approval with the buttons of a menu.
-pub(super) fn menu_card(shown: &Shown, approval: &ApprovalId, menu: Menu, language: Language) -> Value {
+pub(super) fn menu_card(
+    shown: &SentQuestion,
+    approval: &ApprovalId,
+    menu: Menu,
+    language: Language,
+) -> Value {
     let rows = approval_buttons(approval, shown.kind, menu, &shown.scopes, language);
     question_card(&shown.question, card_rows(rows))
 }
@@ -39,7 +44,7 @@ pub(super) fn button_data(value: &Value) -> Option<String> {
 }
 
 /// The approval's text, rebuilt from its record.
-pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
+pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> SentQuestion {
     let language = Language::of(&approval.summary);
     let intent = Intent::ApprovalRequest {
         approval_id: approval.id.clone(),
@@ -56,7 +61,7 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> Shown {
     let intent = fit_question(&intent, &capabilities()).unwrap_or(intent);
     let question = question(&intent, now).unwrap_or_default();
     let scopes = approval.scopes.clone();
-    Shown { message: String::new(), question, kind: approval.kind, scopes, language }
+    SentQuestion { message: String::new(), question, kind: approval.kind, scopes, language }
 }
 
 #[cfg(test)]
@@ -107,7 +112,8 @@ mod tests {
         ] {
             let scopes = vec![ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes];
             let (message, question) = (String::new(), "q".into());
-            let shown = Shown { message, question, kind, scopes: scopes.clone(), language: Language::En };
+            let shown =
+                SentQuestion { message, question, kind, scopes: scopes.clone(), language: Language::En };
             let card = menu_card(&shown, &approval, menu, Language::En);
             let mut seen = Vec::new();
             let columns = card["body"]["elements"].as_array().unwrap().iter().skip(1);

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use super::options::{FeishuMode, FeishuOptions};
 use crate::adapters::chat::GroupsSection;
 use crate::adapters::chat::inbound::InboundOptions;
 
@@ -105,4 +104,28 @@ impl FeishuSection {
 
 fn filled(secret: &Option<SecretString>) -> Option<SecretString> {
     secret.clone().filter(|secret| !secret.expose_secret().trim().is_empty())
+}
+
+/// Options of the adapter.
+#[derive(Clone, Debug)]
+pub struct FeishuOptions {
+    pub app_id: String,
+    pub app_secret: SecretString,
+    /// The address of the open platform, without a slash at its end.
+    pub domain: String,
+    pub mode: FeishuMode,
+    pub inbound: InboundOptions,
+}
+
+#[derive(Clone, Debug)]
+pub enum FeishuMode {
+    /// Over a connection that the daemon opens.
+    Websocket,
+    /// At our own address.
+    Webhook {
+        /// Encrypts and signs the requests.
+        encrypt_key: Option<SecretString>,
+        /// Part of every request.
+        verification_token: Option<SecretString>,
+    },
 }

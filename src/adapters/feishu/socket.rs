@@ -16,11 +16,11 @@ use tokio_tungstenite::tungstenite::{self, Message, protocol::WebSocketConfig};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 use tokio_util::sync::CancellationToken;
 
-use super::api::Api;
-use super::connection::{ClientConfig, Endpoint, Refusal, read_endpoint, read_handshake};
+use super::api::FeishuApi;
+use super::connection::{ClientConfig, ConnectionEndpoint, ConnectionRefused, read_endpoint, read_handshake};
 use super::fragments::{Fragments, Taken};
-use super::frame::{Frame, Kind};
-use super::options::FeishuOptions;
+use super::frame::{FrameKind, SocketFrame};
+use super::section::FeishuOptions;
 use crate::adapters::chat::inbound::{Outcome, Pipeline};
 use crate::http_client::install_tls;
 use crate::ports::AdapterIo;
@@ -32,35 +32,41 @@ const MOST_BYTES: usize = 16 << 20;
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct LongConnection {
     socket: Socket,
     service: i32,
     pub(super) config: ClientConfig,
 }
 
-pub(super) async fn connect(api: &Api, options: &FeishuOptions) -> Result<Connection, Refusal> {
-    let Endpoint { url, service, config } = endpoint(api, options).await?;
+pub(super) async fn connect(
+    api: &FeishuApi,
+    options: &FeishuOptions,
+) -> Result<LongConnection, ConnectionRefused> {
+    let ConnectionEndpoint { url, service, config } = endpoint(api, options).await?;
     install_tls();
     let limits =
         WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
     let opened = timeout(CONNECT_WITHIN, connect_async_with_config(url, Some(limits), true)).await;
     match opened {
-        Ok(Ok((socket, _))) => Ok(Connection { socket, service, config }),
+        Ok(Ok((socket, _))) => Ok(LongConnection { socket, service, config }),
         Ok(Err(error)) => Err(refusal(&error)),
-        Err(_) => Err(Refusal::Later("the connection could not be opened in time".to_owned())),
+        Err(_) => Err(ConnectionRefused::Later("the connection could not be opened in time".to_owned())),
     }
 }
 
 /// Requests the address of a new connection. It is valid once.
-pub(super) async fn endpoint(api: &Api, options: &FeishuOptions) -> Result<Endpoint, Refusal> {
+pub(super) async fn endpoint(
+    api: &FeishuApi,
+    options: &FeishuOptions,
+) -> Result<ConnectionEndpoint, ConnectionRefused> {
     let body = json!({ "AppID": options.app_id, "AppSecret": options.app_secret.expose_secret() });
     match api.bare("/callback/ws/endpoint", &body).await {
         Ok((status, body)) => read_endpoint(status, &body),
-        Err(error) => Err(Refusal::Later(error.to_string())),
+        Err(error) => Err(ConnectionRefused::Later(error.to_string())),
     }
 }
 
-fn refusal(error: &tungstenite::Error) -> Refusal {
+fn refusal(error: &tungstenite::Error) -> ConnectionRefused {
     match error {
         tungstenite::Error::Http(response) => {
             let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -71,12 +77,12 @@ fn refusal(error: &tungstenite::Error) -> Refusal {
             )
         }
         // Other errors could print the address, which holds a ticket.
-        tungstenite::Error::Io(error) => Refusal::Later(format!("the handshake failed: {error}")),
-        _ => Refusal::Later("the handshake failed".to_owned()),
+        tungstenite::Error::Io(error) => ConnectionRefused::Later(format!("the handshake failed: {error}")),
+        _ => ConnectionRefused::Later("the handshake failed".to_owned()),
     }
 }
 
-impl Connection {
+impl LongConnection {
     /// Receives and acknowledges events until the connection is lost or `stop` is cancelled; returns the reason.
     pub(super) async fn serve(
         self,
@@ -97,7 +103,7 @@ impl Connection {
                 }
                 () = tokio::time::sleep_until(next_ping) => {
                     next_ping = Instant::now() + config.ping;
-                    Frame::ping(service)
+                    SocketFrame::ping(service)
                 }
                 Some(answered) = answers.join_next() => match answered {
                     Ok(frame) => frame,
@@ -118,12 +124,12 @@ impl Connection {
                     };
                     last_heard = Instant::now();
                     io.health.alive(io.clock.now());
-                    match Frame::read(&bytes) {
-                        Ok(frame) if frame.kind() == Kind::Pong => {
+                    match SocketFrame::read(&bytes) {
+                        Ok(frame) if frame.kind() == FrameKind::Pong => {
                             config = config.updated(frame.payload.as_deref().unwrap_or_default());
                             next_ping = next_ping.min(Instant::now() + config.ping);
                         }
-                        Ok(frame) if frame.kind() == Kind::Event => {
+                        Ok(frame) if frame.kind() == FrameKind::Event => {
                             if let Some(task) = take(&mut fragments, frame, pipeline) {
                                 answers.spawn(task);
                             }
@@ -145,9 +151,9 @@ impl Connection {
 /// The task of an event frame; `None` while pieces are missing.
 fn take(
     fragments: &mut Fragments,
-    frame: Frame,
+    frame: SocketFrame,
     pipeline: &Arc<Pipeline>,
-) -> Option<impl Future<Output = Frame> + Send + use<>> {
+) -> Option<impl Future<Output = SocketFrame> + Send + use<>> {
     let began = Instant::now();
     let (frame, payload) = match fragments.take(frame, began) {
         Taken::Whole { frame, payload } => (frame, payload),

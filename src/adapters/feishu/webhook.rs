@@ -35,7 +35,7 @@ pub(super) struct Signature<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Opened {
+pub(super) enum OpenedRequest {
     /// The platform verifies the address: this text is the response.
     Challenge(String),
     Event {
@@ -67,7 +67,12 @@ impl Seal {
     }
 
     /// Verifies and decrypts a request.
-    pub(super) fn open(&self, proof: Signature<'_>, body: &[u8], now: Timestamp) -> Result<Opened, Rejected> {
+    pub(super) fn open(
+        &self,
+        proof: Signature<'_>,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<OpenedRequest, Rejected> {
         if !self.protects() {
             return Err(Rejected::Unprotected);
         }
@@ -88,14 +93,14 @@ impl Seal {
         }
         if text("/type") == Some("url_verification") {
             return text("/challenge")
-                .map(|words| Opened::Challenge(words.to_owned()))
+                .map(|words| OpenedRequest::Challenge(words.to_owned()))
                 .ok_or(Rejected::Malformed);
         }
         let nonce = match &self.encrypt_key {
             Some(key) => Some(verify(key, proof, body, now)?),
             None => None,
         };
-        Ok(Opened::Event { event, nonce })
+        Ok(OpenedRequest::Event { event, nonce })
     }
 }
 
@@ -200,9 +205,12 @@ mod tests {
         let ask = json!({ "type": "url_verification", "challenge": "c", "token": "t" });
         let plain = ask.to_string();
         let open = |seal: Seal, body: &[u8]| seal.open(Signature::default(), body, NOW);
-        assert_eq!(open(seal(None, Some("t")), plain.as_bytes()), Ok(Opened::Challenge("c".into())));
+        assert_eq!(open(seal(None, Some("t")), plain.as_bytes()), Ok(OpenedRequest::Challenge("c".into())));
         assert_eq!(open(seal(None, Some("x")), plain.as_bytes()), Err(Rejected::Forged));
-        assert_eq!(open(seal(Some("k"), None), &encrypted("k", &ask)), Ok(Opened::Challenge("c".into())));
+        assert_eq!(
+            open(seal(Some("k"), None), &encrypted("k", &ask)),
+            Ok(OpenedRequest::Challenge("c".into()))
+        );
         assert_eq!(open(seal(Some("k"), None), &encrypted("y", &ask)), Err(Rejected::Sealed));
         assert_eq!(open(seal(Some("k"), None), plain.as_bytes()), Err(Rejected::Forged));
         assert_eq!(open(seal(None, None), plain.as_bytes()), Err(Rejected::Unprotected));
@@ -220,7 +228,8 @@ mod tests {
             seal(Some("k"), Some("t")).open(proof, body, NOW)
         };
         let good = signed("k", &stamp(0), "n", &body);
-        let Ok(Opened::Event { event: read, nonce: Some(nonce) }) = open(&stamp(0), &good, &body) else {
+        let Ok(OpenedRequest::Event { event: read, nonce: Some(nonce) }) = open(&stamp(0), &good, &body)
+        else {
             panic!("refused")
         };
         assert_eq!(read, event);

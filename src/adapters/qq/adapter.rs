@@ -7,25 +7,26 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::api::Api;
-use super::connection::Connection;
+use super::api::QqApi;
+use super::call_failure::FailureKind;
+use super::connection::GatewayConnection;
 use super::http::Method;
 use super::inbound::{PROFILE, QqInbound, RawEvent};
 use super::options::{QqEvents, QqOptions};
 use super::reply_budget_actor::ReplyBudgetHandle;
-use super::send::Sender;
-use super::session::Memory;
+use super::send::QqSender;
+use super::session::SessionStore;
 use super::text;
-use super::trouble::Kind;
-use super::webhook::{Call, WebhookKey, event_answer};
+use super::webhook::{SignedRequest, WebhookKey, event_answer};
 use crate::adapters::chat::inbound::{Intake, Outcome, Pipeline, Webhook};
-use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTarget, DraftTask, Frame, TaskSlot};
+use crate::adapters::chat::{ChatParts, DraftFrame, DraftScheduler, DraftTarget, DraftTask, TaskSlot};
 use crate::domain::{
-    Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform, ThreadId,
+    AgentAccount, Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform,
+    ThreadId,
 };
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Running,
+    OutboxEntry, Peers, Running,
 };
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
@@ -42,11 +43,11 @@ pub struct QqAdapter {
     platform: Platform,
     options: QqOptions,
     parts: ChatParts,
-    api: Api,
-    sender: Arc<Sender>,
+    api: QqApi,
+    sender: Arc<QqSender>,
     intake: Arc<Intake>,
-    screen: DraftScheduler,
-    screen_task: TaskSlot<DraftTask>,
+    drafts: DraftScheduler,
+    draft_task: TaskSlot<DraftTask>,
     key: Option<WebhookKey>,
     webhook: Webhook,
     /// Runs the reply budget actor for as long as the adapter lives.
@@ -56,11 +57,11 @@ pub struct QqAdapter {
 impl QqAdapter {
     /// Must be called inside the runtime. Opens no connection.
     pub fn new(platform: Platform, options: QqOptions, parts: ChatParts) -> Self {
-        let api = Api::new(parts.http.clone(), &options);
+        let api = QqApi::new(parts.http.clone(), &options);
         let (budget, budget_actor) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
         let mut budget_task = JoinSet::new();
         budget_task.spawn(budget_actor);
-        let sender = Arc::new(Sender {
+        let sender = Arc::new(QqSender {
             api: api.clone(),
             budget,
             clock: Arc::clone(&parts.clock),
@@ -71,7 +72,7 @@ impl QqAdapter {
             linkless: AtomicBool::new(false),
         });
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
-        let (screen, screen_task) = DraftScheduler::new();
+        let (drafts, draft_task) = DraftScheduler::new();
         Self {
             key: WebhookKey::new(&options.app_secret),
             platform,
@@ -80,8 +81,8 @@ impl QqAdapter {
             api,
             sender,
             intake,
-            screen,
-            screen_task: TaskSlot::new(screen_task),
+            drafts,
+            draft_task: TaskSlot::new(draft_task),
             webhook: Webhook::default(),
             _budget_task: budget_task,
         }
@@ -98,12 +99,14 @@ impl QqAdapter {
             |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
         match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
-            Call::Validation(body) | Call::Beat(body) => answer(200, &body),
-            Call::Event(dispatch) => match self.webhook.receive(&RawEvent::value(dispatch, None)).await {
-                Some(outcome) => answer(200, &event_answer(!matches!(outcome, Outcome::Again(_)))),
-                None => answer(503, &event_answer(false)),
-            },
-            Call::Refused(why) => {
+            SignedRequest::Validation(body) | SignedRequest::Beat(body) => answer(200, &body),
+            SignedRequest::Event(dispatch) => {
+                match self.webhook.receive(&RawEvent::value(dispatch, None)).await {
+                    Some(outcome) => answer(200, &event_answer(!matches!(outcome, Outcome::Again(_)))),
+                    None => answer(503, &event_answer(false)),
+                }
+            }
+            SignedRequest::Refused(why) => {
                 tracing::warn!(why, "webhook request refused");
                 HookAnswer::of(401)
             }
@@ -126,9 +129,9 @@ impl QqAdapter {
     ) -> Result<(), AdapterError> {
         match self.options.events {
             QqEvents::Gateway => {
-                let connection = Connection {
+                let connection = GatewayConnection {
                     api: self.api.clone(),
-                    memory: Memory {
+                    memory: SessionStore {
                         app_id: self.options.app_id.clone(),
                         notes: Arc::clone(&self.parts.notes),
                     },
@@ -155,8 +158,8 @@ impl QqAdapter {
             match self.api.call(Method::GET, "/gateway", None).await {
                 Ok(_) => io.health.alive(io.clock.now()),
                 // A server without this call is still reachable.
-                Err(trouble) if trouble.kind == Kind::Refused => io.health.alive(io.clock.now()),
-                Err(trouble) if trouble.kind == Kind::Credentials => {
+                Err(trouble) if trouble.kind == FailureKind::Refused => io.health.alive(io.clock.now()),
+                Err(trouble) if trouble.kind == FailureKind::Credentials => {
                     return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
                 }
                 Err(error) => tracing::warn!(%error, "api check failed"),
@@ -196,33 +199,42 @@ impl Adapter for QqAdapter {
         Box::pin(async move {
             let target = Arc::new(Passing { sender: Arc::clone(&self.sender) });
             let receiving = Box::pin(self.receive(io, stop.clone()));
-            self.screen_task.run_beside(target, &stop, receiving).await
+            self.draft_task.run_beside(target, &stop, receiving).await
         })
     }
 
     fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
         Box::pin(async move {
             // A progress message must not arrive after its answer.
-            self.screen.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
+            self.drafts.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
             self.sender.deliver(&entry).await
         })
+    }
+
+    fn account(&self) -> Option<AgentAccount> {
+        Some(AgentAccount::new(self.platform.clone(), self.options.app_id.clone(), String::new()))
+    }
+
+    /// The platform does not document whether it sends bots the messages of others: they are left out.
+    fn know_peers(&self, peers: &Peers) {
+        self.intake.know_peers(!peers.others.is_empty());
     }
 
     fn show(&self, intent: OutboundIntent) {
         // Drafts cannot be shown: the platform has no edits.
         if matches!(intent.intent, Intent::Progress { .. } | Intent::Typing) {
-            self.screen.show(intent);
+            self.drafts.show(intent);
         }
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.screen.over(thread, run);
+        self.drafts.over(thread, run);
     }
 }
 
 /// Sends progress and typing indicators, which may be dropped.
 struct Passing {
-    sender: Arc<Sender>,
+    sender: Arc<QqSender>,
 }
 
 impl DraftTarget for Passing {
@@ -230,18 +242,18 @@ impl DraftTarget for Passing {
         &self,
         thread: ThreadId,
         correlation: CorrelationId,
-        frame: Frame,
+        frame: DraftFrame,
         _message: Option<String>,
     ) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             match frame {
                 // Once per run: each costs a reply.
-                Frame::Typing => self.sender.pass(&thread, format!("typing {correlation}"), None).await,
-                Frame::Progress(words) => {
+                DraftFrame::Typing => self.sender.pass(&thread, format!("typing {correlation}"), None).await,
+                DraftFrame::Progress(words) => {
                     let name = format!("progress {correlation} {words}");
                     self.sender.pass(&thread, name, Some(&words)).await;
                 }
-                Frame::Draft(_) => {}
+                DraftFrame::Draft(_) => {}
             }
             None
         })
@@ -260,7 +272,7 @@ pub const fn capabilities(buttons: bool) -> Capabilities {
         rich_cards: false,
         edits: false,
         streaming: false,
-        voice: true,
+        voice: Some(crate::domain::VoiceFormat::Wav),
         files: true,
         threaded_replies: true,
         reactions: false,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use super::http::{CALL, Http, Method, UPLOAD, answer};
+use super::call_failure::{CallFailure, FailureKind};
+use super::http::{CALL, Method, QqHttp, UPLOAD, answer};
 use super::options::QqOptions;
-use super::trouble::{Kind, Trouble};
 use crate::adapters::chat::{Granted, TokenCache};
 
 /// The header that names the token's app, as in the platform's own clients.
@@ -21,17 +21,17 @@ const RENEW_EARLY: Duration = Duration::from_secs(30);
 const USUAL: u64 = 7200;
 
 #[derive(Clone, Debug)]
-pub(super) struct Api {
-    http: Http,
+pub(super) struct QqApi {
+    http: QqHttp,
     base: String,
     app_id: String,
-    tokens: TokenCache<Trouble>,
+    tokens: TokenCache<CallFailure>,
 }
 
-impl Api {
+impl QqApi {
     /// The API for one app. Opens no connection.
     pub(super) fn new(http: reqwest::Client, options: &QqOptions) -> Self {
-        let (http, base, app_id) = (Http::new(http), options.base(), options.app_id.clone());
+        let (http, base, app_id) = (QqHttp::new(http), options.base(), options.app_id.clone());
         let (fetch_http, url) = (http.clone(), options.token_url.clone());
         let secret = options.app_secret.clone();
         let body = move |app_id: &str| json!({ "appId": app_id, "clientSecret": secret.expose_secret() });
@@ -43,7 +43,7 @@ impl Api {
         Self { http, base, app_id, tokens }
     }
 
-    pub(super) const fn tokens(&self) -> &TokenCache<Trouble> {
+    pub(super) const fn tokens(&self) -> &TokenCache<CallFailure> {
         &self.tokens
     }
 
@@ -52,7 +52,7 @@ impl Api {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Value, Trouble> {
+    ) -> Result<Value, CallFailure> {
         self.call_within(CALL, method, path, body).await
     }
 
@@ -63,7 +63,7 @@ impl Api {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Value, Trouble> {
+    ) -> Result<Value, CallFailure> {
         let url = format!("{}{path}", self.base);
         let token = self.tokens.get().await?;
         let first = self.once(method.clone(), &url, &token, body, deadline).await;
@@ -78,7 +78,7 @@ impl Api {
         token: &SecretString,
         body: Option<&Value>,
         deadline: Duration,
-    ) -> Result<Value, Trouble> {
+    ) -> Result<Value, CallFailure> {
         let authorization = authorization(token);
         let headers = [("authorization", authorization.as_str()), (APP_HEADER, self.app_id.as_str())];
         self.http.json(method, url, &headers, body, deadline).await
@@ -91,7 +91,7 @@ impl Api {
         fields: &[(&'static str, String)],
         image: &[u8],
         name: &str,
-    ) -> Result<Value, Trouble> {
+    ) -> Result<Value, CallFailure> {
         let request = |token: &SecretString| {
             let part = reqwest::multipart::Part::bytes(image.to_vec()).file_name(name.to_owned());
             let form = reqwest::multipart::Form::new().part("file_image", part);
@@ -110,10 +110,10 @@ impl Api {
     async fn fresh_after(
         &self,
         token: &SecretString,
-        result: &Result<Value, Trouble>,
-    ) -> Result<Option<SecretString>, Trouble> {
+        result: &Result<Value, CallFailure>,
+    ) -> Result<Option<SecretString>, CallFailure> {
         match result {
-            Err(trouble) if trouble.kind == Kind::Token => {
+            Err(trouble) if trouble.kind == FailureKind::Token => {
                 tracing::info!(app_id = self.app_id, what = trouble.what, "access token refused");
                 self.tokens.reject(token);
                 self.tokens.get().await.map(Some)
@@ -124,9 +124,9 @@ impl Api {
 }
 
 /// A fresh token that is refused as well may be accepted later, so the call counts as retryable.
-fn no_third_try(second: Result<Value, Trouble>) -> Result<Value, Trouble> {
+fn no_third_try(second: Result<Value, CallFailure>) -> Result<Value, CallFailure> {
     second.map_err(|trouble| match trouble.kind {
-        Kind::Token => Trouble { kind: Kind::Later, ..trouble },
+        FailureKind::Token => CallFailure { kind: FailureKind::Later, ..trouble },
         _ => trouble,
     })
 }
@@ -136,10 +136,10 @@ pub(super) fn authorization(token: &SecretString) -> String {
     format!("QQBot {}", token.expose_secret())
 }
 
-async fn fetch_token(http: &Http, url: &str, body: &Value) -> Result<Granted, Trouble> {
+async fn fetch_token(http: &QqHttp, url: &str, body: &Value) -> Result<Granted, CallFailure> {
     let answer = http.json(Method::POST, url, &[], Some(body), CALL).await?;
-    let (token, good_for) = read_token(&answer).ok_or_else(|| Trouble {
-        kind: Kind::Later,
+    let (token, good_for) = read_token(&answer).ok_or_else(|| CallFailure {
+        kind: FailureKind::Later,
         what: "the platform's answer has no access token".to_owned(),
         after: None,
     })?;

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::api::Api;
+use super::api::QqApi;
+use super::call_failure::{CallFailure, FailureKind};
 use super::http::Method;
 use super::options::QqOptions;
-use super::trouble::{Kind, Trouble};
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum QqFinding {
     /// The credentials are valid; the bot's name.
     Bot {
         name: String,
@@ -27,27 +27,27 @@ pub enum Finding {
         what: String,
     },
     /// A request failed or got no response.
-    Trouble {
+    CallFailed {
         /// The request and its error.
         what: String,
     },
 }
 
 /// Checks the bot's credentials, identity and gateway. Takes bounded time.
-pub async fn check(options: &QqOptions, http: reqwest::Client) -> Vec<Finding> {
-    let api = Api::new(http, options);
+pub async fn check(options: &QqOptions, http: reqwest::Client) -> Vec<QqFinding> {
+    let api = QqApi::new(http, options);
     if let Err(trouble) = api.tokens().get().await {
         return vec![found(trouble)];
     }
     let bot = match api.call(Method::GET, "/users/@me", None).await {
         Ok(me) => {
             let name = me.get("username").and_then(Value::as_str);
-            Finding::Bot { name: name.unwrap_or_default().to_owned() }
+            QqFinding::Bot { name: name.unwrap_or_default().to_owned() }
         }
         Err(trouble) => found(trouble),
     };
     let gateway = match api.call(Method::GET, "/gateway/bot", None).await {
-        Ok(answer) => Finding::Gateway {
+        Ok(answer) => QqFinding::Gateway {
             sessions_left: answer.pointer("/session_start_limit/remaining").and_then(Value::as_u64),
         },
         Err(trouble) => found(trouble),
@@ -55,11 +55,11 @@ pub async fn check(options: &QqOptions, http: reqwest::Client) -> Vec<Finding> {
     vec![bot, gateway]
 }
 
-fn found(trouble: Trouble) -> Finding {
+fn found(trouble: CallFailure) -> QqFinding {
     let what = trouble.what;
     match trouble.kind {
-        Kind::Credentials | Kind::Token => Finding::BadCredentials { what },
-        _ if what.contains("11298") => Finding::AddressNotListed { what },
-        _ => Finding::Trouble { what },
+        FailureKind::Credentials | FailureKind::Token => QqFinding::BadCredentials { what },
+        _ if what.contains("11298") => QqFinding::AddressNotListed { what },
+        _ => QqFinding::CallFailed { what },
     }
 }

@@ -3,21 +3,21 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::reply_budget::{Key, Weight};
+use super::reply_budget::{Key, ReplyPriority};
 use super::scene::Scene;
 use super::text;
 use crate::adapters::chat::{Block, BlockButton, FileBlock};
 
 /// One message to send.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Draft {
-    Words(Words),
+pub(super) enum QqMessage {
+    Words(RichText),
     File(FileBlock),
 }
 
 /// Text with its Markdown source, for any form.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words {
+pub(super) struct RichText {
     pub(super) markdown: String,
     pub(super) keyboard: Option<Value>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Words {
 /// The form of a text. After a refusal the next plainer form is tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Form {
+pub(super) enum TextForm {
     Rich,
     #[default]
     Plain,
@@ -34,15 +34,15 @@ pub(super) enum Form {
 }
 
 /// The message of a block, and its weight.
-pub(super) fn draft(block: Block) -> (Draft, Weight) {
-    let words = |markdown: String, keyboard| Draft::Words(Words { markdown, keyboard });
+pub(super) fn draft(block: Block) -> (QqMessage, ReplyPriority) {
+    let words = |markdown: String, keyboard| QqMessage::Words(RichText { markdown, keyboard });
     match block {
-        Block::Text(markdown) => (words(markdown, None), Weight::Needed),
-        Block::Buttons(block) => (words(block.markdown, Some(keyboard(block.rows))), Weight::Needed),
+        Block::Text(markdown) => (words(markdown, None), ReplyPriority::Needed),
+        Block::Buttons(block) => (words(block.markdown, Some(keyboard(block.rows))), ReplyPriority::Needed),
         // No message can be edited. The person who decided knows the outcome; the others get it if the reply budget
         // allows.
-        Block::EditOf { outcome, .. } => (words(outcome, None), Weight::Passing),
-        Block::File(file) => (Draft::File(file), Weight::Needed),
+        Block::EditOf { outcome, .. } => (words(outcome, None), ReplyPriority::Passing),
+        Block::File(file) => (QqMessage::File(file), ReplyPriority::Needed),
     }
 }
 
@@ -63,25 +63,25 @@ fn keyboard(rows: Vec<Vec<BlockButton>>) -> Value {
 }
 
 /// The body of a text message.
-pub(super) fn words_body(scene: Scene, words: &Words, form: Form, key: &Key, seq: u32) -> Value {
+pub(super) fn words_body(scene: Scene, words: &RichText, form: TextForm, key: &Key, seq: u32) -> Value {
     let mut body = reply(scene, key, seq);
     match form {
-        Form::Rich => {
+        TextForm::Rich => {
             body.insert("markdown".to_owned(), json!({ "content": text::dialect(&words.markdown) }));
             if let Some(keyboard) = &words.keyboard {
                 body.insert("keyboard".to_owned(), keyboard.clone());
             }
         }
-        Form::Plain => {
+        TextForm::Plain => {
             body.insert("content".to_owned(), text::plain(&words.markdown).into());
         }
-        Form::Linkless => {
+        TextForm::Linkless => {
             let plain = text::plain(&words.markdown);
             body.insert("content".to_owned(), text::without_links(&plain).into());
         }
     }
     if scene.is_v2() {
-        body.insert("msg_type".to_owned(), if form == Form::Rich { 2 } else { 0 }.into());
+        body.insert("msg_type".to_owned(), if form == TextForm::Rich { 2 } else { 0 }.into());
     }
     Value::Object(body)
 }
@@ -127,12 +127,12 @@ mod tests {
     use crate::domain::{ApprovalChoice, ApprovalKind, Intent, Language, Risk, ScopeKind, Timestamp};
     use crate::ports::{Ids as _, RandomIds};
 
-    fn drafted(intent: &Intent) -> Option<(Draft, Weight)> {
+    fn drafted(intent: &Intent) -> Option<(QqMessage, ReplyPriority)> {
         lower(intent, &capabilities(true), None, Timestamp::from_millis(0)).map(draft)
     }
 
-    fn words(markdown: &str) -> Words {
-        Words { markdown: markdown.to_owned(), keyboard: None }
+    fn words(markdown: &str) -> RichText {
+        RichText { markdown: markdown.to_owned(), keyboard: None }
     }
 
     #[test]
@@ -141,17 +141,17 @@ mod tests {
         for (scene, form, key, expected) in [
             (
                 Scene::C2c,
-                Form::Plain,
+                TextForm::Plain,
                 &key,
                 json!({ "msg_id": "m", "msg_seq": 7, "content": "hi", "msg_type": 0 }),
             ),
             (
                 Scene::Group,
-                Form::Rich,
+                TextForm::Rich,
                 &event,
                 json!({ "event_id": "e", "msg_seq": 7, "markdown": { "content": "hi" }, "msg_type": 2 }),
             ),
-            (Scene::Channel, Form::Plain, &key, json!({ "msg_id": "m", "content": "hi" })),
+            (Scene::Channel, TextForm::Plain, &key, json!({ "msg_id": "m", "content": "hi" })),
         ] {
             assert_eq!(words_body(scene, &words("hi"), form, key, 7), expected);
         }
@@ -173,7 +173,9 @@ mod tests {
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         };
         for (kind, count) in [(ApprovalKind::Tool, 2), (ApprovalKind::UnknownOutcome, 3)] {
-            let Some((Draft::Words(words), Weight::Needed)) = drafted(&asked(kind)) else { panic!() };
+            let Some((QqMessage::Words(words), ReplyPriority::Needed)) = drafted(&asked(kind)) else {
+                panic!()
+            };
             assert!(words.markdown.contains("git push") && words.markdown.contains("同意 A1"));
             let rows = words.keyboard.unwrap();
             let buttons: Vec<Value> = rows["content"]["rows"]
@@ -203,7 +205,7 @@ mod tests {
             language: Language::Zh,
             choices: choices.clone(),
         };
-        let Some((Draft::Words(words), Weight::Needed)) = drafted(&back) else { panic!() };
+        let Some((QqMessage::Words(words), ReplyPriority::Needed)) = drafted(&back) else { panic!() };
         assert_eq!(words.markdown, "是哪一个：A1 还是 A2？");
         let rows = &words.keyboard.unwrap()["content"]["rows"];
         for (row, choice) in rows.as_array().unwrap().iter().zip(&choices) {
@@ -222,6 +224,6 @@ mod tests {
     fn what_passes_is_no_message() {
         assert_eq!(drafted(&Intent::Typing), None);
         let resolved = Intent::ApprovalResolved { approval_id: RandomIds.approval(), text: "ok".to_owned() };
-        assert_eq!(drafted(&resolved).map(|(_, weight)| weight), Some(Weight::Passing));
+        assert_eq!(drafted(&resolved).map(|(_, weight)| weight), Some(ReplyPriority::Passing));
     }
 }

@@ -4,29 +4,30 @@
 //! The sequence number is stored only after the threads have accepted the event, so a resumed session repeats every
 //! event that was not stored.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use futures_util::{SinkExt as _, StreamExt as _};
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
 
-use super::api::Api;
+use super::api::QqApi;
+use super::call_failure::{CallFailure, FailureKind};
 use super::event::Dispatch;
-use super::gateway::{Act, Frame, Gateway, INTENTS, Next, Session, after_close, close_words, intent_names};
+use super::gateway::{
+    Gateway, GatewayAction, GatewayFrame, GatewaySession, INTENTS, NextConnection, after_close, close_words,
+    intent_names,
+};
 use super::http::Method;
 use super::inbound::RawEvent;
-use super::mark::Mark;
-use super::session::Memory;
-use super::trouble::{Kind, Trouble};
-use crate::adapters::chat::inbound::Pipeline;
+use super::sequence_tracker::SequenceTracker;
+use super::session::SessionStore;
+use crate::adapters::chat::inbound::{InFlight, Pipeline};
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
 /// Deadline of connecting and of the handshake.
@@ -42,7 +43,7 @@ const TOO_FAST: Duration = Duration::from_secs(60);
 /// How long running event jobs get at shutdown.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type GatewaySocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// The session and sequence number of an event job.
 #[derive(Debug)]
@@ -51,9 +52,9 @@ struct Label {
     seq: u64,
 }
 
-pub(super) struct Connection {
-    pub(super) api: Api,
-    pub(super) memory: Memory,
+pub(super) struct GatewayConnection {
+    pub(super) api: QqApi,
+    pub(super) memory: SessionStore,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) io: AdapterIo,
@@ -62,10 +63,10 @@ pub(super) struct Connection {
 
 /// State kept between connections.
 #[derive(Default)]
-struct State {
-    mark: Option<Mark>,
+struct SessionState {
+    tracker: Option<SequenceTracker>,
     /// Events that are being accepted.
-    jobs: JoinSet<Label>,
+    jobs: InFlight<Label>,
     intents: usize,
     /// How many connections in a row failed or did not last.
     failures: usize,
@@ -76,16 +77,19 @@ struct State {
 }
 
 struct Ended {
-    next: Next,
+    next: NextConnection,
     why: String,
     /// Whether the platform accepted the session.
     live: bool,
 }
 
-impl Connection {
+impl GatewayConnection {
     /// Keeps a connection open until stopped.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
-        let mut state = State { mark: self.memory.recall().await.map(Mark::new), ..State::default() };
+        let mut state = SessionState {
+            tracker: self.memory.recall().await.map(SequenceTracker::new),
+            ..SessionState::default()
+        };
         loop {
             let ended = tokio::select! {
                 ended = self.connect(&mut state) => ended?,
@@ -106,12 +110,12 @@ impl Connection {
     }
 
     /// Runs one connection from its address to its end.
-    async fn connect(&self, state: &mut State) -> Result<Ended, AdapterError> {
-        let resuming = state.mark.is_some();
-        let failed = |why: String| Ended { next: Next::Resume, why, live: false };
+    async fn connect(&self, state: &mut SessionState) -> Result<Ended, AdapterError> {
+        let resuming = state.tracker.is_some();
+        let failed = |why: String| Ended { next: NextConnection::Resume, why, live: false };
         let (token, url) = match self.address().await {
             Ok(found) => found,
-            Err(Trouble { kind: Kind::Credentials, what, .. }) => {
+            Err(CallFailure { kind: FailureKind::Credentials, what, .. }) => {
                 return Err(AdapterError::Fatal(format!(
                     "QQ refused the credentials ({what}): check adapters.qq.appId and appSecret"
                 )));
@@ -128,27 +132,32 @@ impl Connection {
         let mut gateway = Gateway::new(&token, intents, session);
         let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
         // A session may be refused because of its token.
-        if matches!(next, Next::NewToken | Next::IdentifyLater) {
+        if matches!(next, NextConnection::NewToken | NextConnection::IdentifyLater) {
             self.api.tokens().reject(&token);
         }
         tracing::debug!(resuming, why, "gateway disconnected");
         Ok(Ended { next, why, live: gateway.is_live() })
     }
 
-    async fn address(&self) -> Result<(SecretString, String), Trouble> {
+    async fn address(&self) -> Result<(SecretString, String), CallFailure> {
         let answer = match self.api.call(Method::GET, "/gateway", None).await {
             // `/gateway/bot` returns the same with more fields; not every server has both.
-            Err(trouble) if trouble.kind == Kind::Refused => {
+            Err(trouble) if trouble.kind == FailureKind::Refused => {
                 self.api.call(Method::GET, "/gateway/bot", None).await?
             }
             answer => answer?,
         };
         let url = answer.get("url").and_then(Value::as_str).map(str::to_owned);
-        let url = url.ok_or_else(|| Trouble::unreachable("the platform named no gateway".to_owned()))?;
+        let url = url.ok_or_else(|| CallFailure::unreachable("the platform named no gateway".to_owned()))?;
         Ok((self.api.tokens().get().await?, url))
     }
 
-    async fn talk(&self, socket: &mut Socket, gateway: &mut Gateway, state: &mut State) -> (Next, String) {
+    async fn talk(
+        &self,
+        socket: &mut GatewaySocket,
+        gateway: &mut Gateway,
+        state: &mut SessionState,
+    ) -> (NextConnection, String) {
         let mut beats: Option<Interval> = None;
         let patience = tokio::time::sleep(PATIENCE);
         let mut patience = std::pin::pin!(patience);
@@ -159,124 +168,123 @@ impl Connection {
                         if gateway.is_live() {
                             self.io.health.alive(self.io.clock.now());
                         }
-                        gateway.hear(frame, accepted(state))
+                        gateway.receive(frame, accepted(state))
                     }
                     Ok(None) => continue,
                     Err(code) => return (after_close(code), close_words(code)),
                 },
                 () = tick(&mut beats), if beats.is_some() => vec![gateway.beat(accepted(state))],
-                label = next_accepted(&mut state.jobs) => {
+                label = state.jobs.next() => {
                     self.settle(&label, state).await;
                     continue;
                 }
                 () = &mut patience, if !gateway.is_live() => {
-                    return (Next::Resume, "the platform does not let us in".to_owned());
+                    return (NextConnection::Resume, "the platform does not let us in".to_owned());
                 }
             };
             for act in acts {
                 match act {
-                    Act::BeatEvery(every) => {
+                    GatewayAction::BeatEvery(every) => {
                         let mut interval = tokio::time::interval_at(Instant::now() + every, every);
                         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
                         beats = Some(interval);
                     }
-                    Act::Say(frame) => {
+                    GatewayAction::Say(frame) => {
                         let sent = timeout(PATIENCE, socket.send(Message::text(frame.to_string()))).await;
                         if !matches!(sent, Ok(Ok(()))) {
-                            return (Next::Resume, "the connection takes nothing any more".to_owned());
+                            return (
+                                NextConnection::Resume,
+                                "the connection takes nothing any more".to_owned(),
+                            );
                         }
                     }
-                    Act::SendGrant(next, why) => return (next, why),
-                    Act::Began(_) | Act::WentOn | Act::Take(..) => self.perform(act, state).await,
+                    GatewayAction::Disconnect(next, why) => return (next, why),
+                    GatewayAction::Began(_) | GatewayAction::WentOn | GatewayAction::Take(..) => {
+                        self.perform(act, state).await
+                    }
                 }
             }
         }
     }
 
     /// Handles the actions on the session.
-    async fn perform(&self, act: Act, state: &mut State) {
+    async fn perform(&self, act: GatewayAction, state: &mut SessionState) {
         match act {
-            Act::Began(session) => {
+            GatewayAction::Began(session) => {
                 tracing::info!(
                     intents = intent_names(INTENTS.get(state.intents).copied().unwrap_or_default()),
                     "session started"
                 );
-                state.mark = Some(Mark::new(session));
+                state.tracker = Some(SequenceTracker::new(session));
                 self.got_in(state);
                 self.memory.began(session_of(state)).await;
             }
-            Act::WentOn => {
+            GatewayAction::WentOn => {
                 tracing::info!(seq = accepted(state), "session resumed");
                 self.got_in(state);
             }
-            Act::Take(seq, dispatch) => self.take(seq, dispatch, state),
-            Act::Say(_) | Act::BeatEvery(_) | Act::SendGrant(..) => {}
+            GatewayAction::Take(seq, dispatch) => self.take(seq, dispatch, state),
+            GatewayAction::Say(_) | GatewayAction::BeatEvery(_) | GatewayAction::Disconnect(..) => {}
         }
     }
 
-    fn got_in(&self, state: &mut State) {
+    fn got_in(&self, state: &mut SessionState) {
         state.since = Some(Instant::now());
         state.last_chance = false;
         self.io.health.alive(self.io.clock.now());
     }
 
     /// Starts the job of an event. Its position in the order of its chat is taken here.
-    fn take(&self, seq: u64, dispatch: Dispatch, state: &mut State) {
-        let Some(mark) = state.mark.as_mut() else { return };
-        mark.take(seq);
-        let label = Label { session: mark.session.id.clone(), seq };
-        let accepted = self.pipeline.receive_surely(&RawEvent::value(dispatch, mark.session.me.clone()));
-        state.jobs.spawn(async move {
-            // A panic on this event would repeat forever.
-            if AssertUnwindSafe(accepted).catch_unwind().await.is_err() {
-                tracing::error!(seq, "event ignored after a panic");
-            }
-            label
-        });
+    fn take(&self, seq: u64, dispatch: Dispatch, state: &mut SessionState) {
+        let Some(tracker) = state.tracker.as_mut() else { return };
+        tracker.take(seq);
+        let label = Label { session: tracker.session.id.clone(), seq };
+        let event = RawEvent::value(dispatch, tracker.session.me.clone());
+        state.jobs.receive(&self.pipeline, &event, label);
     }
 
     /// Records that an event is stored.
-    async fn settle(&self, label: &Label, state: &mut State) {
-        let mine = state.mark.as_mut().filter(|mark| mark.session.id == label.session);
-        if mine.is_some_and(|mark| mark.settle(label.seq)) {
+    async fn settle(&self, label: &Label, state: &mut SessionState) {
+        let mine = state.tracker.as_mut().filter(|tracker| tracker.session.id == label.session);
+        if mine.is_some_and(|tracker| tracker.settle(label.seq)) {
             self.memory.came_further(session_of(state)).await;
         }
     }
 
     /// Waits, and records the jobs that finish meanwhile.
-    async fn wait(&self, state: &mut State, wait: Duration) {
+    async fn wait(&self, state: &mut SessionState, wait: Duration) {
         let end = Instant::now() + wait;
-        while let Ok(label) = tokio::time::timeout_at(end, next_accepted(&mut state.jobs)).await {
+        while let Ok(label) = tokio::time::timeout_at(end, state.jobs.next()).await {
             self.settle(&label, state).await;
         }
     }
 
     /// Prepares the next connection and returns the wait before it.
-    fn prepare(&self, state: &mut State, ended: &Ended) -> Result<Duration, AdapterError> {
+    fn prepare(&self, state: &mut SessionState, ended: &Ended) -> Result<Duration, AdapterError> {
         let floor = match ended.next {
-            Next::Resume | Next::NewToken => Duration::ZERO,
-            Next::ResumeOnce if state.last_chance && !ended.live => {
-                state.mark = None;
+            NextConnection::Resume | NextConnection::NewToken => Duration::ZERO,
+            NextConnection::ResumeOnce if state.last_chance && !ended.live => {
+                state.tracker = None;
                 Duration::ZERO
             }
-            Next::ResumeOnce => {
+            NextConnection::ResumeOnce => {
                 state.last_chance = true;
                 Duration::ZERO
             }
-            Next::Identify => {
-                state.mark = None;
+            NextConnection::Identify => {
+                state.tracker = None;
                 Duration::ZERO
             }
-            Next::IdentifyLater => {
-                state.mark = None;
+            NextConnection::IdentifyLater => {
+                state.tracker = None;
                 REFUSED
             }
-            Next::SlowDown => TOO_FAST,
-            Next::FewerIntents => {
+            NextConnection::SlowDown => TOO_FAST,
+            NextConnection::FewerIntents => {
                 self.ask_for_less(state)?;
                 Duration::ZERO
             }
-            Next::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
+            NextConnection::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
         };
         // The platform limits sessions per day: a session that is accepted and soon closed must not reset the back-off.
         if state.since.take().is_some_and(|since| since.elapsed() >= LASTING) {
@@ -289,10 +297,10 @@ impl Connection {
         Ok(spread.max(floor))
     }
 
-    fn ask_for_less(&self, state: &mut State) -> Result<(), AdapterError> {
+    fn ask_for_less(&self, state: &mut SessionState) -> Result<(), AdapterError> {
         let before = INTENTS.get(state.intents).copied().unwrap_or_default();
         state.intents += 1;
-        state.mark = None;
+        state.tracker = None;
         let Some(now) = INTENTS.get(state.intents).copied() else {
             return Err(AdapterError::Fatal(format!(
                 "QQ grants this bot none of the events it needs: ask for {} in the bot's console",
@@ -309,24 +317,13 @@ impl Connection {
     }
 }
 
-fn session_of(state: &State) -> Option<Session> {
+fn session_of(state: &SessionState) -> Option<GatewaySession> {
     // A session without an id cannot be resumed.
-    state.mark.as_ref().map(|mark| mark.session.clone()).filter(|session| !session.id.is_empty())
+    state.tracker.as_ref().map(|tracker| tracker.session.clone()).filter(|session| !session.id.is_empty())
 }
 
-fn accepted(state: &State) -> Option<u64> {
-    state.mark.as_ref().map(|mark| mark.session.seq)
-}
-
-/// The label of the next accepted event. Pending while there is none; cancel-safe.
-async fn next_accepted(jobs: &mut JoinSet<Label>) -> Label {
-    loop {
-        match jobs.join_next().await {
-            Some(Ok(label)) => return label,
-            Some(Err(error)) => tracing::error!(%error, "event task failed"),
-            None => std::future::pending().await,
-        }
-    }
+fn accepted(state: &SessionState) -> Option<u64> {
+    state.tracker.as_ref().map(|tracker| tracker.session.seq)
 }
 
 async fn tick(beats: &mut Option<Interval>) {
@@ -341,11 +338,11 @@ async fn tick(beats: &mut Option<Interval>) {
 /// The frame of a socket message, `None` where it holds none, or the close code.
 fn frame_of(
     heard: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
-) -> Result<Option<Frame>, Option<u16>> {
+) -> Result<Option<GatewayFrame>, Option<u16>> {
     match heard {
         Some(Ok(Message::Close(close))) => Err(close.map(|close| u16::from(close.code))),
         Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
-            let frame = Frame::read(&message.into_data());
+            let frame = GatewayFrame::read(&message.into_data());
             if frame.is_none() {
                 tracing::warn!("gateway frame not readable");
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::adapter::QqAdapter;
-use super::check::{Finding, check};
+use super::check::{QqFinding, check};
 use super::options::QqEvents;
 use super::phrases as words;
 use super::section::QqSection;
@@ -12,7 +12,7 @@ use crate::adapters::chat::probe;
 use crate::domain::Language;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
-    ProbeLevel, ProbeParts, parse_section, section_schema,
+    ProbeParts, parse_section, section_schema,
 };
 
 pub const DEF: AdapterDef = AdapterDef {
@@ -65,29 +65,19 @@ impl ConfiguredAdapter for QqSection {
 }
 
 impl QqSection {
-    fn tell(&self, finding: Finding, language: Language) -> Option<Probe> {
+    fn tell(&self, finding: QqFinding, language: Language) -> Option<Probe> {
         Some(match finding {
-            Finding::Bot { name } => probe::bot(&name, language),
-            Finding::Gateway { sessions_left: Some(0) } if self.mode == QqEvents::Gateway => {
-                no_sessions(language)
+            QqFinding::Bot { name } => probe::bot(&name, language),
+            QqFinding::Gateway { sessions_left: Some(0) } if self.mode == QqEvents::Gateway => {
+                probe::warning(words::no_sessions(language), words::no_sessions_fix(language))
             }
-            Finding::Gateway { .. } => return None,
-            Finding::BadCredentials { what } => probe::bad_credentials(&DEF, &what, language),
-            Finding::AddressNotListed { what } => address_not_listed(&what, language),
-            Finding::Trouble { what } => probe::unreachable(&DEF, &what, language),
+            QqFinding::Gateway { .. } => return None,
+            QqFinding::BadCredentials { what } => probe::bad_credentials(&DEF, &what, language),
+            QqFinding::AddressNotListed { what } => {
+                let advice = words::address_not_listed_fix(language);
+                probe::error(words::address_not_listed(&what, language), advice)
+            }
+            QqFinding::CallFailed { what } => probe::unreachable(&DEF, &what, language),
         })
     }
-}
-
-fn no_sessions(language: Language) -> Probe {
-    Probe {
-        level: ProbeLevel::Warning,
-        message: words::no_sessions(language).to_owned(),
-        advice: Some(words::no_sessions_fix(language).to_owned()),
-    }
-}
-
-fn address_not_listed(detail: &str, language: Language) -> Probe {
-    let advice = Some(words::address_not_listed_fix(language).to_owned());
-    Probe { level: ProbeLevel::Error, message: words::address_not_listed(detail, language), advice }
 }

@@ -1,12 +1,12 @@
-//! Parses the platform's events. Pure: one function from a dispatch to an [`ParsedEvent`].
+//! Parses the platform's events. Pure: one function from a dispatch to an [`QqEvent`].
 //!
 //! A missing or malformed field never fails the event: the platform adds and moves fields without notice.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::message_text::{clean, without_mentions};
 use super::scene::Scene;
-use super::words_in::{clean, without_mentions};
 use crate::domain::{Quoted, Timestamp};
 
 /// An event of the gateway or the webhook.
@@ -19,10 +19,10 @@ pub(super) struct Dispatch {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum ParsedEvent {
-    Said(Box<ParsedMessage>),
+pub(super) enum QqEvent {
+    Said(Box<QqEventMessage>),
     /// A person pressed a button.
-    Pressed(Box<ParsedPress>),
+    Pressed(Box<QqPress>),
     /// The bot was added, removed, befriended or unfriended.
     Relation {
         name: String,
@@ -34,7 +34,7 @@ pub(super) enum ParsedEvent {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParsedMessage {
+pub(super) struct QqEventMessage {
     pub(super) scene: Scene,
     pub(super) chat: String,
     /// The platform's id of the message.
@@ -44,17 +44,19 @@ pub(super) struct ParsedMessage {
     pub(super) from_bot: bool,
     pub(super) at: Option<Timestamp>,
     pub(super) text: String,
+    /// Whether the text is the platform's transcript of a voice message.
+    pub(super) spoken: bool,
     /// Whether the author administers the group, if the platform reports it.
     pub(super) admin: Option<bool>,
     /// Whether the message certainly addresses the bot.
     pub(super) addressed: bool,
-    pub(super) attachments: Vec<Attachment>,
+    pub(super) attachments: Vec<FileDescription>,
     pub(super) quoted: Option<Quoted>,
 }
 
 /// A file attached to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Attachment {
+pub(super) struct FileDescription {
     pub(super) url: String,
     pub(super) name: String,
     pub(super) media_type: String,
@@ -62,7 +64,7 @@ pub(super) struct Attachment {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParsedPress {
+pub(super) struct QqPress {
     /// The interaction id to acknowledge.
     pub(super) interaction: String,
     /// The event id to reply to.
@@ -80,7 +82,7 @@ pub(super) struct ParsedPress {
 }
 
 /// Parses a dispatch. `me` is the bot's own id, if known.
-pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> ParsedEvent {
+pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> QqEvent {
     let body = &dispatch.body;
     let inbound = match dispatch.name.as_str() {
         "C2C_MESSAGE_CREATE" => c2c(body),
@@ -93,7 +95,7 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> ParsedEvent {
         "DIRECT_MESSAGE_CREATE" => guild(body, Scene::Dm, "guild_id", me, true),
         "INTERACTION_CREATE" => {
             let press = press(body, dispatch.event_id.clone());
-            return press.map_or(ParsedEvent::Nothing, |press| ParsedEvent::Pressed(Box::new(press)));
+            return press.map_or(QqEvent::Nothing, |press| QqEvent::Pressed(Box::new(press)));
         }
         "GROUP_ADD_ROBOT" | "GROUP_DEL_ROBOT" | "GROUP_MSG_REJECT" | "GROUP_MSG_RECEIVE" => {
             return relation(dispatch, "group_openid");
@@ -101,17 +103,17 @@ pub(super) fn read(dispatch: &Dispatch, me: Option<&str>) -> ParsedEvent {
         "FRIEND_ADD" | "FRIEND_DEL" | "C2C_MSG_REJECT" | "C2C_MSG_RECEIVE" => {
             return relation(dispatch, "openid");
         }
-        _ => return ParsedEvent::Nothing,
+        _ => return QqEvent::Nothing,
     };
-    inbound.map_or(ParsedEvent::Nothing, |inbound| ParsedEvent::Said(Box::new(inbound)))
+    inbound.map_or(QqEvent::Nothing, |inbound| QqEvent::Said(Box::new(inbound)))
 }
 
-fn relation(dispatch: &Dispatch, key: &str) -> ParsedEvent {
+fn relation(dispatch: &Dispatch, key: &str) -> QqEvent {
     let chat = text(&dispatch.body, key).unwrap_or_default();
-    ParsedEvent::Relation { name: dispatch.name.clone(), chat }
+    QqEvent::Relation { name: dispatch.name.clone(), chat }
 }
 
-fn c2c(body: &Value) -> Option<ParsedMessage> {
+fn c2c(body: &Value) -> Option<QqEventMessage> {
     let author = &body["author"];
     let user = text(author, "user_openid").or_else(|| text(author, "id"))?;
     let mut inbound = read_message(body, Scene::C2c, user.clone(), user)?;
@@ -120,7 +122,7 @@ fn c2c(body: &Value) -> Option<ParsedMessage> {
     Some(inbound)
 }
 
-fn group(body: &Value, addressed: bool) -> Option<ParsedMessage> {
+fn group(body: &Value, addressed: bool) -> Option<QqEventMessage> {
     let author = &body["author"];
     let user = text(author, "member_openid").or_else(|| text(author, "id"))?;
     let mut inbound = read_message(body, Scene::Group, text(body, "group_openid")?, user)?;
@@ -129,7 +131,7 @@ fn group(body: &Value, addressed: bool) -> Option<ParsedMessage> {
     Some(inbound)
 }
 
-fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<ParsedMessage> {
+fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: bool) -> Option<QqEventMessage> {
     let user = text(&body["author"], "id")?;
     let mut inbound = read_message(body, scene, text(body, key)?, user)?;
     let mentioned = list(body, "mentions").iter().filter(|one| one["bot"] == true);
@@ -140,13 +142,14 @@ fn guild(body: &Value, scene: Scene, key: &str, me: Option<&str>, addressed: boo
     Some(inbound)
 }
 
-fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Option<ParsedMessage> {
+fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Option<QqEventMessage> {
     let said = text(body, "content").unwrap_or_default();
     let found: Vec<&Value> = list(body, "attachments").iter().collect();
     // The platform's transcript of a voice message counts as its text.
     let spoken = found.iter().find_map(|one| text(one, "asr_refer_text"));
     let blank = said.trim().is_empty();
-    Some(ParsedMessage {
+    let is_spoken = blank && spoken.is_some();
+    Some(QqEventMessage {
         scene,
         chat,
         id: text(body, "id")?,
@@ -155,6 +158,7 @@ fn read_message(body: &Value, scene: Scene, chat: String, user: String) -> Optio
         from_bot: body.pointer("/author/bot") == Some(&Value::Bool(true)),
         at: text(body, "timestamp").and_then(|at| Timestamp::parse_rfc3339(&at)),
         text: if blank { spoken.unwrap_or(said) } else { said },
+        spoken: is_spoken,
         admin: runs_it(body),
         addressed: false,
         attachments: found.into_iter().filter_map(attachment).collect(),
@@ -179,7 +183,7 @@ fn quoted(body: &Value) -> Option<Quoted> {
     })
 }
 
-fn attachment(one: &Value) -> Option<Attachment> {
+fn attachment(one: &Value) -> Option<FileDescription> {
     let kind = text(one, "content_type").unwrap_or_default();
     let is_voice = kind == "voice" || kind.starts_with("audio/");
     // The default voice format (silk) is hardly supported; the platform also offers WAV.
@@ -195,7 +199,7 @@ fn attachment(one: &Value) -> Option<Attachment> {
     let name = text(one, "filename").filter(|name| !name.trim().is_empty() && !is_plain);
     let name = name.unwrap_or_else(|| fallback_name(&media_type).to_owned());
     let size = one["size"].as_u64().filter(|size| *size > 0 && !is_plain);
-    Some(Attachment { url, name, media_type, size })
+    Some(FileDescription { url, name, media_type, size })
 }
 
 fn fallback_name(media_type: &str) -> &'static str {
@@ -213,7 +217,7 @@ fn with_scheme(url: &str) -> String {
     if url.contains("://") { url.to_owned() } else { format!("https://{}", url.trim_start_matches('/')) }
 }
 
-fn press(body: &Value, event_id: Option<String>) -> Option<ParsedPress> {
+fn press(body: &Value, event_id: Option<String>) -> Option<QqPress> {
     // Other interactions request the bot's settings or open menus; only a button carries our data.
     let resolved = body.pointer("/data/resolved").unwrap_or(&Value::Null);
     // The kind of chat is a number, a word, or missing; the ids always identify it.
@@ -226,7 +230,7 @@ fn press(body: &Value, event_id: Option<String>) -> Option<ParsedPress> {
         let channel = text(body, "channel_id").map(|id| (Scene::Channel, id));
         (channel.into_iter().chain(guild).collect(), text(resolved, "user_id")?)
     };
-    Some(ParsedPress {
+    Some(QqPress {
         interaction: text(body, "id")?,
         event_id,
         places,

@@ -8,9 +8,9 @@ fn dispatch(name: &str, body: Value) -> Dispatch {
     Dispatch { name: name.to_owned(), event_id: Some(format!("{name}:1")), body }
 }
 
-fn said(name: &str, body: Value) -> ParsedMessage {
+fn said(name: &str, body: Value) -> QqEventMessage {
     match read(&dispatch(name, body), Some("900")) {
-        ParsedEvent::Said(heard) => *heard,
+        QqEvent::Said(heard) => *heard,
         other => panic!("{other:?}"),
     }
 }
@@ -22,7 +22,7 @@ fn a_private_message_is_read() {
         json!({ "id": "ROBOT1.0_a", "content": "hi", "timestamp": "2026-01-02T03:04:05+08:00",
             "author": { "user_openid": "U1", "id": "U1", "union_openid": "X" } }),
     );
-    let expected = ParsedMessage {
+    let expected = QqEventMessage {
         scene: Scene::C2c,
         chat: "U1".to_owned(),
         id: "ROBOT1.0_a".to_owned(),
@@ -31,6 +31,7 @@ fn a_private_message_is_read() {
         from_bot: false,
         at: Timestamp::parse_rfc3339("2026-01-01T19:04:05Z"),
         text: "hi".to_owned(),
+        spoken: false,
         admin: None,
         addressed: true,
         attachments: Vec::new(),
@@ -64,7 +65,7 @@ fn a_guild_message_loses_the_mention_of_the_bot_alone() {
     assert_eq!((direct.scene, direct.chat.as_str()), (Scene::Dm, "S"));
     assert!(said("MESSAGE_CREATE", body.clone()).addressed);
     let unknown_me = read(&dispatch("AT_MESSAGE_CREATE", body), None);
-    assert!(matches!(unknown_me, ParsedEvent::Said(heard) if heard.text == "ask <@!901>"));
+    assert!(matches!(unknown_me, QqEvent::Said(heard) if heard.text == "ask <@!901>"));
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn attachments_are_named_and_reachable() {
     };
     let image = with(json!({ "content_type": "image/jpeg", "filename": "a.jpg", "size": 9,
         "url": "//multimedia.example/a" }));
-    let expected = Attachment {
+    let expected = FileDescription {
         url: "https://multimedia.example/a".to_owned(),
         name: "a.jpg".to_owned(),
         media_type: "image/jpeg".to_owned(),
@@ -127,7 +128,7 @@ fn a_button_tells_who_pressed_it_and_where() {
         body["id"] = json!("int-1");
         body["type"] = json!(11);
         body["data"] = json!({ "type": 11, "resolved": resolved.clone() });
-        let ParsedEvent::Pressed(press) = read(&dispatch("INTERACTION_CREATE", body), None) else { panic!() };
+        let QqEvent::Pressed(press) = read(&dispatch("INTERACTION_CREATE", body), None) else { panic!() };
         let found: Vec<_> = press.places.iter().map(|(scene, chat)| (*scene, chat.as_str())).collect();
         assert_eq!((found, press.user.as_str()), (places, user));
         assert_eq!((press.interaction.as_str(), press.data.as_str()), ("int-1", "yes"));
@@ -135,7 +136,7 @@ fn a_button_tells_who_pressed_it_and_where() {
     }
     let query =
         json!({ "id": "q", "type": 2001, "chat_type": 2, "user_openid": "U", "data": { "resolved": {} } });
-    assert_eq!(read(&dispatch("INTERACTION_CREATE", query), None), ParsedEvent::Nothing);
+    assert_eq!(read(&dispatch("INTERACTION_CREATE", query), None), QqEvent::Nothing);
 }
 
 #[test]
@@ -166,9 +167,9 @@ fn what_is_not_understood_means_nothing() {
         ("GUILD_CREATE", json!({ "id": "m" })),
         ("INTERACTION_CREATE", json!([])),
     ] {
-        assert_eq!(read(&dispatch(name, body.clone()), None), ParsedEvent::Nothing, "{name} {body}");
+        assert_eq!(read(&dispatch(name, body.clone()), None), QqEvent::Nothing, "{name} {body}");
     }
     let added = json!({ "group_openid": "G", "op_member_openid": "M", "timestamp": 1 });
-    let expected = ParsedEvent::Relation { name: "GROUP_ADD_ROBOT".to_owned(), chat: "G".to_owned() };
+    let expected = QqEvent::Relation { name: "GROUP_ADD_ROBOT".to_owned(), chat: "G".to_owned() };
     assert_eq!(read(&dispatch("GROUP_ADD_ROBOT", added), None), expected);
 }

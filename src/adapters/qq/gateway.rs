@@ -10,7 +10,7 @@ use super::api::authorization;
 use super::event::Dispatch;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Frame {
+pub(super) struct GatewayFrame {
     pub(super) op: u64,
     pub(super) d: Value,
     pub(super) s: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Frame {
     pub(super) id: Option<String>,
 }
 
-impl Frame {
+impl GatewayFrame {
     /// Parses a frame: an object with an `op`. Other missing or malformed fields count as absent.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut frame = serde_json::from_slice::<Value>(bytes).ok()?;
@@ -32,7 +32,7 @@ impl Frame {
 
 /// The state that resumes a session, also in another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Session {
+pub(super) struct GatewaySession {
     pub(super) id: String,
     /// Every event up to this sequence number is stored.
     pub(super) seq: u64,
@@ -41,23 +41,23 @@ pub(super) struct Session {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Act {
+pub(super) enum GatewayAction {
     Say(Value),
     /// Start sending heartbeats at this interval.
     BeatEvery(Duration),
     /// A session has started.
-    Began(Session),
+    Began(GatewaySession),
     /// The session is resumed; all missed events have been sent.
     WentOn,
     /// An event. Its sequence number must be settled before a later one counts.
     Take(u64, Dispatch),
     /// Close the connection and continue so.
-    SendGrant(Next, String),
+    Disconnect(NextConnection, String),
 }
 
 /// What follows a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextConnection {
     /// Reconnect and resume the session.
     Resume,
     /// Resume once more; where that fails in the same way, start a new session.
@@ -76,7 +76,6 @@ pub(super) enum Next {
     Stop,
 }
 
-/// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     Greeting,
@@ -90,7 +89,7 @@ pub(super) struct Gateway {
     stage: HandshakeState,
     token: String,
     intents: u64,
-    session: Option<Session>,
+    session: Option<GatewaySession>,
     /// A heartbeat was sent and not answered.
     unanswered: bool,
 }
@@ -106,7 +105,7 @@ const HEARTBEAT_ACK: u64 = 11;
 
 impl Gateway {
     /// A connection that resumes a session, or starts one.
-    pub(super) fn new(token: &SecretString, intents: u64, session: Option<Session>) -> Self {
+    pub(super) fn new(token: &SecretString, intents: u64, session: Option<GatewaySession>) -> Self {
         Self {
             stage: HandshakeState::Greeting,
             token: authorization(token),
@@ -122,7 +121,7 @@ impl Gateway {
     }
 
     /// Handles a frame. Every event up to `accepted` is stored.
-    pub(super) fn hear(&mut self, frame: Frame, accepted: Option<u64>) -> Vec<Act> {
+    pub(super) fn receive(&mut self, frame: GatewayFrame, accepted: Option<u64>) -> Vec<GatewayAction> {
         // Any frame proves that the peer is alive, also without a heartbeat answer.
         self.unanswered = false;
         match frame.op {
@@ -130,12 +129,21 @@ impl Gateway {
             DISPATCH => self.dispatch(frame),
             HEARTBEAT => vec![beat_frame(accepted)],
             HEARTBEAT_ACK => Vec::new(),
-            RECONNECT => vec![Act::SendGrant(Next::Resume, "the platform asked to reconnect".to_owned())],
+            RECONNECT => vec![GatewayAction::Disconnect(
+                NextConnection::Resume,
+                "the platform asked to reconnect".to_owned(),
+            )],
             INVALID_SESSION if frame.d == true => {
-                vec![Act::SendGrant(Next::Resume, "the session was interrupted".to_owned())]
+                vec![GatewayAction::Disconnect(
+                    NextConnection::Resume,
+                    "the session was interrupted".to_owned(),
+                )]
             }
             INVALID_SESSION => {
-                vec![Act::SendGrant(Next::IdentifyLater, "the session is not valid any more".to_owned())]
+                vec![GatewayAction::Disconnect(
+                    NextConnection::IdentifyLater,
+                    "the session is not valid any more".to_owned(),
+                )]
             }
             _ => Vec::new(),
         }
@@ -143,14 +151,17 @@ impl Gateway {
 
     /// Handles a heartbeat tick. A connection that did not answer the last heartbeat is dead, even if the socket is
     /// open.
-    pub(super) fn beat(&mut self, accepted: Option<u64>) -> Act {
+    pub(super) fn beat(&mut self, accepted: Option<u64>) -> GatewayAction {
         if std::mem::replace(&mut self.unanswered, true) {
-            return Act::SendGrant(Next::Resume, "the platform does not answer heartbeats".to_owned());
+            return GatewayAction::Disconnect(
+                NextConnection::Resume,
+                "the platform does not answer heartbeats".to_owned(),
+            );
         }
         beat_frame(accepted)
     }
 
-    fn greet(&mut self, hello: &Value) -> Vec<Act> {
+    fn greet(&mut self, hello: &Value) -> Vec<GatewayAction> {
         let every = hello["heartbeat_interval"].as_u64().unwrap_or(40_000).max(50);
         let (stage, frame) = match &self.session {
             Some(session) => {
@@ -164,10 +175,10 @@ impl Gateway {
             }
         };
         self.stage = stage;
-        vec![Act::Say(frame), Act::BeatEvery(Duration::from_millis(every))]
+        vec![GatewayAction::Say(frame), GatewayAction::BeatEvery(Duration::from_millis(every))]
     }
 
-    fn dispatch(&mut self, frame: Frame) -> Vec<Act> {
+    fn dispatch(&mut self, frame: GatewayFrame) -> Vec<GatewayAction> {
         let seq = frame.s.unwrap_or_default();
         let name = frame.t.unwrap_or_default();
         match name.as_str() {
@@ -176,32 +187,32 @@ impl Gateway {
                 let text = |place: &str| frame.d.pointer(place).and_then(Value::as_str).map(str::to_owned);
                 let id = text("/session_id").unwrap_or_default();
                 let me = text("/user/id");
-                vec![Act::Began(Session { id, seq, me })]
+                vec![GatewayAction::Began(GatewaySession { id, seq, me })]
             }
             "RESUMED" => {
                 self.stage = HandshakeState::Live;
-                vec![Act::WentOn]
+                vec![GatewayAction::WentOn]
             }
-            _ => vec![Act::Take(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
+            _ => vec![GatewayAction::Take(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
         }
     }
 }
 
-fn beat_frame(accepted: Option<u64>) -> Act {
-    Act::Say(json!({ "op": HEARTBEAT, "d": accepted }))
+fn beat_frame(accepted: Option<u64>) -> GatewayAction {
+    GatewayAction::Say(json!({ "op": HEARTBEAT, "d": accepted }))
 }
 
 /// What a close code requires.
-pub(super) const fn after_close(code: Option<u16>) -> Next {
+pub(super) const fn after_close(code: Option<u16>) -> NextConnection {
     match code {
-        Some(4001 | 4002 | 4010..=4012 | 4914 | 4915) => Next::Stop,
+        Some(4001 | 4002 | 4010..=4012 | 4914 | 4915) => NextConnection::Stop,
         // Intents unknown to the platform or not granted: fewer of them may work.
-        Some(4013 | 4014) => Next::FewerIntents,
-        Some(4004) => Next::NewToken,
-        Some(4006 | 4007 | 4900..=4913) => Next::Identify,
-        Some(4008) => Next::SlowDown,
-        Some(4009) => Next::ResumeOnce,
-        _ => Next::Resume,
+        Some(4013 | 4014) => NextConnection::FewerIntents,
+        Some(4004) => NextConnection::NewToken,
+        Some(4006 | 4007 | 4900..=4913) => NextConnection::Identify,
+        Some(4008) => NextConnection::SlowDown,
+        Some(4009) => NextConnection::ResumeOnce,
+        _ => NextConnection::Resume,
     }
 }
 
@@ -249,29 +260,31 @@ pub(super) fn intent_names(intents: u64) -> String {
 mod tests {
     use super::*;
 
-    fn frame(value: Value) -> Frame {
-        Frame::read(value.to_string().as_bytes()).unwrap()
+    fn frame(value: Value) -> GatewayFrame {
+        GatewayFrame::read(value.to_string().as_bytes()).unwrap()
     }
 
     #[test]
     fn a_frame_is_read_however_little_it_says() {
-        assert_eq!(frame(json!({ "op": 7 })), Frame { op: 7, ..Frame::default() });
+        assert_eq!(frame(json!({ "op": 7 })), GatewayFrame { op: 7, ..GatewayFrame::default() });
         let strange = json!({ "op": 0, "s": "x", "t": 3, "id": null, "d": [1] });
-        assert_eq!(frame(strange), Frame { d: json!([1]), ..Frame::default() });
+        assert_eq!(frame(strange), GatewayFrame { d: json!([1]), ..GatewayFrame::default() });
         for bytes in ["", "[]", "[0]", "{}", r#"{"op":"0"}"#, "null"] {
-            assert_eq!(Frame::read(bytes.as_bytes()), None, "{bytes}");
+            assert_eq!(GatewayFrame::read(bytes.as_bytes()), None, "{bytes}");
         }
     }
 
-    fn session() -> Session {
-        Session { id: "s1".to_owned(), seq: 41, me: None }
+    fn session() -> GatewaySession {
+        GatewaySession { id: "s1".to_owned(), seq: 41, me: None }
     }
 
     #[test]
     fn a_new_connection_identifies_and_begins() {
         let mut gateway = Gateway::new(&"tok".into(), 5, None);
-        let acts = gateway.hear(frame(json!({ "op": 10, "d": { "heartbeat_interval": 41250 } })), None);
-        let [Act::Say(identify), Act::BeatEvery(every)] = acts.as_slice() else { panic!("{acts:?}") };
+        let acts = gateway.receive(frame(json!({ "op": 10, "d": { "heartbeat_interval": 41250 } })), None);
+        let [GatewayAction::Say(identify), GatewayAction::BeatEvery(every)] = acts.as_slice() else {
+            panic!("{acts:?}")
+        };
         assert_eq!(identify["op"], 2);
         assert_eq!(identify["d"]["token"], "QQBot tok");
         assert_eq!((&identify["d"]["intents"], &identify["d"]["shard"]), (&json!(5), &json!([0, 1])));
@@ -279,74 +292,77 @@ mod tests {
         assert!(!gateway.is_live());
         let ready = json!({ "op": 0, "s": 1, "t": "READY",
             "d": { "session_id": "s9", "user": { "id": "900", "bot": true } } });
-        let began = Session { id: "s9".to_owned(), seq: 1, me: Some("900".to_owned()) };
-        assert_eq!(gateway.hear(frame(ready), None), [Act::Began(began)]);
+        let began = GatewaySession { id: "s9".to_owned(), seq: 1, me: Some("900".to_owned()) };
+        assert_eq!(gateway.receive(frame(ready), None), [GatewayAction::Began(began)]);
         assert!(gateway.is_live());
     }
 
     #[test]
     fn a_session_is_resumed_from_what_is_safe() {
         let mut gateway = Gateway::new(&"tok".into(), 5, Some(session()));
-        let acts = gateway.hear(frame(json!({ "op": 10, "d": {} })), None);
+        let acts = gateway.receive(frame(json!({ "op": 10, "d": {} })), None);
         let resume = json!({ "op": 6, "d": { "token": "QQBot tok", "session_id": "s1", "seq": 41 } });
-        assert_eq!(acts[0], Act::Say(resume));
+        assert_eq!(acts[0], GatewayAction::Say(resume));
         let event = json!({ "op": 0, "s": 42, "t": "C2C_MESSAGE_CREATE", "id": "e", "d": { "id": "m" } });
         let taken = Dispatch {
             name: "C2C_MESSAGE_CREATE".to_owned(),
             event_id: Some("e".to_owned()),
             body: json!({ "id": "m" }),
         };
-        assert_eq!(gateway.hear(frame(event), None), [Act::Take(42, taken)]);
+        assert_eq!(gateway.receive(frame(event), None), [GatewayAction::Take(42, taken)]);
         assert_eq!(
-            gateway.hear(frame(json!({ "op": 0, "s": 43, "t": "RESUMED", "d": "" })), None),
-            [Act::WentOn]
+            gateway.receive(frame(json!({ "op": 0, "s": 43, "t": "RESUMED", "d": "" })), None),
+            [GatewayAction::WentOn]
         );
     }
 
     #[test]
     fn an_unanswered_beat_ends_the_connection() {
         let mut gateway = Gateway::new(&"tok".into(), 5, None);
-        assert_eq!(gateway.beat(None), Act::Say(json!({ "op": 1, "d": null })));
-        gateway.hear(frame(json!({ "op": 11 })), None);
-        assert_eq!(gateway.beat(Some(7)), Act::Say(json!({ "op": 1, "d": 7 })));
-        assert!(matches!(gateway.beat(Some(7)), Act::SendGrant(Next::Resume, _)));
+        assert_eq!(gateway.beat(None), GatewayAction::Say(json!({ "op": 1, "d": null })));
+        gateway.receive(frame(json!({ "op": 11 })), None);
+        assert_eq!(gateway.beat(Some(7)), GatewayAction::Say(json!({ "op": 1, "d": 7 })));
+        assert!(matches!(gateway.beat(Some(7)), GatewayAction::Disconnect(NextConnection::Resume, _)));
     }
 
     #[test]
     fn the_platform_may_send_us_away() {
         for (sent, next) in [
-            (json!({ "op": 7 }), Next::Resume),
-            (json!({ "op": 9, "d": true }), Next::Resume),
-            (json!({ "op": 9, "d": false }), Next::IdentifyLater),
+            (json!({ "op": 7 }), NextConnection::Resume),
+            (json!({ "op": 9, "d": true }), NextConnection::Resume),
+            (json!({ "op": 9, "d": false }), NextConnection::IdentifyLater),
         ] {
             let mut gateway = Gateway::new(&"tok".into(), 5, Some(session()));
-            let acts = gateway.hear(frame(sent), None);
-            assert!(matches!(acts.as_slice(), [Act::SendGrant(found, _)] if *found == next), "{acts:?}");
+            let acts = gateway.receive(frame(sent), None);
+            assert!(
+                matches!(acts.as_slice(), [GatewayAction::Disconnect(found, _)] if *found == next),
+                "{acts:?}"
+            );
         }
         let mut gateway = Gateway::new(&"tok".into(), 5, None);
-        assert_eq!(gateway.hear(frame(json!({ "op": 1 })), Some(3)), [beat_frame(Some(3))]);
-        assert_eq!(gateway.hear(frame(json!({ "op": 99 })), None), []);
+        assert_eq!(gateway.receive(frame(json!({ "op": 1 })), Some(3)), [beat_frame(Some(3))]);
+        assert_eq!(gateway.receive(frame(json!({ "op": 99 })), None), []);
     }
 
     #[test]
     fn close_codes_say_what_comes_next() {
         for (code, next) in [
-            (None, Next::Resume),
-            (Some(1000), Next::Resume),
-            (Some(1006), Next::Resume),
-            (Some(4001), Next::Stop),
-            (Some(4004), Next::NewToken),
-            (Some(4006), Next::Identify),
-            (Some(4007), Next::Identify),
-            (Some(4008), Next::SlowDown),
-            (Some(4009), Next::ResumeOnce),
-            (Some(4010), Next::Stop),
-            (Some(4013), Next::FewerIntents),
-            (Some(4014), Next::FewerIntents),
-            (Some(4900), Next::Identify),
-            (Some(4913), Next::Identify),
-            (Some(4914), Next::Stop),
-            (Some(4915), Next::Stop),
+            (None, NextConnection::Resume),
+            (Some(1000), NextConnection::Resume),
+            (Some(1006), NextConnection::Resume),
+            (Some(4001), NextConnection::Stop),
+            (Some(4004), NextConnection::NewToken),
+            (Some(4006), NextConnection::Identify),
+            (Some(4007), NextConnection::Identify),
+            (Some(4008), NextConnection::SlowDown),
+            (Some(4009), NextConnection::ResumeOnce),
+            (Some(4010), NextConnection::Stop),
+            (Some(4013), NextConnection::FewerIntents),
+            (Some(4014), NextConnection::FewerIntents),
+            (Some(4900), NextConnection::Identify),
+            (Some(4913), NextConnection::Identify),
+            (Some(4914), NextConnection::Stop),
+            (Some(4915), NextConnection::Stop),
         ] {
             assert_eq!(after_close(code), next, "{code:?}");
         }

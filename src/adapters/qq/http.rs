@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub(super) use reqwest::Method;
 
-use super::trouble::{Kind, Trouble};
+use super::call_failure::{CallFailure, FailureKind};
 use crate::http_client::with_causes;
 
 /// Deadline of a call: the platform warns that a call may have taken effect before a slow response.
@@ -18,11 +18,11 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(50);
 const LONGEST_ANSWER: usize = 4 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub(super) struct QqHttp {
     client: Client,
 }
 
-impl Http {
+impl QqHttp {
     pub(super) const fn new(client: Client) -> Self {
         Self { client }
     }
@@ -40,7 +40,7 @@ impl Http {
         headers: &[(&'static str, &str)],
         body: Option<&Value>,
         deadline: Duration,
-    ) -> Result<Value, Trouble> {
+    ) -> Result<Value, CallFailure> {
         let mut request = self.client.request(method, url).timeout(deadline);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -54,15 +54,15 @@ impl Http {
 }
 
 /// Sends a request and parses the response.
-pub(super) async fn answer(request: RequestBuilder) -> Result<Value, Trouble> {
-    let unreachable = |error: reqwest::Error| Trouble::unreachable(story(&error));
+pub(super) async fn answer(request: RequestBuilder) -> Result<Value, CallFailure> {
+    let unreachable = |error: reqwest::Error| CallFailure::unreachable(story(&error));
     let response = request.send().await.map_err(unreachable)?;
     let status = response.status().as_u16();
     let after = wait_of(&response);
     let trace = response.headers().get("x-tps-trace-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let bytes = bounded(response).await?;
     let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    match Trouble::of(status, &body, after) {
+    match CallFailure::of(status, &body, after) {
         None => Ok(body),
         Some(trouble) => {
             tracing::debug!(status, trace, what = trouble.what, "qq call refused");
@@ -71,13 +71,13 @@ pub(super) async fn answer(request: RequestBuilder) -> Result<Value, Trouble> {
     }
 }
 
-async fn bounded(mut response: Response) -> Result<Vec<u8>, Trouble> {
+async fn bounded(mut response: Response) -> Result<Vec<u8>, CallFailure> {
     let mut bytes = Vec::new();
-    while let Some(more) = response.chunk().await.map_err(|error| Trouble::unreachable(story(&error)))? {
+    while let Some(more) = response.chunk().await.map_err(|error| CallFailure::unreachable(story(&error)))? {
         bytes.extend_from_slice(&more);
         if bytes.len() > LONGEST_ANSWER {
             let what = "the platform's answer is too long".to_owned();
-            return Err(Trouble { kind: Kind::Refused, what, after: None });
+            return Err(CallFailure { kind: FailureKind::Refused, what, after: None });
         }
     }
     Ok(bytes)

@@ -8,20 +8,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::event::{
-    Attachment as AttachedFile, Dispatch, ParsedEvent, ParsedMessage, ParsedPress, read, runs_it,
+    Dispatch, FileDescription as AttachedFile, QqEvent, QqEventMessage, QqPress, read, runs_it,
 };
 use super::http::Method;
-use super::reply_budget::{Key, Weight};
+use super::reply_budget::{Key, ReplyPriority};
 use super::scene::Scene;
-use super::send::Sender;
+use super::send::QqSender;
 use crate::adapters::chat::inbound::{
-    AdminAnswer, AdminQuery, Attachment, AttachmentKind, Content, Fetched, Inbound, InboundMessage,
+    AdminAnswer, AdminQuery, Attachment, Content, Fetched, Inbound, InboundFileKind, InboundMessage,
     InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent, Urgency,
     thread_of,
 };
-use crate::adapters::chat::{ChatParts, Facts, FetchError, Threading, is_kept, keep, name_before};
+use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Threading, is_kept, keep, name_before};
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, CommandInvocation, Platform, Said, StoredFile, Timestamp,
+    Voice,
 };
 use crate::ports::{BoxFuture, FileStore, StoreError};
 
@@ -72,13 +73,13 @@ impl RawEvent {
 
 /// What the pipeline keeps for the adapter with a message.
 #[derive(Debug, Serialize, Deserialize)]
-struct MessageDetail {
+struct QqMessageDetail {
     scene: Scene,
 }
 
 /// What the pipeline keeps for the adapter with a press.
 #[derive(Debug, Serialize, Deserialize)]
-struct PressDetail {
+struct QqPressDetail {
     interaction: String,
     /// The event id to reply to.
     event_id: Option<String>,
@@ -92,7 +93,7 @@ pub(super) struct QqInbound {
     platform: Platform,
     threading: Threading,
     parts: ChatParts,
-    sender: Arc<Sender>,
+    sender: Arc<QqSender>,
 }
 
 impl QqInbound {
@@ -100,18 +101,19 @@ impl QqInbound {
         platform: Platform,
         threading: Threading,
         parts: ChatParts,
-        sender: Arc<Sender>,
+        sender: Arc<QqSender>,
     ) -> Self {
         Self { platform, threading, parts, sender }
     }
 
-    fn message(&self, parsed: ParsedMessage) -> Result<InboundMessage, BadId> {
+    fn message(&self, parsed: QqEventMessage) -> Result<InboundMessage, BadId> {
         let kind = parsed.scene.kind();
         // A message with files is no command.
         let command = CommandInvocation::parse(&parsed.text).filter(|_| parsed.attachments.is_empty());
-        let said = Said { text: parsed.text, quoted: parsed.quoted, ..Said::default() };
+        let voice = parsed.spoken.then(Voice::by_platform);
+        let said = Said { text: parsed.text, quoted: parsed.quoted, voice, ..Said::default() };
         let attachments = parsed.attachments.iter().take(MOST_FILES).enumerate();
-        let facts = Facts { mentions_me: parsed.addressed, ..Facts::default() };
+        let facts = AddressingFacts { mentions_me: parsed.addressed, ..AddressingFacts::default() };
         Ok(InboundMessage {
             thread: thread_of(&self.platform, self.threading, &parsed.chat, None, kind, &parsed.user)?,
             author: self.author(&parsed.user, parsed.name)?,
@@ -124,18 +126,18 @@ impl QqInbound {
             album: None,
             content: command.map_or(Content::Said(said), Content::Command),
             attachments: attachments.map(|(index, file)| attachment(&parsed.id, index, file)).collect(),
-            detail: serde_json::to_value(MessageDetail { scene: parsed.scene }).unwrap_or_default(),
+            detail: serde_json::to_value(QqMessageDetail { scene: parsed.scene }).unwrap_or_default(),
             chats: vec![parsed.chat],
             platform_message: parsed.id.clone(),
             key: parsed.id,
         })
     }
 
-    fn press(&self, parsed: ParsedPress) -> Result<Press, BadId> {
+    fn press(&self, parsed: QqPress) -> Result<Press, BadId> {
         let reply_to = parsed.event_id.clone().unwrap_or_else(|| parsed.interaction.clone());
-        let ParsedPress { interaction, event_id, places, guild, .. } = parsed;
+        let QqPress { interaction, event_id, places, guild, .. } = parsed;
         let key = format!("press {interaction}");
-        let detail = PressDetail { interaction, event_id, places, guild };
+        let detail = QqPressDetail { interaction, event_id, places, guild };
         Ok(Press {
             author: self.author(&parsed.user, None)?,
             message: key.parse()?,
@@ -162,9 +164,9 @@ impl QqInbound {
 
     /// Adds a message as a reply target.
     async fn may_reply(&self, message: &InboundMessage) {
-        let Ok(MessageDetail { scene }) = serde_json::from_value(message.detail.clone()) else { return };
+        let Ok(QqMessageDetail { scene }) = serde_json::from_value(message.detail.clone()) else { return };
         let key = Key::Message(message.platform_message.clone());
-        self.sender.budget.heard(&message.thread, scene, key, message.at).await;
+        self.sender.budget.allow_replies(&message.thread, scene, key, message.at).await;
     }
 
     /// The client shows a spinner until the acknowledgement; nothing else depends on it.
@@ -202,7 +204,7 @@ async fn download(
 
 fn attachment(message: &str, index: usize, file: &AttachedFile) -> Attachment {
     Attachment {
-        kind: AttachmentKind::File,
+        kind: InboundFileKind::File,
         name: file.name.clone(),
         media_type: file.media_type.clone(),
         size: file.size,
@@ -215,16 +217,16 @@ impl InboundPlatform for QqInbound {
     fn parse(&self, raw: &Value) -> Vec<Inbound> {
         let Ok(event) = RawEvent::deserialize(raw) else { return Vec::new() };
         let parsed = match read(&event.dispatch, event.me.as_deref()) {
-            ParsedEvent::Said(message) if message.from_bot => return Vec::new(),
-            ParsedEvent::Said(message) => {
+            QqEvent::Said(message) if message.from_bot => return Vec::new(),
+            QqEvent::Said(message) => {
                 self.message(*message).map(|message| Inbound::Message(Box::new(message)))
             }
-            ParsedEvent::Pressed(press) => self.press(*press).map(|press| Inbound::Press(Box::new(press))),
-            ParsedEvent::Relation { name, chat } => {
+            QqEvent::Pressed(press) => self.press(*press).map(|press| Inbound::Press(Box::new(press))),
+            QqEvent::Relation { name, chat } => {
                 tracing::info!(event = name, chat, "bot relation changed");
                 return Vec::new();
             }
-            ParsedEvent::Nothing => return Vec::new(),
+            QqEvent::Nothing => return Vec::new(),
         };
         let invalid = |error: &BadId| tracing::warn!(%error, "event without valid ids ignored");
         parsed.inspect_err(invalid).into_iter().collect()
@@ -284,8 +286,8 @@ impl InboundPlatform for QqInbound {
         urgency: Urgency,
     ) -> BoxFuture<'a, ()> {
         let weight = match urgency {
-            Urgency::Needed => Weight::Needed,
-            Urgency::Passing => Weight::Passing,
+            Urgency::Needed => ReplyPriority::Needed,
+            Urgency::Passing => ReplyPriority::Passing,
         };
         Box::pin(async move {
             self.may_reply(message).await;
@@ -296,7 +298,7 @@ impl InboundPlatform for QqInbound {
     fn locate<'a>(&'a self, press: &'a Press, approval: &'a Approval) -> BoxFuture<'a, Option<PressedIn>> {
         Box::pin(async move {
             let chat = approval.thread.chat();
-            let detail = PressDetail::deserialize(&press.detail).ok()?;
+            let detail = QqPressDetail::deserialize(&press.detail).ok()?;
             let (scene, chat) = detail.places.into_iter().find(|(_, place)| *place == chat)?;
             Some(PressedIn { chats: vec![chat], kind: scene.kind() })
         })
@@ -304,15 +306,15 @@ impl InboundPlatform for QqInbound {
 
     fn press_admitted<'a>(&'a self, press: &'a Press, approval: &'a Approval) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Ok(PressDetail { event_id: Some(event), places, .. }) =
-                PressDetail::deserialize(&press.detail)
+            let Ok(QqPressDetail { event_id: Some(event), places, .. }) =
+                QqPressDetail::deserialize(&press.detail)
             else {
                 return;
             };
             let chat = approval.thread.chat();
             let Some((scene, _)) = places.into_iter().find(|(_, place)| *place == chat) else { return };
             let at = self.moment(press.at);
-            self.sender.budget.heard(&approval.thread, scene, Key::Event(event), at).await;
+            self.sender.budget.allow_replies(&approval.thread, scene, Key::Event(event), at).await;
         })
     }
 
@@ -328,7 +330,7 @@ impl InboundPlatform for QqInbound {
                 PressAnswer::Refused(words) => {
                     if let Some(approval) = approval {
                         let reply_to = &press.platform_message;
-                        self.sender.tell(&approval.thread, reply_to, &words, Weight::Needed).await;
+                        self.sender.tell(&approval.thread, reply_to, &words, ReplyPriority::Needed).await;
                     }
                     REPEATED
                 }
@@ -340,7 +342,7 @@ impl InboundPlatform for QqInbound {
                 | PressAnswer::NotOurs
                 | PressAnswer::Later => FAILED,
             };
-            if let Ok(detail) = PressDetail::deserialize(&press.detail) {
+            if let Ok(detail) = QqPressDetail::deserialize(&press.detail) {
                 self.acknowledge(&detail.interaction, code).await;
             }
             None

@@ -4,12 +4,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::QqApi;
+use super::call_failure::{CallFailure, FailureKind};
 use super::compose::{file_body, reply};
 use super::http::{Method, UPLOAD};
 use super::send::SendTarget;
 use super::text;
-use super::trouble::{Kind, Trouble};
 use crate::adapters::chat::FileBlock;
 use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
@@ -22,11 +22,11 @@ const MOST_WORDS: usize = 128 << 10;
 
 /// Sends a file to a chat.
 pub(super) async fn post(
-    api: &Api,
+    api: &QqApi,
     files: &dyn FileStore,
     place: &SendTarget,
     file: &FileBlock,
-) -> Result<Value, Trouble> {
+) -> Result<Value, CallFailure> {
     let bytes = read(files, &file.file).await?;
     let messages = place.scene.messages(&place.chat);
     let Some(upload) = place.scene.files(&place.chat) else {
@@ -42,12 +42,12 @@ pub(super) async fn post(
 }
 
 async fn post_in_guild(
-    api: &Api,
+    api: &QqApi,
     messages: &str,
     place: &SendTarget,
     file: &FileBlock,
     bytes: &[u8],
-) -> Result<Value, Trouble> {
+) -> Result<Value, CallFailure> {
     if file.kind != AttachmentKind::Image {
         return Err(refused("guilds take pictures only"));
     }
@@ -69,12 +69,12 @@ pub(super) async fn words_of(files: &dyn FileStore, file: &FileBlock) -> Option<
     String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_WORDS && !text.trim().is_empty())
 }
 
-async fn read(files: &dyn FileStore, file: &StoredFile) -> Result<Vec<u8>, Trouble> {
+async fn read(files: &dyn FileStore, file: &StoredFile) -> Result<Vec<u8>, CallFailure> {
     let found = files.open(file.thread(), file.name()).await.ok().flatten();
     let found = found.ok_or_else(|| refused("the file is not there any more"))?;
     if found.length > LONGEST {
-        return Err(Trouble {
-            kind: Kind::Long,
+        return Err(CallFailure {
+            kind: FailureKind::Long,
             what: format!("the file is longer than {LONGEST} bytes"),
             after: None,
         });
@@ -82,16 +82,16 @@ async fn read(files: &dyn FileStore, file: &StoredFile) -> Result<Vec<u8>, Troub
     found.bytes().await.map_err(|_| refused("the file cannot be read"))
 }
 
-fn refused(what: &str) -> Trouble {
-    Trouble { kind: Kind::File, what: what.to_owned(), after: None }
+fn refused(what: &str) -> CallFailure {
+    CallFailure { kind: FailureKind::File, what: what.to_owned(), after: None }
 }
 
-/// The platform's file type. Voice must be in the platform's own format.
+/// The platform's file type. The platform converts WAV to its own format.
 fn file_type(file: &FileBlock) -> u8 {
     match (file.kind, file.media_type.as_str()) {
         (AttachmentKind::Image, "image/png" | "image/jpeg") => 1,
         (_, "video/mp4") => 2,
-        (AttachmentKind::Voice, "audio/silk") => 3,
+        (AttachmentKind::Voice, "audio/silk" | "audio/wav") => 3,
         _ => 4,
     }
 }
@@ -108,6 +108,7 @@ mod tests {
             (AttachmentKind::File, "image/png", 4),
             (AttachmentKind::File, "video/mp4", 2),
             (AttachmentKind::Voice, "audio/silk", 3),
+            (AttachmentKind::Voice, "audio/wav", 3),
             (AttachmentKind::Voice, "audio/ogg", 4),
         ] {
             let draft = FileBlock {

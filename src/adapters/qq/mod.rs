@@ -5,6 +5,7 @@
 
 mod adapter;
 mod api;
+mod call_failure;
 mod check;
 mod compose;
 mod connection;
@@ -13,8 +14,8 @@ mod event;
 mod gateway;
 mod http;
 mod inbound;
-mod mark;
 mod media;
+mod message_text;
 mod options;
 pub(crate) mod phrases;
 mod reply_budget;
@@ -22,13 +23,12 @@ mod reply_budget_actor;
 mod scene;
 mod section;
 mod send;
+mod sequence_tracker;
 mod session;
 mod text;
-mod trouble;
 mod webhook;
-mod words_in;
 
 pub use adapter::{QqAdapter, capabilities};
-pub use check::{Finding, check};
+pub use check::{QqFinding, check};
 pub use def::DEF;
 pub use options::{QqEvents, QqOptions};

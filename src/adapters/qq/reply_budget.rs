@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::compose::Form;
+use super::compose::TextForm;
 use super::scene::Scene;
 use crate::domain::Timestamp;
 
@@ -49,20 +49,19 @@ struct ReplyAllowance {
 
 /// One reply: its target and sequence number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Slot {
+struct ReplySlot {
     part: String,
     key: Key,
     seq: u32,
     /// The form that used the sequence number.
     #[serde(default)]
-    form: Form,
+    form: TextForm,
     #[serde(default)]
     done: bool,
 }
 
-/// The priority of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum ReplyPriority {
     /// Must be sent, and waits if the budget is used up.
     Needed,
     /// May be dropped: an acknowledgement, progress. It never uses the reserved replies.
@@ -76,7 +75,7 @@ pub(super) enum Reservation {
     Send {
         key: Key,
         seq: u32,
-        form: Form,
+        form: TextForm,
     },
     Done,
     /// No reply target is left.
@@ -88,7 +87,7 @@ pub(super) enum Reservation {
 pub(super) struct ReplyBudget {
     pub(super) scene: Scene,
     tickets: Vec<ReplyAllowance>,
-    slots: Vec<Slot>,
+    slots: Vec<ReplySlot>,
 }
 
 impl ReplyBudget {
@@ -104,7 +103,7 @@ impl ReplyBudget {
         }
         let surplus = self.tickets.len().saturating_sub(TICKETS);
         self.tickets.drain(..surplus);
-        let known = |slot: &Slot| self.tickets.iter().any(|ticket| ticket.key == slot.key);
+        let known = |slot: &ReplySlot| self.tickets.iter().any(|ticket| ticket.key == slot.key);
         let mut forgettable = self.slots.iter().filter(|slot| slot.done && !known(slot)).count();
         let tickets = &self.tickets;
         self.slots.retain(|slot| {
@@ -121,8 +120,8 @@ impl ReplyBudget {
         &mut self,
         part: &str,
         reply_to: Option<&str>,
-        weight: Weight,
-        form: Form,
+        weight: ReplyPriority,
+        form: TextForm,
         now: Timestamp,
     ) -> Reservation {
         if let Some(slot) = self.slots.iter().find(|slot| slot.part == part) {
@@ -140,12 +139,12 @@ impl ReplyBudget {
         };
         let key = ticket.key.clone();
         let seq = self.free_number(&key, part, form);
-        self.slots.push(Slot { part: part.to_owned(), key: key.clone(), seq, form, done: false });
+        self.slots.push(ReplySlot { part: part.to_owned(), key: key.clone(), seq, form, done: false });
         Reservation::Send { key, seq, form }
     }
 
     /// The part was refused in its form; records another form with a new sequence number.
-    pub(super) fn recast(&mut self, part: &str, form: Form) {
+    pub(super) fn recast(&mut self, part: &str, form: TextForm) {
         let Some(at) = self.slots.iter().position(|slot| slot.part == part && !slot.done) else { return };
         let Some(key) = self.slots.get(at).map(|slot| slot.key.clone()) else { return };
         let seq = self.free_number(&key, part, form);
@@ -185,17 +184,17 @@ impl ReplyBudget {
     }
 
     /// The sequence number derived from the part's name and form, or the next free one.
-    fn free_number(&self, key: &Key, part: &str, form: Form) -> u32 {
+    fn free_number(&self, key: &Key, part: &str, form: TextForm) -> u32 {
         let taken = |seq: u32| self.slots.iter().any(|slot| slot.key == *key && slot.seq == seq);
         let first = number_of(&format!("{part} {form:?}"));
         (0..NUMBERS).map(|step| (first + step) % NUMBERS + 1).find(|seq| !taken(*seq)).unwrap_or(1)
     }
 }
 
-const fn kept_back(weight: Weight) -> u32 {
+const fn kept_back(weight: ReplyPriority) -> u32 {
     match weight {
-        Weight::Needed => 0,
-        Weight::Passing => KEPT_BACK,
+        ReplyPriority::Needed => 0,
+        ReplyPriority::Passing => KEPT_BACK,
     }
 }
 
@@ -236,25 +235,32 @@ mod tests {
     fn a_message_allows_five_replies_and_the_sixth_waits_for_the_next_message() {
         let mut account = group_with(&["m1"]);
         for part in 0..5 {
-            let grant = account.reserve(&format!("p{part}"), Some("m1"), Weight::Needed, Form::Plain, NOW);
+            let grant =
+                account.reserve(&format!("p{part}"), Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
             assert_eq!(key_of(&grant), Some("m1"));
         }
-        assert_eq!(account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+        assert_eq!(
+            account.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
+            Reservation::Wait
+        );
         account.open(Scene::Group, message("m2"), NOW);
-        assert_eq!(key_of(&account.reserve("p5", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
+        assert_eq!(
+            key_of(&account.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
+            Some("m2")
+        );
     }
 
     #[test]
     fn twenty_passing_words_leave_room_for_what_must_be_said() {
         let mut account = group_with(&["m1"]);
         let passing = |n: usize, account: &mut ReplyBudget| {
-            account.reserve(&format!("progress{n}"), None, Weight::Passing, Form::Plain, NOW)
+            account.reserve(&format!("progress{n}"), None, ReplyPriority::Passing, TextForm::Plain, NOW)
         };
         let sent = (0..20).filter(|n| passing(*n, &mut account) != Reservation::Wait).count();
         assert_eq!(sent, 2);
         for part in ["question", "answer", "more"] {
             assert_ne!(
-                account.reserve(part, Some("m1"), Weight::Needed, Form::Plain, NOW),
+                account.reserve(part, Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
                 Reservation::Wait,
                 "{part}"
             );
@@ -268,13 +274,13 @@ mod tests {
             account.open(scene, message("m"), NOW);
             let late = NOW.plus_millis(minutes * 60_000 - 5_000);
             assert_eq!(
-                account.reserve("late", Some("m"), Weight::Needed, Form::Plain, late),
+                account.reserve("late", Some("m"), ReplyPriority::Needed, TextForm::Plain, late),
                 Reservation::Wait,
                 "{scene:?}"
             );
             let early = NOW.plus_millis(minutes * 60_000 - 30_000);
             assert_ne!(
-                account.reserve("early", Some("m"), Weight::Needed, Form::Plain, early),
+                account.reserve("early", Some("m"), ReplyPriority::Needed, TextForm::Plain, early),
                 Reservation::Wait,
                 "{scene:?}"
             );
@@ -284,22 +290,31 @@ mod tests {
     #[test]
     fn what_was_entered_goes_out_again_under_the_same_pair() {
         let mut account = group_with(&["m1"]);
-        let first = account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
+        let first = account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
         account.open(Scene::Group, message("m2"), NOW);
         let later = NOW.plus_millis(10 * 60_000);
-        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), first);
+        assert_eq!(account.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later), first);
         account.done("p");
-        assert_eq!(account.reserve("p", Some("m2"), Weight::Needed, Form::Plain, later), Reservation::Done);
+        assert_eq!(
+            account.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later),
+            Reservation::Done
+        );
     }
 
     #[test]
     fn a_message_that_takes_no_more_is_left_for_another() {
         let mut account = group_with(&["m1", "m2"]);
-        account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW);
+        account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
         account.close(&message("m1"));
-        assert_eq!(key_of(&account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW)), Some("m2"));
+        assert_eq!(
+            key_of(&account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
+            Some("m2")
+        );
         account.close(&message("m2"));
-        assert_eq!(account.reserve("p", Some("m1"), Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+        assert_eq!(
+            account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
+            Reservation::Wait
+        );
     }
 
     #[test]
@@ -307,7 +322,10 @@ mod tests {
         let mut account = group_with(&["m1"]);
         for n in 0..20 {
             let part = format!("p{n}");
-            assert_ne!(account.reserve(&part, None, Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+            assert_ne!(
+                account.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW),
+                Reservation::Wait
+            );
             account.release(&part);
         }
     }
@@ -315,34 +333,40 @@ mod tests {
     #[test]
     fn a_refused_form_leaves_its_number_and_takes_no_further_reply() {
         let mut account = group_with(&["m1"]);
-        let reserve = |account: &mut ReplyBudget, form| account.reserve("p", None, Weight::Needed, form, NOW);
-        let Reservation::Send { seq: rich, .. } = reserve(&mut account, Form::Rich) else { panic!() };
-        account.recast("p", Form::Plain);
+        let reserve =
+            |account: &mut ReplyBudget, form| account.reserve("p", None, ReplyPriority::Needed, form, NOW);
+        let Reservation::Send { seq: rich, .. } = reserve(&mut account, TextForm::Rich) else { panic!() };
+        account.recast("p", TextForm::Plain);
         // A recorded part keeps its form, even if another is requested.
-        let Reservation::Send { seq: plain, form, .. } = reserve(&mut account, Form::Rich) else { panic!() };
-        assert_eq!(form, Form::Plain);
+        let Reservation::Send { seq: plain, form, .. } = reserve(&mut account, TextForm::Rich) else {
+            panic!()
+        };
+        assert_eq!(form, TextForm::Plain);
         assert_ne!(rich, plain);
         let mut again = group_with(&["m1"]);
-        reserve(&mut again, Form::Plain);
+        reserve(&mut again, TextForm::Plain);
         assert_eq!(
-            reserve(&mut again, Form::Plain),
-            reserve(&mut account, Form::Plain),
+            reserve(&mut again, TextForm::Plain),
+            reserve(&mut account, TextForm::Plain),
             "by name and form alone"
         );
         assert_eq!(account.slots.len(), 1);
         account.done("p");
-        account.recast("p", Form::Linkless);
-        assert_eq!(reserve(&mut account, Form::Rich), Reservation::Done);
+        account.recast("p", TextForm::Linkless);
+        assert_eq!(reserve(&mut account, TextForm::Rich), Reservation::Done);
     }
 
     #[test]
     fn a_replayed_message_gives_no_further_replies() {
         let mut account = group_with(&["m1"]);
         for n in 0..5 {
-            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
+            account.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
         }
         account.open(Scene::Group, message("m1"), NOW);
-        assert_eq!(account.reserve("p5", None, Weight::Needed, Form::Plain, NOW), Reservation::Wait);
+        assert_eq!(
+            account.reserve("p5", None, ReplyPriority::Needed, TextForm::Plain, NOW),
+            Reservation::Wait
+        );
     }
 
     #[test]
@@ -350,12 +374,15 @@ mod tests {
         let mut account = ReplyBudget::new(Scene::C2c);
         for n in 0..500 {
             account.open(Scene::C2c, message(&format!("m{n}")), NOW);
-            account.reserve(&format!("p{n}"), None, Weight::Needed, Form::Plain, NOW);
+            account.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
             account.done(&format!("p{n}"));
         }
         assert_eq!(account.tickets.len(), TICKETS);
         assert!(account.slots.len() <= TICKETS + REMEMBERED, "{}", account.slots.len());
-        assert_eq!(account.reserve("p499", None, Weight::Needed, Form::Plain, NOW), Reservation::Done);
+        assert_eq!(
+            account.reserve("p499", None, ReplyPriority::Needed, TextForm::Plain, NOW),
+            Reservation::Done
+        );
     }
 
     proptest! {
@@ -371,8 +398,8 @@ mod tests {
                     0 => account.open(Scene::Group, message(&id), NOW),
                     1 => account.done(&part),
                     _ => {
-                        let weight = if passing { Weight::Passing } else { Weight::Needed };
-                        if let Reservation::Send { key, seq, .. } = account.reserve(&part, Some(&id), weight, Form::Plain, NOW) {
+                        let weight = if passing { ReplyPriority::Passing } else { ReplyPriority::Needed };
+                        if let Reservation::Send { key, seq, .. } = account.reserve(&part, Some(&id), weight, TextForm::Plain, NOW) {
                             let pair = (key.as_str().to_owned(), seq, part);
                             if !given.contains(&pair) {
                                 given.push(pair);
@@ -389,7 +416,7 @@ mod tests {
 
         #[test]
         fn a_number_depends_on_the_name_alone(part in "\\PC{0,30}") {
-            let seq = |account: &mut ReplyBudget| account.reserve(&part, None, Weight::Needed, Form::Plain, NOW);
+            let seq = |account: &mut ReplyBudget| account.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW);
             prop_assert_eq!(seq(&mut group_with(&["m"])), seq(&mut group_with(&["m"])));
             prop_assert!(number_of(&part) < NUMBERS);
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::compose::Form;
-use super::reply_budget::{Key, ReplyBudget, Reservation, Weight};
+use super::compose::TextForm;
+use super::reply_budget::{Key, ReplyBudget, ReplyPriority, Reservation};
 use super::scene::Scene;
 use crate::domain::{ThreadId, Timestamp};
 use crate::ports::KeyValueStore;
@@ -22,9 +22,9 @@ pub(super) struct SendRequest {
     /// The name of the part: the same for every retry.
     pub(super) part: String,
     pub(super) reply_to: Option<String>,
-    pub(super) weight: Weight,
+    pub(super) weight: ReplyPriority,
     /// The preferred form.
-    pub(super) form: Form,
+    pub(super) form: TextForm,
     pub(super) now: Timestamp,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum SendGrant {
         /// The reply target.
         key: Key,
         seq: u32,
-        form: Form,
+        form: TextForm,
     },
     Done,
     /// The budget is used up until the next message of a person.
@@ -53,7 +53,7 @@ pub(super) enum SendOutcome {
     /// Refused, and used no reply.
     Released,
     /// Refused in its form, and sent in this one.
-    Recast(Form),
+    Recast(TextForm),
     /// The platform accepts no more replies to the target.
     Closed(Key),
 }
@@ -80,7 +80,7 @@ impl ReplyBudgetHandle {
     }
 
     /// Adds a reply target.
-    pub(super) async fn heard(&self, thread: &ThreadId, scene: Scene, key: Key, at: Timestamp) {
+    pub(super) async fn allow_replies(&self, thread: &ThreadId, scene: Scene, key: Key, at: Timestamp) {
         let thread = thread.clone();
         // The actor ends only when the daemon stops.
         let _noted = self.ask(|reply| BudgetCommand::InboundMessage { thread, scene, key, at, reply }).await;
@@ -106,7 +106,7 @@ impl ReplyBudgetHandle {
 
 /// Which failure a stored budget must survive.
 #[derive(Clone, Copy, Debug)]
-enum Durability {
+enum BudgetDurability {
     /// A process crash.
     Process,
     /// A power loss.
@@ -114,10 +114,10 @@ enum Durability {
 }
 
 /// A required message is sent exactly once; a passing one may be lost or sent twice.
-const fn sure(weight: Weight) -> Durability {
+const fn sure(weight: ReplyPriority) -> BudgetDurability {
     match weight {
-        Weight::Needed => Durability::Disk,
-        Weight::Passing => Durability::Process,
+        ReplyPriority::Needed => BudgetDurability::Disk,
+        ReplyPriority::Passing => BudgetDurability::Process,
     }
 }
 
@@ -140,7 +140,7 @@ impl ReplyBudgetActor {
                 let mut account = self.account(&thread).await.unwrap_or_else(|| ReplyBudget::new(scene));
                 account.open(scene, key, at);
                 // After a crash the resumed session repeats the message, so the target is added again.
-                self.keep(&thread, account, Durability::Process).await;
+                self.keep(&thread, account, BudgetDurability::Process).await;
                 let _heard = reply.send(()).is_ok();
             }
             BudgetCommand::Ask { request, reply } => drop(reply.send(self.grant(request).await)),
@@ -154,7 +154,7 @@ impl ReplyBudgetActor {
                         SendOutcome::Closed(key) => account.close(&key),
                     }
                     // A new sequence number is as binding as the first one.
-                    let how = if recast { Durability::Disk } else { Durability::Process };
+                    let how = if recast { BudgetDurability::Disk } else { BudgetDurability::Process };
                     self.keep(&thread, account, how).await;
                 }
                 let _heard = reply.send(()).is_ok();
@@ -193,7 +193,7 @@ impl ReplyBudgetActor {
     }
 
     /// Stores a budget; true on success.
-    async fn keep(&mut self, thread: &ThreadId, account: ReplyBudget, how: Durability) -> bool {
+    async fn keep(&mut self, thread: &ThreadId, account: ReplyBudget, how: BudgetDurability) -> bool {
         if self.accounts.len() >= IN_MEMORY {
             self.accounts.clear();
         }
@@ -204,8 +204,8 @@ impl ReplyBudgetActor {
             Ok(note) => {
                 let name = name_of(thread);
                 let written = match how {
-                    Durability::Process => self.notes.put(&name, note).await,
-                    Durability::Disk => self.notes.keep(&name, note).await,
+                    BudgetDurability::Process => self.notes.put(&name, note).await,
+                    BudgetDurability::Disk => self.notes.keep(&name, note).await,
                 };
                 written.map_err(|error| error.to_string())
             }

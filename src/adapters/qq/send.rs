@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use super::adapter::capabilities;
-use super::api::Api;
-use super::compose::{Draft, Form, Words, draft, typing_body, words_body};
+use super::api::QqApi;
+use super::call_failure::{CallFailure, FailureKind};
+use super::compose::{QqMessage, RichText, TextForm, draft, typing_body, words_body};
 use super::http::Method;
 use super::phrases::{content_refused, file_refused};
-use super::reply_budget::{Key, Weight};
+use super::reply_budget::{Key, ReplyPriority};
 use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendRequest};
 use super::scene::Scene;
 use super::text;
-use super::trouble::{Kind, Trouble};
 use crate::adapters::chat::{FileBlock, fenced, lower};
-use crate::domain::{Language, LengthUnit, OutboundIntent, ThreadId};
+use crate::domain::{AttachmentKind, Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 use crate::render::split;
 
@@ -26,8 +26,8 @@ use crate::render::split;
 const SHORTEST: usize = 100;
 
 #[derive(Debug)]
-pub(super) struct Sender {
-    pub(super) api: Api,
+pub(super) struct QqSender {
+    pub(super) api: QqApi,
     pub(super) budget: ReplyBudgetHandle,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: Arc<dyn FileStore>,
@@ -41,10 +41,10 @@ pub(super) struct Sender {
 
 /// One message of a delivery, with a name that stays the same for every retry.
 #[derive(Clone, Debug)]
-struct Part {
+struct MessagePart {
     name: String,
-    draft: Draft,
-    weight: Weight,
+    draft: QqMessage,
+    weight: ReplyPriority,
 }
 
 /// The target of a message.
@@ -62,10 +62,10 @@ enum Tried {
     Sent(Option<String>),
     Skipped,
     /// These parts replace it.
-    Instead(Vec<Part>),
+    Instead(Vec<MessagePart>),
 }
 
-impl Sender {
+impl QqSender {
     /// Delivers an outbox entry in one or more messages. A message that an earlier attempt sent is not sent again.
     pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
         let (intent, now) = (&entry.intent.intent, self.clock.now());
@@ -74,17 +74,23 @@ impl Sender {
             return Err(DeliveryError::Permanent { reason });
         };
         let (draft, weight) = draft(block);
-        self.send_all(&entry.intent, Part { name: entry.id.as_str().to_owned(), draft, weight }).await
+        self.send_all(&entry.intent, MessagePart { name: entry.id.as_str().to_owned(), draft, weight }).await
     }
 
     /// Sends a notice outside the outbox, for example why a message was not accepted. It may get lost.
-    pub(super) async fn tell(&self, thread: &ThreadId, reply_to: &str, markdown: &str, weight: Weight) {
-        let words = Words { markdown: markdown.to_owned(), keyboard: None };
+    pub(super) async fn tell(
+        &self,
+        thread: &ThreadId,
+        reply_to: &str,
+        markdown: &str,
+        weight: ReplyPriority,
+    ) {
+        let words = RichText { markdown: markdown.to_owned(), keyboard: None };
         let kind = match weight {
-            Weight::Needed => "tell",
-            Weight::Passing => "mention",
+            ReplyPriority::Needed => "tell",
+            ReplyPriority::Passing => "mention",
         };
-        let part = Part { name: format!("{kind} {reply_to}"), draft: Draft::Words(words), weight };
+        let part = MessagePart { name: format!("{kind} {reply_to}"), draft: QqMessage::Words(words), weight };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
             tracing::warn!(%thread, %error, "notice not sent");
         }
@@ -92,21 +98,26 @@ impl Sender {
 
     /// Shows progress or a typing indicator, where that uses no reserved reply.
     pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
-        let request = self.request(thread, None, &name, Weight::Passing, Form::Linkless);
+        let request = self.request(thread, None, &name, ReplyPriority::Passing, TextForm::Linkless);
         let SendGrant::Send { scene, key, seq, .. } = self.budget.request_send(request).await else { return };
         let place = SendTarget { scene, chat: thread.chat(), key, seq };
         let body = match progress {
             Some(progress) => {
-                let words = Words { markdown: progress.to_owned(), keyboard: None };
-                words_body(scene, &words, Form::Linkless, &place.key, seq)
+                let words = RichText { markdown: progress.to_owned(), keyboard: None };
+                words_body(scene, &words, TextForm::Linkless, &place.key, seq)
             }
             None if scene == Scene::C2c => typing_body(&place.key, seq),
             None => return self.budget.tell(thread, &name, SendOutcome::Released).await,
         };
         let outcome = match self.post(&place, &body).await {
-            Err(trouble) if trouble.kind == Kind::NoReply => SendOutcome::Closed(place.key),
+            Err(trouble) if trouble.kind == FailureKind::NoReply => SendOutcome::Closed(place.key),
             // Refused, so it used no reply.
-            Err(trouble) if !matches!(trouble.kind, Kind::Later | Kind::Token | Kind::Duplicate) => {
+            Err(trouble)
+                if !matches!(
+                    trouble.kind,
+                    FailureKind::Later | FailureKind::Token | FailureKind::Duplicate
+                ) =>
+            {
                 SendOutcome::Released
             }
             // Not retried, whether or not it was sent.
@@ -115,7 +126,7 @@ impl Sender {
         self.budget.tell(thread, &name, outcome).await;
     }
 
-    async fn send_all(&self, intent: &OutboundIntent, first: Part) -> Result<Receipt, DeliveryError> {
+    async fn send_all(&self, intent: &OutboundIntent, first: MessagePart) -> Result<Receipt, DeliveryError> {
         let mut queue = VecDeque::from([first]);
         let mut receipt = Receipt::default();
         while let Some(part) = queue.pop_front() {
@@ -132,7 +143,7 @@ impl Sender {
         &self,
         thread: &ThreadId,
         reply_to: Option<&str>,
-        part: &Part,
+        part: &MessagePart,
     ) -> Result<Tried, DeliveryError> {
         loop {
             let request =
@@ -142,18 +153,18 @@ impl Sender {
                     (SendTarget { scene, chat: thread.chat(), key, seq }, form)
                 }
                 SendGrant::Done => return Ok(Tried::Sent(None)),
-                SendGrant::Wait if part.weight == Weight::Passing => return Ok(Tried::Skipped),
+                SendGrant::Wait if part.weight == ReplyPriority::Passing => return Ok(Tried::Skipped),
                 SendGrant::Wait => return Err(held()),
                 SendGrant::Unsure => {
                     return Err(later("the account of the thread could not be written", None));
                 }
             };
             let tried = match &part.draft {
-                Draft::Words(words) => {
+                QqMessage::Words(words) => {
                     let body = words_body(place.scene, words, form, &place.key, place.seq);
                     self.post(&place, &body).await
                 }
-                Draft::File(file) => self.post_file(&place, file).await,
+                QqMessage::File(file) => self.post_file(&place, file).await,
             };
             let trouble = match tried {
                 Ok(answer) => return Ok(self.sent(thread, part, &answer).await),
@@ -161,10 +172,12 @@ impl Sender {
             };
             match trouble.kind {
                 // The pair is unique to this part: the duplicate is this very message.
-                Kind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
-                Kind::NoReply => self.budget.tell(thread, &part.name, SendOutcome::Closed(place.key)).await,
+                FailureKind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
+                FailureKind::NoReply => {
+                    self.budget.tell(thread, &part.name, SendOutcome::Closed(place.key)).await
+                }
                 _ => match plainer(form, trouble.kind) {
-                    Some(next) if matches!(part.draft, Draft::Words(_)) => {
+                    Some(next) if matches!(part.draft, QqMessage::Words(_)) => {
                         self.remember(trouble.kind, &trouble.what);
                         // The refused form may have used up its sequence number.
                         self.budget.tell(thread, &part.name, SendOutcome::Recast(next)).await;
@@ -175,7 +188,7 @@ impl Sender {
         }
     }
 
-    async fn sent(&self, thread: &ThreadId, part: &Part, answer: &Value) -> Tried {
+    async fn sent(&self, thread: &ThreadId, part: &MessagePart, answer: &Value) -> Tried {
         self.budget.tell(thread, &part.name, SendOutcome::Done).await;
         Tried::Sent(answer["id"].as_str().map(str::to_owned))
     }
@@ -184,24 +197,37 @@ impl Sender {
     async fn give_up(
         &self,
         thread: &ThreadId,
-        part: &Part,
-        trouble: Trouble,
+        part: &MessagePart,
+        trouble: CallFailure,
     ) -> Result<Tried, DeliveryError> {
-        let Trouble { kind, what, after } = trouble;
+        let CallFailure { kind, what, after } = trouble;
         // An unknown outcome keeps its reservation, so that the platform deduplicates the retry.
-        if matches!(kind, Kind::Later | Kind::Token | Kind::Credentials) {
+        if matches!(kind, FailureKind::Later | FailureKind::Token | FailureKind::Credentials) {
             return Err(later(&what, after));
         }
         self.budget.tell(thread, &part.name, SendOutcome::Released).await;
         tracing::warn!(%thread, what, ?kind, "message refused");
         match (&part.draft, kind) {
-            (Draft::Words(words), Kind::Long) => {
+            (QqMessage::Words(words), FailureKind::Long) => {
                 halves(part, words).ok_or(DeliveryError::Permanent { reason: what })
             }
-            (Draft::Words(words), Kind::Content) if !part.name.ends_with(NOTICE) => {
+            (QqMessage::Words(words), FailureKind::Content) if !part.name.ends_with(NOTICE) => {
                 Ok(notice(part, content_refused(self.language_of(&words.markdown))))
             }
-            (Draft::File(file), Kind::File | Kind::Long | Kind::Refused | Kind::Content | Kind::Rich) => {
+            // A spoken answer repeats a text that was sent, so nobody misses it where there are no voice messages.
+            (QqMessage::File(file), FailureKind::File | FailureKind::Long | FailureKind::Refused)
+                if (file.kind, file.media_type.as_str()) == (AttachmentKind::Voice, "audio/wav") =>
+            {
+                Err(DeliveryError::Permanent { reason: what })
+            }
+            (
+                QqMessage::File(file),
+                FailureKind::File
+                | FailureKind::Long
+                | FailureKind::Refused
+                | FailureKind::Content
+                | FailureKind::Rich,
+            ) => {
                 if let Some(text) = super::media::words_of(&*self.files, file).await {
                     let code = !file.name.to_ascii_lowercase().ends_with(".md");
                     return Ok(written_out(part, &if code { fenced(&text) } else { text }));
@@ -220,11 +246,11 @@ impl Sender {
         self.language.unwrap_or_else(|| Language::of(words))
     }
 
-    async fn post(&self, place: &SendTarget, body: &Value) -> Result<Value, Trouble> {
+    async fn post(&self, place: &SendTarget, body: &Value) -> Result<Value, CallFailure> {
         self.api.call(Method::POST, &place.scene.messages(&place.chat), Some(body)).await
     }
 
-    async fn post_file(&self, place: &SendTarget, file: &FileBlock) -> Result<Value, Trouble> {
+    async fn post_file(&self, place: &SendTarget, file: &FileBlock) -> Result<Value, CallFailure> {
         super::media::post(&self.api, &*self.files, place, file).await
     }
 
@@ -233,8 +259,8 @@ impl Sender {
         thread: &ThreadId,
         reply_to: Option<&str>,
         part: &str,
-        weight: Weight,
-        form: Form,
+        weight: ReplyPriority,
+        form: TextForm,
     ) -> SendRequest {
         SendRequest {
             thread: thread.clone(),
@@ -246,27 +272,27 @@ impl Sender {
         }
     }
 
-    fn first_form(&self, draft: &Draft) -> Form {
-        let asks = matches!(draft, Draft::Words(Words { keyboard: Some(_), .. }));
+    fn first_form(&self, draft: &QqMessage) -> TextForm {
+        let asks = matches!(draft, QqMessage::Words(RichText { keyboard: Some(_), .. }));
         let rich = if asks { &self.buttons } else { &self.rich };
         if rich.load(Ordering::Relaxed) {
-            Form::Rich
+            TextForm::Rich
         } else if self.linkless.load(Ordering::Relaxed) {
-            Form::Linkless
+            TextForm::Linkless
         } else {
-            Form::Plain
+            TextForm::Plain
         }
     }
 
-    fn remember(&self, kind: Kind, what: &str) {
+    fn remember(&self, kind: FailureKind, what: &str) {
         match kind {
-            Kind::Rich => {
+            FailureKind::Rich => {
                 let rich = self.rich.swap(false, Ordering::Relaxed);
                 if self.buttons.swap(false, Ordering::Relaxed) || rich {
                     tracing::warn!(what, "markdown and buttons not granted, sending plain text");
                 }
             }
-            Kind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
+            FailureKind::Link if !self.linkless.swap(true, Ordering::Relaxed) => {
                 tracing::warn!(what, "links refused, sending them as text");
             }
             _ => {}
@@ -274,10 +300,12 @@ impl Sender {
     }
 }
 
-const fn plainer(form: Form, kind: Kind) -> Option<Form> {
+const fn plainer(form: TextForm, kind: FailureKind) -> Option<TextForm> {
     match (form, kind) {
-        (Form::Rich, Kind::Rich | Kind::Refused | Kind::Link) => Some(Form::Plain),
-        (Form::Plain, Kind::Link) => Some(Form::Linkless),
+        (TextForm::Rich, FailureKind::Rich | FailureKind::Refused | FailureKind::Link) => {
+            Some(TextForm::Plain)
+        }
+        (TextForm::Plain, FailureKind::Link) => Some(TextForm::Linkless),
         _ => None,
     }
 }
@@ -285,23 +313,23 @@ const fn plainer(form: Form, kind: Kind) -> Option<Form> {
 /// Suffix of the names of substitute parts.
 const NOTICE: &str = "!";
 
-fn notice(part: &Part, words: &str) -> Tried {
-    let draft = Draft::Words(Words { markdown: words.to_owned(), keyboard: None });
-    Tried::Instead(vec![Part { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
+fn notice(part: &MessagePart, words: &str) -> Tried {
+    let draft = QqMessage::Words(RichText { markdown: words.to_owned(), keyboard: None });
+    Tried::Instead(vec![MessagePart { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
 }
 
 /// The content of a text file as messages, where the platform refuses the file.
-fn written_out(part: &Part, text: &str) -> Tried {
+fn written_out(part: &MessagePart, text: &str) -> Tried {
     let pieces = split(text, text::LONGEST, LengthUnit::Chars);
     let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
-        let draft = Draft::Words(Words { markdown, keyboard: None });
-        Part { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+        let draft = QqMessage::Words(RichText { markdown, keyboard: None });
+        MessagePart { name: format!("{}/{index}", part.name), draft, weight: part.weight }
     });
     Tried::Instead(parts.collect())
 }
 
 /// The same text as two messages; `None` where it is too short to split.
-fn halves(part: &Part, words: &Words) -> Option<Tried> {
+fn halves(part: &MessagePart, words: &RichText) -> Option<Tried> {
     let length = words.markdown.chars().count();
     if length < SHORTEST {
         return None;
@@ -310,8 +338,8 @@ fn halves(part: &Part, words: &Words) -> Option<Tried> {
     let last = pieces.len().saturating_sub(1);
     let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
         let keyboard = words.keyboard.clone().filter(|_| index == last);
-        let draft = Draft::Words(Words { markdown, keyboard });
-        Part { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+        let draft = QqMessage::Words(RichText { markdown, keyboard });
+        MessagePart { name: format!("{}/{index}", part.name), draft, weight: part.weight }
     });
     Some(Tried::Instead(parts.collect()))
 }

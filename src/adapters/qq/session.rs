@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::gateway::Session;
+use super::gateway::GatewaySession;
 use crate::ports::KeyValueStore;
 
 /// The keys of the session and of its sequence number.
@@ -15,31 +15,32 @@ const PROGRESS: &str = "session-seq";
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     app_id: String,
-    session: Session,
+    session: GatewaySession,
 }
 
 /// The sequence number of a session. It may be lost: the session repeats later events, and the dedupe key recognises
 /// them.
 #[derive(Debug, Serialize, Deserialize)]
-struct Progress {
+struct SequenceNote {
     session: String,
     seq: u64,
 }
 
 /// The stored session of one bot.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct SessionStore {
     pub(super) app_id: String,
     pub(super) notes: Arc<dyn KeyValueStore>,
 }
 
-impl Memory {
+impl SessionStore {
     /// The last session with its sequence number.
-    pub(super) async fn recall(&self) -> Option<Session> {
+    pub(super) async fn recall(&self) -> Option<GatewaySession> {
         let note = async |name: &str| self.notes.get(name).await.ok().flatten();
         let kept: Kept = serde_json::from_value(note(SESSION).await?).ok()?;
         let mut session = Some(kept.session).filter(|_| kept.app_id == self.app_id)?;
-        let progress = note(PROGRESS).await.and_then(|note| serde_json::from_value::<Progress>(note).ok());
+        let progress =
+            note(PROGRESS).await.and_then(|note| serde_json::from_value::<SequenceNote>(note).ok());
         if let Some(progress) = progress.filter(|progress| progress.session == session.id) {
             session.seq = session.seq.max(progress.seq);
         }
@@ -47,7 +48,7 @@ impl Memory {
     }
 
     /// Stores a new session durably: events that were sent and not yet accepted are repeated only in the same session.
-    pub(super) async fn began(&self, session: Option<Session>) {
+    pub(super) async fn began(&self, session: Option<GatewaySession>) {
         let Some(session) = session else { return };
         let kept = serde_json::to_value(Kept { app_id: self.app_id.clone(), session });
         if let Err(error) = self.notes.keep(SESSION, kept.unwrap_or_default()).await {
@@ -56,9 +57,9 @@ impl Memory {
     }
 
     /// Stores the sequence number.
-    pub(super) async fn came_further(&self, session: Option<Session>) {
+    pub(super) async fn came_further(&self, session: Option<GatewaySession>) {
         let Some(session) = session else { return };
-        let progress = serde_json::to_value(Progress { session: session.id, seq: session.seq });
+        let progress = serde_json::to_value(SequenceNote { session: session.id, seq: session.seq });
         if let Err(error) = self.notes.put(PROGRESS, progress.unwrap_or_default()).await {
             tracing::warn!(%error, "session sequence not stored");
         }
@@ -74,8 +75,8 @@ mod tests {
     async fn a_session_is_gone_on_with_from_where_it_had_come_and_only_by_its_own_bot() {
         let dir = tempfile::tempdir().unwrap();
         let notes: Arc<dyn KeyValueStore> = Arc::new(FileNotes::new(dir.path(), &"qq".parse().unwrap()));
-        let memory = |app_id: &str| Memory { app_id: app_id.to_owned(), notes: Arc::clone(&notes) };
-        let session = |id: &str, seq| Session { id: id.to_owned(), seq, me: None };
+        let memory = |app_id: &str| SessionStore { app_id: app_id.to_owned(), notes: Arc::clone(&notes) };
+        let session = |id: &str, seq| GatewaySession { id: id.to_owned(), seq, me: None };
         assert_eq!(memory("a").recall().await, None);
         memory("a").began(Some(session("s", 1))).await;
         memory("a").came_further(Some(session("s", 7))).await;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::render::markdown::{self, BlockKind, Layout};
+use crate::render::markdown::{self, BlockKind, TableLayout};
 
 /// Most characters of a message. The platform documents no limit; a message that it refuses as too long is split
 /// further.
@@ -12,7 +12,7 @@ pub(super) const LONGEST: usize = 4000;
 
 /// Markdown as plain text.
 pub(super) fn plain(markdown: &str) -> String {
-    markdown::plain(markdown, Layout::Records).trim().to_owned()
+    markdown::plain(markdown, TableLayout::Records).trim().to_owned()
 }
 
 /// Markdown in the platform's dialect: it has no tables, and needs blank lines around every block. The result loads

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
 use super::event::Dispatch;
-use super::gateway::Frame;
+use super::gateway::GatewayFrame;
 use crate::domain::Timestamp;
 
 /// The allowed age of a signature, in milliseconds: limits replays.
@@ -29,7 +29,7 @@ impl std::fmt::Debug for WebhookKey {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Call {
+pub(super) enum SignedRequest {
     /// The platform checks that we hold the secret: the response.
     Validation(Value),
     /// An event, answered after it is stored.
@@ -52,47 +52,55 @@ impl WebhookKey {
     }
 
     /// Verifies and parses a request. `signature` and `timestamp` are its headers.
-    pub(super) fn read(&self, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> Call {
-        let frame = Frame::read(body);
+    pub(super) fn read(
+        &self,
+        signature: &str,
+        timestamp: &str,
+        body: &[u8],
+        now: Timestamp,
+    ) -> SignedRequest {
+        let frame = GatewayFrame::read(body);
         // A validation request is not signed; our response is.
         if let Some(frame) = frame.as_ref().filter(|frame| frame.op == VALIDATION) {
             return self.validation(&frame.d);
         }
         if !self.is_signed(signature, timestamp, body) {
-            return Call::Refused("the signature is not the platform's");
+            return SignedRequest::Refused("the signature is not the platform's");
         }
         if !is_recent(timestamp, now) {
-            return Call::Refused("the request is too old");
+            return SignedRequest::Refused("the request is too old");
         }
         let Some(frame) = frame else {
-            return Call::Refused("the body is not understood");
+            return SignedRequest::Refused("the body is not understood");
         };
         match frame.op {
-            0 => {
-                Call::Event(Dispatch { name: frame.t.unwrap_or_default(), event_id: frame.id, body: frame.d })
-            }
-            1 => Call::Beat(json!({ "op": 11, "d": frame.d })),
-            _ => Call::Refused("the kind of request is not known"),
+            0 => SignedRequest::Event(Dispatch {
+                name: frame.t.unwrap_or_default(),
+                event_id: frame.id,
+                body: frame.d,
+            }),
+            1 => SignedRequest::Beat(json!({ "op": 11, "d": frame.d })),
+            _ => SignedRequest::Refused("the kind of request is not known"),
         }
     }
 
     /// Signs a validation token. The same key signs events, so a text that could be the body of an event is never
     /// signed: a token has no brackets and no quotes, and a timestamp is a number.
-    fn validation(&self, body: &Value) -> Call {
+    fn validation(&self, body: &Value) -> SignedRequest {
         let text = |key: &str| match &body[key] {
             Value::Number(number) => Some(number.to_string()),
             value => value.as_str().map(str::to_owned),
         };
         let (Some(token), Some(at)) = (text("plain_token"), text("event_ts")) else {
-            return Call::Refused("the body is not understood");
+            return SignedRequest::Refused("the body is not understood");
         };
         let harmless = |letter: char| letter.is_ascii_alphanumeric() || "-_+/=.".contains(letter);
         let is_token = token.len() <= LONGEST_TOKEN && token.chars().all(harmless);
         if !is_token || at.len() > LONGEST_TOKEN || !at.chars().all(|letter| letter.is_ascii_digit()) {
-            return Call::Refused("what is to be signed is no token");
+            return SignedRequest::Refused("what is to be signed is no token");
         }
         let signature = self.pair.sign(format!("{at}{token}").as_bytes());
-        Call::Validation(json!({ "plain_token": token, "signature": hex(signature.as_ref()) }))
+        SignedRequest::Validation(json!({ "plain_token": token, "signature": hex(signature.as_ref()) }))
     }
 
     fn is_signed(&self, signature: &str, timestamp: &str, body: &[u8]) -> bool {
@@ -150,7 +158,7 @@ mod tests {
     #[test]
     fn the_published_validation_is_answered_as_published() {
         let body = format!(r#"{{"d":{{"plain_token":"Arq0D5A61EgUu4OxUvOp","event_ts":"{AT}"}},"op":13}}"#);
-        let Call::Validation(answer) = key().read(&signed(&body), AT, body.as_bytes(), now()) else {
+        let SignedRequest::Validation(answer) = key().read(&signed(&body), AT, body.as_bytes(), now()) else {
             panic!()
         };
         assert_eq!(answer["plain_token"], "Arq0D5A61EgUu4OxUvOp");
@@ -167,8 +175,8 @@ mod tests {
             let body = json!({ "op": 13, "d": { "plain_token": token, "event_ts": at } }).to_string();
             key().read("", "", body.as_bytes(), now())
         };
-        let signed_by = |call: Call| match call {
-            Call::Validation(answer) => answer["signature"].as_str().map(str::to_owned),
+        let signed_by = |call: SignedRequest| match call {
+            SignedRequest::Validation(answer) => answer["signature"].as_str().map(str::to_owned),
             _ => None,
         };
         let text = signed_by(ask("Arq0D5A61EgUu4OxUvOp", json!(AT)));
@@ -182,7 +190,7 @@ mod tests {
         for (token, at) in
             [(event, json!(AT)), ("[0]", json!(AT)), ("token", json!("17{")), ("token", json!(null))]
         {
-            assert!(matches!(ask(token, at.clone()), Call::Refused(_)), "{token} {at}");
+            assert!(matches!(ask(token, at.clone()), SignedRequest::Refused(_)), "{token} {at}");
         }
     }
 
@@ -196,8 +204,8 @@ mod tests {
         };
         let read = |signature: &str, at: &str, body: &str| key().read(signature, at, body.as_bytes(), now());
         let good = signed(body);
-        assert_eq!(read(&good, AT, body), Call::Event(event));
-        let refused = |call: Call| matches!(call, Call::Refused(_));
+        assert_eq!(read(&good, AT, body), SignedRequest::Event(event));
+        let refused = |call: SignedRequest| matches!(call, SignedRequest::Refused(_));
         assert!(refused(read(&good, AT, &body.replace("\"m\"", "\"n\""))), "another body");
         assert!(refused(read(&good, "1725442342", body)), "another time");
         assert!(refused(read("", AT, body)) && refused(read("zz", AT, body)) && refused(read("8", AT, body)));
@@ -210,7 +218,7 @@ mod tests {
         let body = r#"{"op":1,"d":42}"#;
         assert_eq!(
             key().read(&signed(body), AT, body.as_bytes(), now()),
-            Call::Beat(json!({ "op": 11, "d": 42 }))
+            SignedRequest::Beat(json!({ "op": 11, "d": 42 }))
         );
         assert_eq!(
             (event_answer(true), event_answer(false)),

@@ -3,23 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::aliases::Aliases;
-use super::api::Api;
-use super::deliver::Sender;
+use super::api::BotApi;
+use super::chat_target::Aliases;
+use super::deliver::TelegramSender;
 use super::html::SOURCE_LIMIT;
-use super::options::TelegramOptions;
+use super::inbound::PROFILE;
 use super::run;
-use super::webhook::{Call, TelegramHook};
-use crate::adapters::chat::{ChatParts, DraftTask, TaskSlot};
-use crate::domain::{Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId};
-use crate::metrics::Metrics;
+use super::section::TelegramOptions;
+use super::webhook::TelegramHook;
+use crate::adapters::chat::inbound::Intake;
+use crate::adapters::chat::{ChatParts, DraftTask, PeerBook, TaskSlot};
+use crate::domain::{
+    AgentAccount, Capabilities, CorrelationId, Delivery, LengthUnit, MessageId, OutboundIntent, Platform,
+    ThreadId,
+};
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, DeliveryError, Hook, OutboxEntry, Receipt,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, DeliveryError, Hook, OutboxEntry, Peers, Receipt,
 };
 
+/// Supergroups have ids from here down.
+const LAST_SUPERGROUP: i64 = -1_000_000_000_000;
 /// Without a heartbeat for this long the adapter counts as dead; a poll ends well before.
 const STALE_AFTER: Duration = Duration::from_secs(90);
 
@@ -29,32 +34,28 @@ pub struct TelegramAdapter {
     pub(super) platform: Platform,
     pub(super) options: TelegramOptions,
     pub(super) parts: ChatParts,
-    pub(super) api: Api,
+    pub(super) api: BotApi,
     pub(super) aliases: Aliases,
-    pub(super) sender: Arc<Sender>,
-    pub(super) metrics: Arc<Metrics>,
-    hook: Option<Arc<TelegramHook>>,
-    screen: TaskSlot<DraftTask>,
-    /// The queue of the webhook, where there is one.
-    pub(super) calls: Option<TaskSlot<mpsc::Receiver<Call>>>,
+    pub(super) sender: Arc<TelegramSender>,
+    pub(super) intake: Arc<Intake>,
+    pub(super) peers: PeerBook,
+    /// The webhook; `None` in polling mode.
+    pub(super) hook: Option<Arc<TelegramHook>>,
+    drafts: TaskSlot<DraftTask>,
 }
 
 impl TelegramAdapter {
     pub fn new(platform: Platform, options: TelegramOptions, parts: ChatParts) -> Self {
-        let api = Api::new(parts.http.clone(), &options.api_url, options.token.clone());
+        let api = BotApi::new(parts.http.clone(), &options.api_url, options.token.clone());
         let aliases = Aliases::default();
-        let (sender, screen) = Sender::new(api.clone(), parts.clone(), aliases.clone());
-        let hook = options.webhook.as_ref().map(|webhook| TelegramHook::new(webhook.secret.clone()));
-        let (hook, calls) = hook.map(|(hook, calls)| (Arc::new(hook), TaskSlot::new(calls))).unzip();
-        let (screen, sender, metrics) = (TaskSlot::new(screen), Arc::new(sender), Arc::default());
-        Self { platform, options, parts, api, aliases, sender, metrics, hook, screen, calls }
-    }
-
-    /// Adds shared metrics.
-    #[must_use]
-    pub fn counting(self, metrics: Arc<Metrics>) -> Self {
-        let sender = Arc::new(Sender::clone(&self.sender).counting(metrics.clone()));
-        Self { sender, metrics, ..self }
+        let (sender, drafts) = TelegramSender::new(api.clone(), parts.clone(), aliases.clone());
+        let peers = PeerBook::new(platform.clone());
+        let sender = Arc::new(sender.counting(options.inbound.metrics.clone()).naming(peers.clone()));
+        let hook =
+            options.webhook.as_ref().map(|webhook| Arc::new(TelegramHook::new(webhook.secret.clone())));
+        let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
+        let drafts = TaskSlot::new(drafts);
+        Self { platform, options, parts, api, aliases, sender, intake, peers, hook, drafts }
     }
 
     /// The webhook handler; `None` in polling mode.
@@ -83,17 +84,27 @@ impl Adapter for TelegramAdapter {
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
             let receiving = Box::pin(run::receive(&self, &io, &stop));
-            let ended = self.screen.run_beside(self.sender.target(), &stop, receiving).await;
-            // The update loop has ended, so webhook calls must not wait for it.
-            if let (true, Some(calls)) = (stop.is_cancelled(), &self.calls) {
-                calls.close();
-            }
-            ended
+            self.drafts.run_beside(self.sender.target(), &stop, receiving).await
         })
     }
 
     fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> BoxFuture<'_, Result<Receipt, DeliveryError>> {
         Box::pin(self.sender.deliver(entry, attempt))
+    }
+
+    fn message_id(&self, thread: &ThreadId, platform_message: &str) -> Option<MessageId> {
+        // In a basic group every account counts its own messages.
+        let chat: i64 = thread.chat().parse().ok().filter(|chat| *chat <= LAST_SUPERGROUP)?;
+        format!("{}:{chat}:{platform_message}", self.platform).parse().ok()
+    }
+
+    fn account(&self) -> Option<AgentAccount> {
+        self.peers.account()
+    }
+
+    fn know_peers(&self, peers: &Peers) {
+        self.peers.know(peers);
+        self.intake.know_peers(!peers.others.is_empty());
     }
 
     fn show(&self, intent: OutboundIntent) {
@@ -113,7 +124,7 @@ pub const fn capabilities() -> Capabilities {
         rich_cards: false,
         edits: true,
         streaming: true,
-        voice: true,
+        voice: Some(crate::domain::VoiceFormat::Opus),
         files: true,
         threaded_replies: true,
         reactions: true,

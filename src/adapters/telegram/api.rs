@@ -88,19 +88,19 @@ pub struct Upload {
 
 /// One bot on one server. Cheap to clone.
 #[derive(Clone)]
-pub struct Api {
+pub struct BotApi {
     http: reqwest::Client,
     base: String,
     token: SecretString,
 }
 
-impl std::fmt::Debug for Api {
+impl std::fmt::Debug for BotApi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Api").field("base", &self.base).finish_non_exhaustive()
     }
 }
 
-impl Api {
+impl BotApi {
     /// The bot of this token on the server at `base`, such as `https://api.telegram.org`.
     pub fn new(http: reqwest::Client, base: &str, token: SecretString) -> Self {
         Self { http, base: base.trim_end_matches('/').to_owned(), token }
@@ -182,24 +182,22 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
         }
         body.extend_from_slice(&piece);
     }
-    match serde_json::from_slice::<Envelope<T>>(&body) {
-        Ok(Envelope { ok: true, result: Some(result), .. }) => Ok(result),
+    match serde_json::from_slice::<ApiReply<T>>(&body) {
+        Ok(ApiReply { ok: true, result: Some(result), .. }) => Ok(result),
         Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16(), retry_after)),
         // A success without a result, where the caller expects none.
         Ok(_) => {
             T::deserialize(Value::Null).map_err(|_| ApiError::Unsure("the answer has no result".to_owned()))
         }
         Err(_) if status == StatusCode::TOO_MANY_REQUESTS => {
-            let description = "somebody on the way says that there is too much".to_owned();
+            let description = "gateway error 429".to_owned();
             Err(ApiError::Refused { code: 429, description, retry_after, migrate_to: None })
         }
         // A proxy answered: the server itself did not receive the call.
         Err(_) if matches!(status.as_u16(), 400 | 404 | 405 | 501) => {
             Err(ApiError::NoSuchCall(status.as_u16()))
         }
-        Err(_) if status.is_client_error() => {
-            Err(ApiError::NotSent(format!("somebody on the way answered {status}")))
-        }
+        Err(_) if status.is_client_error() => Err(ApiError::NotSent(format!("gateway error {status}"))),
         Err(_) if status.is_server_error() => Err(ApiError::Gateway(status.as_u16())),
         Err(_) => Err(ApiError::Unsure(format!("the server answered {status} without JSON"))),
     }
@@ -207,7 +205,7 @@ async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Er
 
 #[derive(serde::Deserialize)]
 #[serde(bound = "T: DeserializeOwned")]
-struct Envelope<T> {
+struct ApiReply<T> {
     ok: bool,
     #[serde(default = "Option::default")]
     result: Option<T>,
@@ -219,7 +217,7 @@ struct Envelope<T> {
     parameters: Value,
 }
 
-impl<T> Envelope<T> {
+impl<T> ApiReply<T> {
     /// The error of a refusal. A missing code is derived from the description; a missing `retry_after` from the header.
     fn refusal(self, status: u16, header: Option<Duration>) -> ApiError {
         let description = self.description.as_str().unwrap_or_default().to_owned();
@@ -290,7 +288,7 @@ mod tests {
     use super::*;
 
     fn refusal(status: u16, body: &str) -> (u16, Option<u64>) {
-        let envelope: Envelope<Value> = serde_json::from_str(body).unwrap();
+        let envelope: ApiReply<Value> = serde_json::from_str(body).unwrap();
         match envelope.refusal(status, None) {
             ApiError::Refused { code, retry_after, .. } => (code, retry_after.map(|after| after.as_secs())),
             other => panic!("{other}"),

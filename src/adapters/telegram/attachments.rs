@@ -1,159 +1,216 @@
-//! Downloads the files of a message, with a deadline and bounded concurrency.
+//! Files of messages: downloads those of people, uploads those of the agent.
 
 use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::api::Api;
-use super::contents::{Attachment, LARGEST_FILE};
-use crate::adapters::chat::inbound::Downloads;
-use crate::adapters::chat::{self, FetchError};
-use crate::domain::{InboundFile, StoredFile, ThreadId};
-use crate::ports::FileStore;
-use crate::render::Phrase;
+use super::api::{ApiError, BotApi, Upload};
+use super::chat_target::ChatTarget;
+use super::client::OutgoingMessage;
+use super::contents::LARGEST_FILE;
+use super::deliver::{DeliveryFailure, TelegramSender, reply_target};
+use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
+use super::limits::SendPriority;
+use crate::adapters::chat::inbound::Attachment;
+use crate::adapters::chat::{FetchError, FileBlock, is_kept, keep};
+use crate::domain::{AttachmentKind, DeliveryId, LengthUnit, StoredFile};
+use crate::ports::{Attempt, FileStore, OutboxEntry};
 
-/// Deadline of one file, all attempts together.
-const DEADLINE: Duration = Duration::from_secs(20);
 /// Deadline of `getFile`.
-const LOOKUP: Duration = Duration::from_secs(10);
-/// How many downloads run at the same time.
-const AT_ONCE: usize = 8;
-
-#[derive(Debug)]
-pub(super) struct Fetcher {
-    api: Api,
-    downloads: Downloads,
-}
-
-/// The result of downloading the files of a message.
-#[derive(Debug, Default)]
-pub(super) struct Fetched {
-    /// The files that were downloaded.
-    pub(super) files: Vec<InboundFile>,
-    /// The others, by name, with the notice for the sender.
-    pub(super) missing: Vec<(String, Phrase)>,
-}
+const LOCATE_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 struct Located {
     file_path: Option<String>,
 }
 
-impl Fetcher {
-    pub(super) const fn new(api: Api) -> Self {
-        Self { api, downloads: Downloads::new(AT_ONCE, DEADLINE) }
+/// Downloads a file, unless it is stored already.
+pub(super) async fn download(
+    api: &BotApi,
+    files: &dyn FileStore,
+    attachment: &Attachment,
+    file: &StoredFile,
+) -> Result<(), FetchError> {
+    let limit = LARGEST_FILE;
+    if attachment.size.is_some_and(|size| size > limit) {
+        return Err(FetchError::TooBig { limit });
     }
-
-    /// Downloads the files of a message into `root`. Each file has the same name for every redelivery, so a stored one
-    /// is not downloaded again. `chat` is the new id of a migrated chat.
-    pub(super) async fn fetch(
-        &self,
-        root: &dyn FileStore,
-        thread: &ThreadId,
-        chat: Option<i64>,
-        files: Vec<Attachment>,
-    ) -> Fetched {
-        let tries = files.into_iter().map(|file| async move {
-            let stored = place_of(thread, chat, &file);
-            (self.one(root, &stored, &file).await, stored, file)
-        });
-        let mut fetched = Fetched::default();
-        for (outcome, stored, file) in futures_util::future::join_all(tries).await {
-            match outcome {
-                Ok(()) => fetched.files.push(inbound(&stored, file)),
-                Err(FetchError::TooBig { limit }) => {
-                    let phrase = Phrase::FileTooBig { name: file.name.clone(), megabytes: limit >> 20 };
-                    fetched.missing.push((file.name, phrase));
-                }
-                Err(error) => {
-                    tracing::warn!(%error, thread = %thread, "file download failed");
-                    fetched.missing.push((file.name.clone(), Phrase::FileLost(file.name)));
-                }
-            }
-        }
-        fetched
+    if is_kept(files, file).await? {
+        return Ok(());
     }
-
-    /// Finds the files that were downloaded before, and downloads none.
-    pub(super) async fn find(
-        &self,
-        root: &dyn FileStore,
-        thread: &ThreadId,
-        chat: Option<i64>,
-        files: Vec<Attachment>,
-    ) -> (Vec<InboundFile>, Vec<Attachment>) {
-        let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
-        for file in files {
-            let stored = place_of(thread, chat, &file);
-            if chat::is_kept(root, &stored).await.unwrap_or(false) {
-                here.push(inbound(&stored, file));
-            } else {
-                elsewhere.push(file);
-            }
-        }
-        (here, elsewhere)
-    }
-
-    async fn one(
-        &self,
-        root: &dyn FileStore,
-        stored: &StoredFile,
-        file: &Attachment,
-    ) -> Result<(), FetchError> {
-        if file.size.is_some_and(|size| size > LARGEST_FILE) {
-            return Err(FetchError::TooBig { limit: LARGEST_FILE });
-        }
-        if chat::is_kept(root, stored).await? {
-            return Ok(());
-        }
-        self.downloads.fetch(|| self.attempt(root, stored, file)).await
-    }
-
-    async fn attempt(
-        &self,
-        root: &dyn FileStore,
-        stored: &StoredFile,
-        file: &Attachment,
-    ) -> Result<(), FetchError> {
-        let broken = |error: &dyn std::fmt::Display| FetchError::Broken(error.to_string());
-        let asked = self.api.ask::<Located>("getFile", &json!({ "file_id": file.file_id }), LOOKUP).await;
-        let located = match asked {
-            Err(error) if error.says("file is too big") => {
-                return Err(FetchError::TooBig { limit: LARGEST_FILE });
-            }
-            other => other.map_err(|error| broken(&error))?,
-        };
-        let path = located.file_path.ok_or_else(|| broken(&"telegram did not say where it is"))?;
-        let denied = |error: std::io::Error| FetchError::Denied(error.to_string());
-        // A local Bot API server returns the path of the file itself.
-        if Path::new(&path).is_absolute() {
-            let length = tokio::fs::metadata(&path).await.map_err(denied)?.len();
-            if length > LARGEST_FILE {
-                return Err(FetchError::TooBig { limit: LARGEST_FILE });
-            }
-            let content = tokio::fs::read(&path).await.map_err(denied)?;
-            let content = stream::once(async move { Ok::<_, std::io::Error>(content) });
-            return chat::keep(root, stored, content, LARGEST_FILE).await.map(drop);
-        }
-        let answer = self.api.download(&path).await.map_err(|error| broken(&error))?;
-        let content = answer.bytes_stream().map(|piece| piece.map_err(reqwest::Error::without_url));
-        chat::keep(root, stored, content, LARGEST_FILE).await.map(drop)
-    }
-}
-
-/// The name of a stored file. After a migration message ids restart and the folder stays, so the names then include the
-/// new id of the chat.
-fn place_of(thread: &ThreadId, chat: Option<i64>, file: &Attachment) -> StoredFile {
-    let before = match chat {
-        Some(chat) => format!("{chat}-{}-", file.message_id),
-        None => format!("{}-", file.message_id),
+    let broken = |error: &dyn std::fmt::Display| FetchError::Broken(error.to_string());
+    let body = json!({ "file_id": attachment.locator });
+    let located = match api.ask::<Located>("getFile", &body, LOCATE_WITHIN).await {
+        Err(error) if error.says("file is too big") => return Err(FetchError::TooBig { limit }),
+        asked => asked.map_err(|error| broken(&error))?,
     };
-    StoredFile::new(thread.clone(), &before, &file.name)
+    let path = located.file_path.ok_or_else(|| broken(&"telegram did not say where it is"))?;
+    let denied = |error: std::io::Error| FetchError::Denied(error.to_string());
+    // A local Bot API server returns the path of the file itself.
+    if Path::new(&path).is_absolute() {
+        if tokio::fs::metadata(&path).await.map_err(denied)?.len() > limit {
+            return Err(FetchError::TooBig { limit });
+        }
+        let content = tokio::fs::read(&path).await.map_err(denied)?;
+        let content = stream::once(async move { Ok::<_, std::io::Error>(content) });
+        return keep(files, file, content, limit).await.map(drop);
+    }
+    let answer = api.download(&path).await.map_err(|error| broken(&error))?;
+    let content = answer.bytes_stream().map(|piece| piece.map_err(reqwest::Error::without_url));
+    keep(files, file, content, limit).await.map(drop)
 }
 
-fn inbound(stored: &StoredFile, file: Attachment) -> InboundFile {
-    InboundFile { media_type: file.media_type, url: stored.url(), name: Some(file.name) }
+/// The server's limits.
+const LARGEST: u64 = 50 << 20;
+const LARGEST_PICTURE: u64 = 10 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Medium {
+    Photo,
+    Voice,
+    Document,
+}
+
+impl Medium {
+    fn of(kind: AttachmentKind, media_type: &str, size: u64) -> Self {
+        match kind {
+            AttachmentKind::Image
+                if size <= LARGEST_PICTURE
+                    && matches!(media_type, "image/png" | "image/jpeg" | "image/webp") =>
+            {
+                Self::Photo
+            }
+            AttachmentKind::Voice
+                if matches!(media_type, "audio/ogg" | "audio/opus" | "audio/mpeg" | "audio/mp4") =>
+            {
+                Self::Voice
+            }
+            AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => Self::Document,
+        }
+    }
+
+    const fn method(self) -> &'static str {
+        match self {
+            Self::Photo => "sendPhoto",
+            Self::Voice => "sendVoice",
+            Self::Document => "sendDocument",
+        }
+    }
+
+    const fn field(self) -> &'static str {
+        match self {
+            Self::Photo => "photo",
+            Self::Voice => "voice",
+            Self::Document => "document",
+        }
+    }
+}
+
+impl TelegramSender {
+    /// Sends a file with its caption; a caption that is too long is sent before it.
+    pub(super) async fn attach(
+        &self,
+        place: ChatTarget,
+        entry: &OutboxEntry,
+        block: &FileBlock,
+        attempt: Attempt,
+    ) -> Result<Option<i64>, DeliveryFailure> {
+        let FileBlock { file, name, media_type, kind, caption } = block;
+        let content = self.content(file).await?;
+        let medium = Medium::of(*kind, media_type, content.len() as u64);
+        let mut outgoing =
+            OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
+        if let Some(caption) = caption.as_deref().filter(|caption| !caption.trim().is_empty()) {
+            let words = render_one(caption, CAPTION_LIMIT);
+            let fits = LengthUnit::Utf16.measure(caption.trim()) <= CAPTION_LIMIT;
+            if fits && visible_len(&words.html) <= CAPTION_LIMIT {
+                outgoing.words = words;
+            } else {
+                self.say_before(place, entry, caption, outgoing.reply_to.take()).await?;
+            }
+        }
+        let upload =
+            Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
+        let sent = match self.client.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await
+        {
+            // An image that the server cannot read, a person who disabled voice messages: as a document it still
+            // arrives.
+            Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
+                let medium = Medium::Document;
+                let upload = Upload { field: medium.field(), ..upload };
+                self.client.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await
+            }
+            sent => sent,
+        };
+        Ok(sent?)
+    }
+
+    async fn content(&self, file: &StoredFile) -> Result<Vec<u8>, DeliveryFailure> {
+        let gone =
+            |why: &dyn std::fmt::Display| DeliveryFailure::Never(format!("the file cannot be read: {why}"));
+        let found = self.parts.files.open(file.thread(), file.name()).await.map_err(|error| gone(&error))?;
+        let found = found.ok_or_else(|| gone(&"it is not there"))?;
+        match found.length {
+            0 => {
+                Err(DeliveryFailure::Never("the file is empty, and Telegram takes no empty files".to_owned()))
+            }
+            1..=LARGEST => found.bytes().await.map_err(|error| gone(&error)),
+            size => Err(DeliveryFailure::Never(format!(
+                "the file has {size} bytes, and Telegram takes {LARGEST}"
+            ))),
+        }
+    }
+
+    /// Sends a text that is too long for a caption. A retry of the file does not repeat it.
+    async fn say_before(
+        &self,
+        place: ChatTarget,
+        entry: &OutboxEntry,
+        caption: &str,
+        reply_to: Option<i64>,
+    ) -> Result<(), DeliveryFailure> {
+        let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
+        let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
+        for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
+            let outgoing =
+                OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
+            self.client.send(place, &outgoing, SendPriority::Must).await?;
+            let note = json!({ "delivery": entry.id, "parts": index + 1 });
+            if let Err(error) = notes.put(&name, note).await {
+                tracing::debug!(%error, "caption progress not stored");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many parts of a caption were sent before a file, according to the note.
+fn parts_said(note: Option<&Value>, delivery: &DeliveryId) -> usize {
+    let mine = note.filter(|note| note.get("delivery").and_then(Value::as_str) == Some(delivery.as_str()));
+    let parts = mine.and_then(|note| note.get("parts")?.as_u64());
+    parts.and_then(|parts| usize::try_from(parts).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_shown_as_what_telegram_takes_it_for() {
+        use AttachmentKind::{File, Image, Voice};
+        for (kind, media_type, size, expected) in [
+            (Image, "image/png", 1000, Medium::Photo),
+            (Image, "image/jpeg", LARGEST_PICTURE, Medium::Photo),
+            (Image, "image/jpeg", LARGEST_PICTURE + 1, Medium::Document),
+            (Image, "image/svg+xml", 1000, Medium::Document),
+            (File, "image/png", 1000, Medium::Document),
+            (Voice, "audio/ogg", 1000, Medium::Voice),
+            (Voice, "audio/wav", 1000, Medium::Document),
+        ] {
+            assert_eq!(Medium::of(kind, media_type, size), expected, "{kind:?} {media_type} {size}");
+        }
+    }
 }

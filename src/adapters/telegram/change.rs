@@ -9,7 +9,7 @@ use super::api::{ApiError, CALL, SEND};
 use super::chat_target::ChatTarget;
 use super::classify::{Obstacle, is_absent, is_final, obstacle};
 use super::client::{BRIEFLY, Client, DETOURS, lost, number};
-use super::limits::Weight;
+use super::limits::SendPriority;
 use super::live::Lives;
 use super::outgoing_message::{OutgoingMessage, SendPlan, deletion};
 use crate::domain::ThreadId;
@@ -33,7 +33,7 @@ pub(super) enum Edited {
 
 /// How the server answered an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum EditAnswer {
     Made,
     /// The text is unchanged.
     Needless,
@@ -50,12 +50,12 @@ impl Client {
         place: ChatTarget,
         message: i64,
         outgoing: &OutgoingMessage,
-        weight: Weight,
+        weight: SendPriority,
     ) -> Result<Edited, ApiError> {
         Ok(match self.change(place, message, outgoing, weight).await? {
-            Change::Made | Change::Needless => Edited::Yes,
-            Change::Impossible => Edited::No,
-            Change::Absent => Edited::Gone,
+            EditAnswer::Made | EditAnswer::Needless => Edited::Yes,
+            EditAnswer::Impossible => Edited::No,
+            EditAnswer::Absent => Edited::Gone,
         })
     }
 
@@ -64,43 +64,43 @@ impl Client {
         place: ChatTarget,
         message: i64,
         outgoing: &OutgoingMessage,
-        weight: Weight,
-    ) -> Result<Change, ApiError> {
-        let mut way = SendPlan { reply_to: None, ..SendPlan::of(place, outgoing) };
+        weight: SendPriority,
+    ) -> Result<EditAnswer, ApiError> {
+        let mut plan = SendPlan { reply_to: None, ..SendPlan::of(place, outgoing) };
         // An edit that times out before a send would leave the answer twice.
-        let patience = if weight == Weight::Must { SEND } else { CALL };
+        let patience = if weight == SendPriority::Must { SEND } else { CALL };
         for _ in 0..DETOURS {
-            self.turn(way.place, weight).await?;
-            let change = way.change(message, outgoing);
+            self.turn(plan.place, weight).await?;
+            let change = plan.change(message, outgoing);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
-                self.edits.works();
-                return Ok(Change::Made);
+                self.edits.succeeded();
+                return Ok(EditAnswer::Made);
             };
             match obstacle(&error) {
                 Obstacle::Unchanged => {
-                    self.edits.works();
-                    return Ok(Change::Needless);
+                    self.edits.succeeded();
+                    return Ok(EditAnswer::Needless);
                 }
                 Obstacle::NotEditable | Obstacle::TooLong => {
-                    self.edits.works();
-                    return Ok(if is_absent(&error) { Change::Absent } else { Change::Impossible });
+                    self.edits.succeeded();
+                    return Ok(if is_absent(&error) { EditAnswer::Absent } else { EditAnswer::Impossible });
                 }
                 Obstacle::UnknownMethod => {
                     tracing::info!(%error, "edits not supported by the server");
                     self.edits.is_missing(&error);
                     self.proved.store(false, Ordering::Relaxed);
-                    return Ok(Change::Impossible);
+                    return Ok(EditAnswer::Impossible);
                 }
                 Obstacle::Moved(to) => {
                     // The messages stay in the old group.
                     self.moved(place.chat, to).await;
-                    return Ok(Change::Absent);
+                    return Ok(EditAnswer::Absent);
                 }
-                _ => match self.apply_fallback(&mut way, error).await {
+                _ => match self.apply_fallback(&mut plan, error).await {
                     // Only a send tells whether a text is permanently refused.
                     Err(error) if is_final(&error) => {
                         tracing::info!(chat = place.chat, message, %error, "edit refused");
-                        return Ok(Change::Impossible);
+                        return Ok(EditAnswer::Impossible);
                     }
                     around => around?,
                 },
@@ -115,7 +115,7 @@ impl Client {
         if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
             return self.can_edit();
         }
-        if self.turn(place, Weight::May).await.is_err() {
+        if self.turn(place, SendPriority::May).await.is_err() {
             return false;
         }
         let change = SendPlan::of(place, outgoing).change(NOBODYS, outgoing);
@@ -138,7 +138,7 @@ impl Client {
             }
         };
         if proved {
-            self.edits.works();
+            self.edits.succeeded();
             self.proved.store(true, Ordering::Relaxed);
         }
         proved

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::aliases::Aliases;
-use super::api::{Api, ApiError, CALL, SEND, Upload};
-use super::chat_target::ChatTarget;
+use super::api::{ApiError, BotApi, CALL, SEND, Upload};
+use super::chat_target::{Aliases, ChatTarget};
 use super::classify::{Obstacle, obstacle};
 use super::feature_probe::FeatureProbe;
-use super::limits::{Limits, Weight};
+use super::limits::{ChatLimits, SendPriority};
 pub(super) use super::outgoing_message::OutgoingMessage;
 use super::outgoing_message::SendPlan;
 use crate::metrics::Metrics;
@@ -28,8 +27,8 @@ pub(super) const BROKEN_TRIES: u32 = 4;
 /// Sends messages to chats. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    pub(super) api: Api,
-    pub(super) limits: Arc<Limits>,
+    pub(super) api: BotApi,
+    pub(super) limits: Arc<ChatLimits>,
     chats: Aliases,
     notes: Arc<dyn KeyValueStore>,
     metrics: Arc<Metrics>,
@@ -40,8 +39,8 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(api: Api, chats: Aliases, notes: Arc<dyn KeyValueStore>) -> Self {
-        let (limits, edits) = (Arc::new(Limits::new()), Arc::default());
+    pub(super) fn new(api: BotApi, chats: Aliases, notes: Arc<dyn KeyValueStore>) -> Self {
+        let (limits, edits) = (Arc::new(ChatLimits::new()), Arc::default());
         Self { api, limits, chats, notes, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
@@ -50,7 +49,7 @@ impl Client {
         Self { metrics, ..self }
     }
 
-    pub(super) fn api(&self) -> &Api {
+    pub(super) fn api(&self) -> &BotApi {
         &self.api
     }
 
@@ -64,14 +63,14 @@ impl Client {
         &self,
         place: ChatTarget,
         outgoing: &OutgoingMessage,
-        weight: Weight,
+        weight: SendPriority,
     ) -> Result<Option<i64>, ApiError> {
-        let mut way = SendPlan::of(place, outgoing);
+        let mut plan = SendPlan::of(place, outgoing);
         for _ in 0..DETOURS {
-            self.turn(way.place, weight).await?;
-            match self.api.ask("sendMessage", &way.message(outgoing), SEND).await {
+            self.turn(plan.place, weight).await?;
+            match self.api.ask("sendMessage", &plan.message(outgoing), SEND).await {
                 Ok(sent) => return Ok(number(&sent)),
-                Err(error) => self.apply_fallback(&mut way, error).await?,
+                Err(error) => self.apply_fallback(&mut plan, error).await?,
             }
         }
         Err(lost())
@@ -87,7 +86,7 @@ impl Client {
         attempt: Attempt,
     ) -> Result<Option<i64>, ApiError> {
         self.count_repeat(place, entry, attempt);
-        let sent = self.send(place, outgoing, Weight::Must).await;
+        let sent = self.send(place, outgoing, SendPriority::Must).await;
         self.count_unknown(place, entry, &sent);
         sent
     }
@@ -103,13 +102,13 @@ impl Client {
         attempt: Attempt,
     ) -> Result<Option<i64>, ApiError> {
         self.count_repeat(place, entry, attempt);
-        let mut way = SendPlan::of(place, outgoing);
+        let mut plan = SendPlan::of(place, outgoing);
         let send = async {
             for _ in 0..DETOURS {
-                self.turn(way.place, Weight::Must).await?;
-                match self.api.upload(method, way.fields(outgoing), file.clone()).await {
+                self.turn(plan.place, SendPriority::Must).await?;
+                match self.api.upload(method, plan.fields(outgoing), file.clone()).await {
                     Ok(sent) => return Ok(number(&sent)),
-                    Err(error) => self.apply_fallback(&mut way, error).await?,
+                    Err(error) => self.apply_fallback(&mut plan, error).await?,
                 }
             }
             Err(lost())
@@ -141,7 +140,7 @@ impl Client {
     }
 
     /// Counts a possibly repeated notice.
-    pub(super) fn said_again(&self, place: ChatTarget) {
+    pub(super) fn count_repeated_notice(&self, place: ChatTarget) {
         self.metrics.deliveries_repeated.count();
         tracing::warn!(chat = place.chat, "notice resent, may be a duplicate");
     }
@@ -156,7 +155,7 @@ impl Client {
     }
 
     /// A call about a chat without pacing; waits only while the chat is rate limited.
-    pub(super) async fn insist(
+    pub(super) async fn call_unpaced(
         &self,
         place: ChatTarget,
         method: &str,
@@ -174,7 +173,7 @@ impl Client {
         self.limits.rests_long(place)
     }
 
-    pub(super) async fn turn(&self, place: ChatTarget, weight: Weight) -> Result<(), ApiError> {
+    pub(super) async fn turn(&self, place: ChatTarget, weight: SendPriority) -> Result<(), ApiError> {
         if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
     }
 
@@ -192,21 +191,21 @@ impl Client {
     }
 
     /// Applies a fallback to the send plan; returns the error where there is none.
-    pub(super) async fn apply_fallback(&self, way: &mut SendPlan, error: ApiError) -> Result<(), ApiError> {
-        self.note(way.place, &error);
+    pub(super) async fn apply_fallback(&self, plan: &mut SendPlan, error: ApiError) -> Result<(), ApiError> {
+        self.note(plan.place, &error);
         match obstacle(&error) {
-            Obstacle::Moved(to) if to != way.place.chat => {
-                self.moved(way.place.chat, to).await;
-                way.place.chat = to;
+            Obstacle::Moved(to) if to != plan.place.chat => {
+                self.moved(plan.place.chat, to).await;
+                plan.place.chat = to;
                 // The messages stay in the old group.
-                way.reply_to = None;
+                plan.reply_to = None;
             }
-            Obstacle::TopicGone if way.place.topic.is_some() => way.place.topic = None,
-            Obstacle::ReplyGone if way.reply_to.is_some() => way.reply_to = None,
-            Obstacle::BadMarkup if way.markup => way.markup = false,
+            Obstacle::TopicGone if plan.place.topic.is_some() => plan.place.topic = None,
+            Obstacle::ReplyGone if plan.reply_to.is_some() => plan.reply_to = None,
+            Obstacle::BadMarkup if plan.markup => plan.markup = false,
             _ => return Err(error),
         }
-        tracing::debug!(chat = way.place.chat, %error, "send refused, applying a fallback");
+        tracing::debug!(chat = plan.place.chat, %error, "send refused, applying a fallback");
         Ok(())
     }
 }

@@ -1,6 +1,9 @@
 //! The contents of a message beside its text: files to download, and other contents described as text.
 
-use super::wire::{File, Message, Origin};
+use serde_json::Value;
+
+use super::wire::{File, ForwardOrigin, Message};
+use crate::adapters::chat::inbound::{Attachment, InboundFileKind};
 use crate::domain::Quoted;
 
 /// Telegram's limit for downloads by a bot.
@@ -8,19 +11,26 @@ pub(super) const LARGEST_FILE: u64 = 20 << 20;
 /// Most characters of a quoted message.
 const LONGEST_QUOTE: usize = 2000;
 
-/// A file of a message that is not downloaded yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Attachment {
-    pub(super) file_id: String,
-    /// The id of its message.
-    pub(super) message_id: i64,
-    pub(super) name: String,
-    pub(super) media_type: String,
-    /// Its size, if Telegram reports it.
-    pub(super) size: Option<u64>,
+/// The files of a message. `moved_to` is the new id of a migrated chat: there message ids restart and the folder stays,
+/// so the stored names include it.
+pub(super) fn attachments(message: &Message, moved_to: Option<i64>) -> Vec<Attachment> {
+    let prefix = match moved_to {
+        Some(chat) => format!("{chat}-{}-", message.message_id),
+        None => format!("{}-", message.message_id),
+    };
+    let attachment = |(file, name, media_type): (&File, &str, &str)| Attachment {
+        kind: InboundFileKind::File,
+        name: file.file_name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+        media_type: file.mime_type.clone().unwrap_or_else(|| media_type.to_owned()),
+        size: file.file_size,
+        prefix: prefix.clone(),
+        locator: Value::String(file.file_id.clone()),
+    };
+    files(message).map(attachment).collect()
 }
 
-pub(super) fn files(message: &Message) -> Vec<Attachment> {
+/// The files of a message, each with its default name and type.
+fn files(message: &Message) -> impl Iterator<Item = (&File, &'static str, &'static str)> {
     // The sizes are in ascending order; the largest that can be downloaded is the best.
     let fits = |photo: &&File| photo.file_size.is_none_or(|size| size <= LARGEST_FILE);
     let photo = message.photo.iter().rev().find(fits).or(message.photo.first());
@@ -35,16 +45,7 @@ pub(super) fn files(message: &Message) -> Vec<Attachment> {
         (message.video_note.as_ref(), "video-note.mp4", "video/mp4"),
         (message.animation.as_ref(), "animation.mp4", "video/mp4"),
     ];
-    let found = kinds.into_iter().filter_map(|(file, name, media_type)| Some((file?, name, media_type)));
-    found
-        .map(|(file, name, media_type)| Attachment {
-            file_id: file.file_id.clone(),
-            message_id: message.message_id,
-            name: file.file_name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
-            media_type: file.mime_type.clone().unwrap_or_else(|| media_type.to_owned()),
-            size: file.file_size,
-        })
-        .collect()
+    kinds.into_iter().filter_map(|(file, name, media_type)| Some((file?, name, media_type)))
 }
 
 /// A description of contents that are neither text nor a file.
@@ -74,11 +75,6 @@ pub(super) fn described(message: &Message) -> Option<String> {
     message.dice.as_ref().map(|dice| format!("[dice {}: {}]", dice.emoji, dice.value))
 }
 
-/// The description of a file that is not downloaded.
-pub(super) fn named(file: &Attachment) -> String {
-    format!("[file: {}]", file.name)
-}
-
 /// The replied-to message.
 pub(super) fn quoted(message: &Message) -> Option<Quoted> {
     // Every message in a topic is a reply to the message that created the topic; that is no quote.
@@ -89,7 +85,10 @@ pub(super) fn quoted(message: &Message) -> Option<Quoted> {
         return part.map(|text| Quoted { text: clipped(&text), ..Quoted::default() });
     };
     let whole = || earlier.text.clone().or_else(|| earlier.caption.clone());
-    let other = || described(earlier).or_else(|| files(earlier).first().map(named));
+    let other = || {
+        described(earlier)
+            .or_else(|| attachments(earlier, None).first().map(|file| format!("[file: {}]", file.name)))
+    };
     let sender = earlier.sender_chat.as_ref().and_then(|chat| chat.title.clone());
     Some(Quoted {
         platform_message: earlier.message_id.to_string(),
@@ -99,7 +98,7 @@ pub(super) fn quoted(message: &Message) -> Option<Quoted> {
 }
 
 /// The original author of a forwarded message.
-pub(super) fn origin(origin: &Origin) -> Option<String> {
+pub(super) fn origin(origin: &ForwardOrigin) -> Option<String> {
     let title = |chat: &Option<super::wire::Chat>| chat.as_ref().and_then(|chat| chat.title.clone());
     let user = origin.sender_user.as_ref().map(super::wire::User::name);
     user.or_else(|| origin.sender_user_name.clone())
@@ -116,7 +115,7 @@ fn clipped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -140,12 +139,18 @@ mod tests {
             (json!({ "video_note": file }), "video-note.mp4", "video/mp4"),
             (json!({ "animation": file, "document": file }), "animation.mp4", "video/mp4"),
         ] {
-            let found = files(&message(fields.clone()));
+            let found = attachments(&message(fields.clone()), None);
             assert_eq!(found.len(), 1, "{fields}");
-            assert_eq!((found[0].file_id.as_str(), found[0].name.as_str()), ("F", name), "{fields}");
-            assert_eq!((found[0].media_type.as_str(), found[0].message_id), (media_type, 5), "{fields}");
+            assert_eq!((found[0].locator.as_str(), found[0].name.as_str()), (Some("F"), name), "{fields}");
+            assert_eq!(
+                (found[0].media_type.as_str(), found[0].prefix.as_str()),
+                (media_type, "5-"),
+                "{fields}"
+            );
         }
-        assert_eq!(files(&message(json!({ "text": "x" }))), []);
+        let moved = attachments(&message(json!({ "voice": file })), Some(-100));
+        assert_eq!(moved[0].prefix, "-100-5-");
+        assert_eq!(attachments(&message(json!({ "text": "x" })), None), []);
     }
 
     #[test]

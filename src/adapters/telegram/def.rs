@@ -1,17 +1,26 @@
 //! Telegram's entry in the adapter table: settings, construction, doctor probes and `init` questions.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
 
 use super::adapter::TelegramAdapter;
-use super::check::{Finding, check};
+use super::api::{ApiError, BotApi};
 use super::phrases as words;
 use super::section::{TelegramMode, TelegramSection};
-use crate::adapters::chat::{AllowList, Respond, probe};
+use super::wire::Me;
+use crate::adapters::chat::inbound::InboundOptions;
+use crate::adapters::chat::{Respond, probe};
 use crate::domain::Language;
 use crate::ports::{
     AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
     ProbeLevel, ProbeParts, parse_section, section_schema,
 };
+
+/// Deadline of one call of a probe.
+const PROBE_WITHIN: Duration = Duration::from_secs(15);
 
 pub const DEF: AdapterDef = AdapterDef {
     name: "telegram",
@@ -27,6 +36,12 @@ pub const DEF: AdapterDef = AdapterDef {
     address_key: "apiUrl",
     invitation: Some(invitation),
 };
+
+#[derive(Deserialize)]
+struct WebhookInfo {
+    #[serde(default)]
+    url: String,
+}
 
 impl ConfiguredAdapter for TelegramSection {
     fn enabled(&self) -> bool {
@@ -49,51 +64,58 @@ impl ConfiguredAdapter for TelegramSection {
 
     fn build(&self, parts: AdapterParts) -> BuiltAdapter {
         let ids = |numbers: &[i64]| -> Vec<String> { numbers.iter().map(i64::to_string).collect() };
-        let guests = AllowList::new(&parts, &ids(&self.allowed_users), &ids(&self.allowed_chats));
+        let (people, chats) = (ids(&self.allowed_users), ids(&self.allowed_chats));
+        let inbound = InboundOptions::new(&parts, &people, &chats, &self.groups);
         // A new secret at each start: `setWebhook` sends it to Telegram before the first call.
-        let secret = parts.chat.ids.unguessable().into();
-        let options = self.options(guests, parts.admins_decide, secret);
-        let adapter =
-            Arc::new(TelegramAdapter::new(parts.platform, options, parts.chat).counting(parts.metrics));
+        let options = self.options(inbound, parts.chat.ids.unguessable().into());
+        let adapter = Arc::new(TelegramAdapter::new(parts.platform, options, parts.chat));
         BuiltAdapter { hook: adapter.hook(), adapter }
     }
 
+    fn hearing_bots(&self, language: Language) -> Option<&'static str> {
+        Some(words::hearing_bots(language))
+    }
+
+    /// Who the bot of this token is, and whether another program has set a webhook. Sends no message.
     fn probe(&self, with: ProbeParts) -> BoxFuture<'_, Vec<Probe>> {
+        let language = with.language;
         Box::pin(async move {
-            let token = self.token().cloned().unwrap_or_default();
-            let found = check(with.http, self.base(), &token).await;
-            found.into_iter().filter_map(|finding| self.tell(finding, with.language)).collect()
+            let api = BotApi::new(with.http, self.base(), self.token().cloned().unwrap_or_default());
+            let me: Me = match api.ask("getMe", &json!({}), PROBE_WITHIN).await {
+                Ok(me) => me,
+                Err(error) => return vec![refused(&error, language)],
+            };
+            let name = format!("@{}", me.username);
+            let known =
+                if me.hears_all { probe::bot(&name, language) } else { self.privacy_mode(&me, language) };
+            let mut probes = vec![known];
+            // The bot is already identified; a server without this call is no error.
+            let hook = api.ask::<WebhookInfo>("getWebhookInfo", &json!({}), PROBE_WITHIN).await;
+            if self.webhook().is_none() && hook.is_ok_and(|hook| !hook.url.is_empty()) {
+                let advice = words::foreign_webhook_fix(language);
+                probes.push(probe::warning(words::foreign_webhook(language), advice));
+            }
+            probes
         })
     }
 }
 
 impl TelegramSection {
-    fn tell(&self, finding: Finding, language: Language) -> Option<Probe> {
-        Some(match finding {
-            Finding::Bot { name, hears_all: true } => probe::bot(&format!("@{name}"), language),
-            Finding::Bot { name, hears_all: false } => {
-                privacy_mode(&name, self.groups.respond == Respond::All, language)
-            }
-            // The settings ask for a webhook.
-            Finding::Webhook if self.webhook().is_some() => return None,
-            Finding::Webhook => foreign_webhook(language),
-            Finding::BadToken { what } => probe::bad_credentials(&DEF, &what, language),
-            Finding::Trouble { what } => probe::unreachable(&DEF, &what, language),
-        })
+    /// The bot receives few group messages, which matters where it is to answer all.
+    fn privacy_mode(&self, me: &Me, language: Language) -> Probe {
+        let advice = words::privacy_mode_fix(language);
+        let probe = probe::warning(words::privacy_mode(&me.username, language), advice);
+        let wants_all = self.groups.respond != Respond::Mention;
+        Probe { level: if wants_all { probe.level } else { ProbeLevel::Ok }, ..probe }
     }
 }
 
-fn privacy_mode(name: &str, wants_all: bool, language: Language) -> Probe {
-    let level = if wants_all { ProbeLevel::Warning } else { ProbeLevel::Ok };
-    let advice = Some(words::privacy_mode_fix(language).to_owned());
-    Probe { level, message: words::privacy_mode(name, language), advice }
-}
-
-fn foreign_webhook(language: Language) -> Probe {
-    Probe {
-        level: ProbeLevel::Warning,
-        message: words::foreign_webhook(language).to_owned(),
-        advice: Some(words::foreign_webhook_fix(language).to_owned()),
+/// For a malformed token the server answers 404.
+fn refused(error: &ApiError, language: Language) -> Probe {
+    let what = error.to_string();
+    match error.refusal() {
+        Some((401 | 403 | 404, _)) => probe::bad_credentials(&DEF, &what, language),
+        _ => probe::unreachable(&DEF, &what, language),
     }
 }
 

@@ -7,19 +7,20 @@ use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as
 use teloxide_core::types::CallbackQueryId;
 
 use super::adapter::capabilities;
-use super::aliases::Aliases;
-use super::api::{Api, ApiError, Upload};
+use super::api::{ApiError, BotApi, Upload};
 use super::change::Edited;
-use super::chat_target::ChatTarget;
+use super::chat_target::{Aliases, ChatTarget};
 use super::classify::verdict;
 use super::client::{BROKEN_TRIES, Client, OutgoingMessage};
 use super::draft_renderer::DraftRenderer;
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
-use super::limits::Weight;
+use super::limits::SendPriority;
 use super::live::{Live, Lives};
 use super::menu;
-use super::retry::{patiently_but_once_more, with_retry};
-use crate::adapters::chat::{Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, lower};
+use super::retry::{with_counted_retry, with_retry};
+use crate::adapters::chat::{
+    Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, PeerBook, PeerMention, lower, with_mentions,
+};
 use crate::domain::{CorrelationId, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
 use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
@@ -29,34 +30,54 @@ const LONGEST_ANSWER: usize = 200;
 
 /// Sends to Telegram. Clones are the same sender.
 #[derive(Clone, Debug)]
-pub struct Sender {
-    pub(super) post: Client,
+pub struct TelegramSender {
+    pub(super) client: Client,
     pub(super) parts: ChatParts,
     chats: Aliases,
-    screen: DraftScheduler,
-    brush: Arc<DraftRenderer>,
+    drafts: DraftScheduler,
+    renderer: Arc<DraftRenderer>,
     lives: Arc<Lives>,
+    /// The other agents; `None` where none can be known.
+    peers: Option<PeerBook>,
 }
 
-impl Sender {
+impl TelegramSender {
     /// A sender, and the draft scheduler that must be run for it, with its [`target`](Self::target).
-    pub fn new(api: Api, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
-        let (screen, task) = DraftScheduler::new();
-        let post = Client::new(api, chats.clone(), parts.notes.clone());
+    pub fn new(api: BotApi, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
+        let (drafts, task) = DraftScheduler::new();
+        let client = Client::new(api, chats.clone(), parts.notes.clone());
         let lives = Arc::new(Lives::new(parts.notes.clone()));
-        let brush = Arc::new(DraftRenderer::new(post.clone(), chats.clone(), lives.clone()));
-        (Self { post, parts, chats, screen, brush, lives }, task)
+        let renderer = Arc::new(DraftRenderer::new(client.clone(), chats.clone(), lives.clone()));
+        (Self { client, parts, chats, drafts, renderer, lives, peers: None }, task)
     }
 
     /// Adds shared metrics.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
-        Self { post: self.post.counting(metrics), ..self }
+        Self { client: self.client.counting(metrics), ..self }
+    }
+
+    /// Lets texts name the agents of this book so that they are heard.
+    #[must_use]
+    pub fn naming(self, peers: PeerBook) -> Self {
+        Self { peers: Some(peers), ..self }
+    }
+
+    /// A text that names other agents by a command, since a plain mention by a bot does not reach them; `None` where it
+    /// names none.
+    fn commanding(&self, place: ChatTarget, text: &str) -> Option<String> {
+        let mentions = self.peers.as_ref().filter(|_| place.is_group())?.mentions(text);
+        let command = |mention: &PeerMention| {
+            let account = mention.account.as_ref().filter(|account| !account.name.is_empty())?;
+            Some(format!("/ask@{}", account.name))
+        };
+        let named = with_mentions(text, &mentions, command);
+        (named != text).then_some(named)
     }
 
     /// The renderer of ephemeral intents.
     pub fn target(&self) -> Arc<dyn DraftTarget> {
-        self.brush.clone()
+        self.renderer.clone()
     }
 
     pub async fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Result<Receipt, DeliveryError> {
@@ -64,7 +85,7 @@ impl Sender {
             let reason = format!("{} is not a chat", entry.intent.thread_id);
             return Err(DeliveryError::Permanent { reason });
         };
-        if let Some(after) = self.post.rests_long(place) {
+        if let Some(after) = self.client.rests_long(place) {
             let reason = "the chat has had enough for now".to_owned();
             return Err(DeliveryError::Retry { after: Some(after), reason });
         }
@@ -79,21 +100,33 @@ impl Sender {
             }
         };
         let delivered = match block {
-            Some(Block::Text(text)) => Box::pin(self.put_text(place, &entry, &text, live, attempt)).await,
+            Some(Block::Text(text)) => {
+                let named = self.commanding(place, &text);
+                // An edit reaches no other bot.
+                let live = match live {
+                    Some(live) if named.is_some() => {
+                        self.clear(place, &entry, Some(live)).await;
+                        None
+                    }
+                    live => live,
+                };
+                let text = named.unwrap_or(text);
+                Box::pin(self.put_text(place, &entry, &text, live, attempt)).await
+            }
             Some(Block::Buttons(block)) => Box::pin(self.ask(place, &entry, block, attempt)).await,
             Some(Block::EditOf { question, outcome }) => {
                 Box::pin(self.resolve(place, &question, &outcome, &entry, attempt)).await
             }
             Some(Block::File(file)) => Box::pin(self.attach(place, &entry, &file, attempt)).await,
-            None => Err(Failure::Never("drafts and progress are shown, not delivered".to_owned())),
+            None => Err(DeliveryFailure::Never("drafts and progress are shown, not delivered".to_owned())),
         };
         if delivered.is_ok() {
-            self.post.tidy(place, &entry.intent.thread_id, &self.lives).await;
+            self.client.tidy(place, &entry.intent.thread_id, &self.lives).await;
         }
         match delivered {
             Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
-            Err(Failure::Api(error)) => Err(verdict(&error)),
-            Err(Failure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
+            Err(DeliveryFailure::Api(error)) => Err(verdict(&error)),
+            Err(DeliveryFailure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
         }
     }
 
@@ -101,14 +134,14 @@ impl Sender {
     pub fn show(&self, intent: OutboundIntent) {
         let reply_to = intent.reply_to.as_deref().and_then(|message| message.parse().ok());
         if let Some(reply_to) = reply_to.filter(|_| in_group(&intent, &self.chats)) {
-            self.brush.expect(&intent.thread_id, &intent.correlation_id, reply_to);
+            self.renderer.expect(&intent.thread_id, &intent.correlation_id, reply_to);
         }
-        self.screen.show(intent);
+        self.drafts.show(intent);
     }
 
     /// Removes what is shown of a turn that ended without text. Never waits.
     pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.screen.over(thread, run);
+        self.drafts.over(thread, run);
     }
 
     /// Sends a short notice outside of the outbox, best effort.
@@ -117,8 +150,8 @@ impl Sender {
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let outgoing =
                 OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            let send = || self.post.send(*place, &outgoing, Weight::Must);
-            if let Err(error) = patiently_but_once_more(send, || self.post.said_again(*place)).await {
+            let send = || self.client.send(*place, &outgoing, SendPriority::Must);
+            if let Err(error) = with_counted_retry(send, || self.client.count_repeated_notice(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "notice not sent");
                 return;
             }
@@ -131,7 +164,7 @@ impl Sender {
         if let Some(text) = text {
             answer = answer.text(render_one(text, LONGEST_ANSWER).plain);
         }
-        if let Err(error) = with_retry(|| self.post.api().call(&answer)).await {
+        if let Err(error) = with_retry(|| self.client.api().call(&answer)).await {
             tracing::debug!(%error, "callback answer failed");
         }
     }
@@ -140,22 +173,22 @@ impl Sender {
     pub async fn acknowledge(&self, place: &ChatTarget, message: i64) {
         let eyes = json!([{ "type": "emoji", "emoji": "👀" }]);
         let body = json!({ "chat_id": place.chat, "message_id": message, "reaction": eyes });
-        if let Err(error) = self.post.ask(*place, "setMessageReaction", &body).await {
+        if let Err(error) = self.client.ask(*place, "setMessageReaction", &body).await {
             tracing::debug!(chat = place.chat, %error, "acknowledgement reaction failed");
         }
     }
 
     /// Registers the command menu, if it changed.
     pub async fn register_menu(&self) {
-        menu::register(self.post.api(), &*self.parts.notes, self.parts.language).await;
+        menu::register(self.client.api(), &*self.parts.notes, self.parts.language).await;
     }
 
     /// Ends the draft of the entry's turn, and returns the message that it left.
     async fn take(&self, entry: &OutboxEntry) -> Option<Live> {
         let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
         // After this no frame of the turn is sent, and the note is final.
-        self.screen.take(thread, correlation).await;
-        self.brush.forget(thread, correlation);
+        self.drafts.take(thread, correlation).await;
+        self.renderer.forget(thread, correlation);
         let live = self.lives.get(thread).await?;
         (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
     }
@@ -163,7 +196,7 @@ impl Sender {
     /// Deletes the draft message where another message replaces it.
     async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<Live>) {
         if let Some(live) = live {
-            self.post.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
+            self.client.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
         }
     }
 
@@ -175,7 +208,7 @@ impl Sender {
         text: &str,
         live: Option<Live>,
         attempt: Attempt,
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<i64>, DeliveryFailure> {
         let words = render_one(text, MESSAGE_LIMIT);
         if is_cut(text, &words) {
             self.clear(place, entry, live).await;
@@ -191,7 +224,7 @@ impl Sender {
             }
             self.clear(place, entry, Some(live)).await;
         }
-        match self.post.send_entry(place, &outgoing, entry, attempt).await {
+        match self.client.send_entry(place, &outgoing, entry, attempt).await {
             Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
             sent => Ok(sent?),
         }
@@ -206,7 +239,7 @@ impl Sender {
         outgoing: &OutgoingMessage,
         attempt: Attempt,
     ) -> Result<Edited, ApiError> {
-        let edited = self.post.edit(place, message, outgoing, Weight::Must).await;
+        let edited = self.client.edit(place, message, outgoing, SendPriority::Must).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
             Err(ApiError::NotSent(_)) => BROKEN_TRIES,
@@ -234,22 +267,22 @@ impl Sender {
         entry: &OutboxEntry,
         text: &str,
         attempt: Attempt,
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<i64>, DeliveryFailure> {
         let outgoing = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
         let file = text_file("answer.md", text);
-        Ok(self.post.upload(place, "sendDocument", &file, &outgoing, entry, attempt).await?)
+        Ok(self.client.upload(place, "sendDocument", &file, &outgoing, entry, attempt).await?)
     }
 }
 
 /// Why a delivery failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DeliveryFailure {
     Api(ApiError),
     /// The entry can never be sent.
     Never(String),
 }
 
-impl From<ApiError> for Failure {
+impl From<ApiError> for DeliveryFailure {
     fn from(error: ApiError) -> Self {
         Self::Api(error)
     }
@@ -261,7 +294,6 @@ pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64
     entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
 }
 
-/// A text as a file.
 pub(super) fn text_file(name: &str, text: &str) -> Upload {
     Upload {
         field: "document",

@@ -9,19 +9,17 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::aliases::Aliases;
 use super::api::ApiError;
 use super::change::Edited;
-use super::chat_target::ChatTarget;
+use super::chat_target::{Aliases, ChatTarget};
 use super::classify::{Obstacle, is_unable, obstacle};
 use super::client::{Client, OutgoingMessage};
-use super::draft_state::{DraftState, DraftStates, picture};
+use super::draft_state::{DraftState, DraftStates, FirstDraft, picture};
 use super::feature_probe::FeatureProbe;
-use super::first_draft::FirstDraft;
 use super::html::Rendered;
-use super::limits::Weight;
+use super::limits::SendPriority;
 use super::live::Lives;
-use crate::adapters::chat::{DraftTarget, Frame};
+use crate::adapters::chat::{DraftFrame, DraftTarget};
 use crate::domain::{CorrelationId, ThreadId};
 use crate::ports::BoxFuture;
 
@@ -44,36 +42,36 @@ const QUIET: Duration = Duration::from_secs(3600);
 /// Shows frames in Telegram.
 #[derive(Debug)]
 pub(super) struct DraftRenderer {
-    post: Client,
+    client: Client,
     chats: Aliases,
     lives: Arc<Lives>,
     /// Whether the server supports drafts, as far as known.
     drafts: FeatureProbe,
-    strokes: Arc<DraftStates>,
+    states: Arc<DraftStates>,
     /// Messages in flight. Each is awaited until the server has answered.
     sends: Mutex<JoinSet<()>>,
 }
 
 impl DraftRenderer {
-    pub(super) fn new(post: Client, chats: Aliases, lives: Arc<Lives>) -> Self {
-        let (strokes, sends) = (Arc::default(), Mutex::default());
-        Self { post, chats, lives, drafts: FeatureProbe::default(), strokes, sends }
+    pub(super) fn new(client: Client, chats: Aliases, lives: Arc<Lives>) -> Self {
+        let (states, sends) = (Arc::default(), Mutex::default());
+        Self { client, chats, lives, drafts: FeatureProbe::default(), states, sends }
     }
 
     /// Remembers which message a turn answers, for the streamed message.
     pub(super) fn expect(&self, thread: &ThreadId, correlation: &CorrelationId, reply_to: i64) {
-        self.stroke(thread, correlation, |stroke| stroke.reply_to = Some(reply_to));
+        self.state(thread, correlation, |state| state.reply_to = Some(reply_to));
     }
 
     /// Ends the display of a turn's text so far. The turn may continue; its silence counts from now.
     pub(super) fn forget(&self, thread: &ThreadId, correlation: &CorrelationId) {
-        self.locked(|strokes| {
-            if strokes.get(thread).is_none_or(|stroke| stroke.correlation != *correlation) {
+        self.locked(|states| {
+            if states.get(thread).is_none_or(|state| state.correlation != *correlation) {
                 return;
             }
-            strokes.remove(thread);
-            if strokes.len() < MOST_OVER {
-                strokes.insert(thread.clone(), DraftState::new(correlation, Instant::now()));
+            states.remove(thread);
+            if states.len() < MOST_OVER {
+                states.insert(thread.clone(), DraftState::new(correlation, Instant::now()));
             }
         });
     }
@@ -84,7 +82,7 @@ impl DraftRenderer {
         let Some(place) = ChatTarget::of(thread, &self.chats) else { return };
         let live = self.lives.get(thread).await;
         if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
-            self.post.take_away(place, thread, live.message, &self.lives).await;
+            self.client.take_away(place, thread, live.message, &self.lives).await;
         }
     }
 
@@ -92,30 +90,30 @@ impl DraftRenderer {
         &self,
         thread: &ThreadId,
         correlation: CorrelationId,
-        frame: Frame,
+        frame: DraftFrame,
         message: Option<String>,
     ) -> Option<String> {
         let place = ChatTarget::of(thread, &self.chats)?;
         let drafts = self.drafts_in(place);
         let hold = if drafts { HOLD_DRAFT } else { HOLD_MESSAGE };
-        let stroke = self.stroke(thread, &correlation, |stroke| {
-            stroke.hear(&frame);
-            stroke.clone()
+        let state = self.state(thread, &correlation, |state| {
+            state.apply(&frame);
+            state.clone()
         });
-        let held = stroke.shown.is_none() && stroke.since.elapsed() < hold;
+        let held = state.shown.is_none() && state.since.elapsed() < hold;
         let picture = match &frame {
-            Frame::Typing => {
+            DraftFrame::Typing => {
                 self.type_in(place).await;
-                match stroke.sign(drafts) {
+                match state.sign(drafts) {
                     Some(picture) if !held => picture,
                     _ => return message,
                 }
             }
-            Frame::Draft(_) if held => return message,
-            Frame::Draft(text) => picture(text, None),
-            Frame::Progress(line) => picture(&stroke.text, Some(line)),
+            DraftFrame::Draft(_) if held => return message,
+            DraftFrame::Draft(text) => picture(text, None),
+            DraftFrame::Progress(line) => picture(&state.text, Some(line)),
         };
-        let unchanged = stroke.shown.as_ref() == Some(&picture) && !(drafts && frame == Frame::Typing);
+        let unchanged = state.shown.as_ref() == Some(&picture) && !(drafts && frame == DraftFrame::Typing);
         if picture.html.is_empty() || unchanged {
             return message;
         }
@@ -124,10 +122,10 @@ impl DraftRenderer {
             return message;
         }
         // The call may have shown that the server has no drafts.
-        if self.drafts_in(place) || !self.post.can_edit() {
+        if self.drafts_in(place) || !self.client.can_edit() {
             return message;
         }
-        let outgoing = OutgoingMessage { words: picture.clone(), reply_to: stroke.reply_to, keyboard: None };
+        let outgoing = OutgoingMessage { words: picture.clone(), reply_to: state.reply_to, keyboard: None };
         let known = message.as_deref().and_then(|message| message.parse().ok());
         let left = self.put(place, thread, &correlation, known, &outgoing).await;
         if left.is_some() {
@@ -152,30 +150,30 @@ impl DraftRenderer {
             None => (None, None),
         };
         if let Some(message) = known.or(mine) {
-            match self.post.edit(place, message, outgoing, Weight::May).await {
+            match self.client.edit(place, message, outgoing, SendPriority::May).await {
                 Ok(Edited::Gone) => {
                     self.lives.remove(thread).await;
-                    self.stroke(thread, correlation, |stroke| stroke.sent = false);
+                    self.state(thread, correlation, |state| state.sent = false);
                 }
                 // Without edits one frame is enough: the answer replaces it.
                 Ok(Edited::Yes | Edited::No) | Err(_) => return Some(message),
             }
         } else if let Some(message) = stale {
             // A partial answer of a turn that never ended.
-            self.post.take_away(place, thread, message, &self.lives).await;
+            self.client.take_away(place, thread, message, &self.lives).await;
         }
         // A message that cannot be edited would stay beside the answer.
-        if !self.post.surely_edits(place, outgoing).await {
+        if !self.client.surely_edits(place, outgoing).await {
             return None;
         }
-        let since = self.stroke(thread, correlation, |stroke| {
-            (!std::mem::replace(&mut stroke.sent, true)).then_some(stroke.since)
+        let since = self.state(thread, correlation, |state| {
+            (!std::mem::replace(&mut state.sent, true)).then_some(state.since)
         })?;
         let (tell, told) = oneshot::channel();
         let first = FirstDraft {
-            post: self.post.clone(),
+            client: self.client.clone(),
             lives: self.lives.clone(),
-            strokes: self.strokes.clone(),
+            states: self.states.clone(),
             place,
             thread: thread.clone(),
             correlation: correlation.clone(),
@@ -213,7 +211,7 @@ impl DraftRenderer {
         }
         match asked {
             Ok(_) => {
-                self.drafts.works();
+                self.drafts.succeeded();
                 true
             }
             Err(error) => {
@@ -230,7 +228,7 @@ impl DraftRenderer {
     }
 
     async fn ask_draft(&self, place: ChatTarget, body: Value) -> Result<Value, ApiError> {
-        self.post.ask(place, "sendMessageDraft", &body).await
+        self.client.ask(place, "sendMessageDraft", &body).await
     }
 
     async fn type_in(&self, place: ChatTarget) {
@@ -238,7 +236,7 @@ impl DraftRenderer {
         if let (Some(topic), Some(body)) = (place.topic, body.as_object_mut()) {
             body.insert("message_thread_id".to_owned(), json!(topic));
         }
-        match tokio::time::timeout(SIGN, self.post.ask(place, "sendChatAction", &body)).await {
+        match tokio::time::timeout(SIGN, self.client.ask(place, "sendChatAction", &body)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => tracing::debug!(chat = place.chat, %error, "typing indicator failed"),
             Err(_) => tracing::debug!(chat = place.chat, "typing indicator timed out"),
@@ -250,34 +248,34 @@ impl DraftRenderer {
     }
 
     /// Changes the state of a turn; the state of another turn in the same chat is dropped.
-    fn stroke<T>(
+    fn state<T>(
         &self,
         thread: &ThreadId,
         correlation: &CorrelationId,
         work: impl FnOnce(&mut DraftState) -> T,
     ) -> T {
         let new = || DraftState::new(correlation, Instant::now());
-        self.locked(|strokes| {
-            if strokes.len() >= MOST {
-                strokes.retain(|_, stroke| stroke.shown_at.elapsed() < QUIET);
+        self.locked(|states| {
+            if states.len() >= MOST {
+                states.retain(|_, state| state.shown_at.elapsed() < QUIET);
             }
-            let stroke = strokes.entry(thread.clone()).or_insert_with(new);
-            if stroke.correlation != *correlation {
-                *stroke = new();
+            let state = states.entry(thread.clone()).or_insert_with(new);
+            if state.correlation != *correlation {
+                *state = new();
             }
-            work(stroke)
+            work(state)
         })
     }
 
     fn shown(&self, thread: &ThreadId, correlation: &CorrelationId, picture: Rendered) {
-        self.stroke(thread, correlation, |stroke| {
-            stroke.shown = Some(picture);
-            stroke.shown_at = Instant::now();
+        self.state(thread, correlation, |state| {
+            state.shown = Some(picture);
+            state.shown_at = Instant::now();
         });
     }
 
     fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, DraftState>) -> T) -> T {
-        work(&mut self.strokes.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.states.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -286,7 +284,7 @@ impl DraftTarget for DraftRenderer {
         &self,
         thread: ThreadId,
         correlation: CorrelationId,
-        frame: Frame,
+        frame: DraftFrame,
         message: Option<String>,
     ) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
@@ -312,7 +310,7 @@ impl DraftTarget for DraftRenderer {
         let place = ChatTarget::of(thread, &self.chats);
         let drafts = place.is_some_and(|place| self.drafts_in(place));
         let group = place.is_some_and(ChatTarget::is_group);
-        let seen = self.locked(|strokes| strokes.get(thread).is_some_and(|stroke| stroke.shown.is_some()));
+        let seen = self.locked(|states| states.get(thread).is_some_and(|state| state.shown.is_some()));
         match (drafts, group, seen) {
             (true, _, true) => BETWEEN_DRAFTS,
             (true, _, false) => HOLD_DRAFT,

@@ -1,13 +1,18 @@
 //! The state of a turn while it is shown, and its rendering.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::api::ApiError;
+use super::chat_target::ChatTarget;
+use super::client::{Client, OutgoingMessage};
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
-use crate::adapters::chat::Frame;
+use super::limits::SendPriority;
+use super::live::{Live, Lives};
+use crate::adapters::chat::DraftFrame;
 use crate::domain::{CorrelationId, ThreadId};
 
 /// Refresh interval: the server drops a draft after thirty seconds.
@@ -57,14 +62,14 @@ impl DraftState {
     }
 
     /// Updates the state with a frame.
-    pub(super) fn hear(&mut self, frame: &Frame) {
+    pub(super) fn apply(&mut self, frame: &DraftFrame) {
         match frame {
-            Frame::Draft(text) => {
+            DraftFrame::Draft(text) => {
                 self.text.clone_from(text);
                 self.line = None;
             }
-            Frame::Progress(line) => self.line = Some(line.clone()),
-            Frame::Typing => return,
+            DraftFrame::Progress(line) => self.line = Some(line.clone()),
+            DraftFrame::Typing => return,
         }
         self.news_at = Instant::now();
     }
@@ -97,6 +102,50 @@ pub(super) fn picture(text: &str, progress: Option<&str>) -> Rendered {
     }
 }
 
+/// The first message of a turn, in flight for as long as the send takes, perhaps longer than the turn.
+pub(super) struct FirstDraft {
+    pub(super) client: Client,
+    pub(super) lives: Arc<Lives>,
+    pub(super) states: Arc<DraftStates>,
+    pub(super) place: ChatTarget,
+    pub(super) thread: ThreadId,
+    pub(super) correlation: CorrelationId,
+    pub(super) since: Instant,
+}
+
+impl FirstDraft {
+    /// Sends it. Returns its id where the turn is still streamed.
+    pub(super) async fn send(self, outgoing: &OutgoingMessage) -> Option<i64> {
+        match self.client.send(self.place, outgoing, SendPriority::May).await {
+            Ok(Some(message)) => {
+                let live = Live { correlation: self.correlation.clone(), message, done: None };
+                self.lives.get(&self.thread).await;
+                // The end of a turn is recorded before its message is looked up: either the message is noted by then, or
+                // it is deleted here.
+                if self.in_time(|_| self.lives.note(&self.thread, live)).is_some() {
+                    self.lives.save(&self.thread).await;
+                    return Some(message);
+                }
+                if !self.client.delete(self.place, message).await {
+                    self.lives.leave(&self.thread, message).await;
+                }
+            }
+            // It may have arrived; without an id it cannot be edited.
+            Ok(None) | Err(ApiError::Unsure(_) | ApiError::Gateway(_)) => {}
+            Err(ApiError::Refused { code: 500.., .. }) => {}
+            Err(_) => drop(self.in_time(|state| state.sent = false)),
+        }
+        None
+    }
+
+    /// Changes the state of the turn, unless the turn has delivered text meanwhile.
+    fn in_time<T>(&self, work: impl FnOnce(&mut DraftState) -> T) -> Option<T> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = states.get_mut(&self.thread)?;
+        (state.correlation == self.correlation && state.since == self.since).then(|| work(state))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,16 +163,16 @@ mod tests {
     async fn what_was_held_back_is_shown_at_the_next_sign_of_life_and_then_only_when_it_is_due() {
         for drafts in [false, true] {
             let correlation: CorrelationId = "run_1".parse().unwrap();
-            let mut stroke = DraftState::new(&correlation, Instant::now());
-            assert_eq!(stroke.sign(drafts), None, "nothing has been said");
-            stroke.hear(&Frame::Draft("half".to_owned()));
+            let mut state = DraftState::new(&correlation, Instant::now());
+            assert_eq!(state.sign(drafts), None, "nothing has been said");
+            state.apply(&DraftFrame::Draft("half".to_owned()));
             tokio::time::advance(Duration::from_secs(4)).await;
-            assert_eq!(stroke.sign(drafts).unwrap().html, "half");
-            (stroke.shown, stroke.shown_at) = (Some(picture("half", None)), Instant::now());
+            assert_eq!(state.sign(drafts).unwrap().html, "half");
+            (state.shown, state.shown_at) = (Some(picture("half", None)), Instant::now());
             tokio::time::advance(Duration::from_secs(4)).await;
-            assert_eq!(stroke.sign(drafts), None, "it stands there");
+            assert_eq!(state.sign(drafts), None, "it stands there");
             tokio::time::advance(Duration::from_secs(4)).await;
-            assert_eq!(stroke.sign(drafts).unwrap().html, "half\n\n<i>⏳ 12 s</i>");
+            assert_eq!(state.sign(drafts).unwrap().html, "half\n\n<i>⏳ 12 s</i>");
         }
     }
 }

@@ -5,15 +5,13 @@
 
 use std::ops::Range;
 
-use super::identity::Me;
-use super::wire::Entity;
+use super::wire::{Entity, Me};
 
 /// The minimum length of a Telegram user name.
 const SHORTEST_NAME: usize = 5;
 
-/// A parsed text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct ParsedText {
     /// The text without the agent's own name.
     pub(super) text: String,
     pub(super) mentions_me: bool,
@@ -28,8 +26,8 @@ pub(super) struct Words {
 }
 
 /// Parses a text with its entities.
-pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> Words {
-    let mut words = Words::default();
+pub(super) fn read(text: &str, entities: &[Entity], me: &Me) -> ParsedText {
+    let mut words = ParsedText::default();
     let mut mine: Vec<Range<usize>> = Vec::new();
     for entity in entities {
         let Some(range) = range(text, entity.offset, entity.length) else { continue };
@@ -103,7 +101,7 @@ fn marked_up(text: &str, entities: &[Entity], mine: &[Range<usize>]) -> Option<S
 }
 
 /// Finds names without an entity. Returns the ranges of the agent's own.
-fn unmarked(words: &mut Words, text: &str, entities: &[Entity], me: &Me) -> Vec<Range<usize>> {
+fn unmarked(words: &mut ParsedText, text: &str, entities: &[Entity], me: &Me) -> Vec<Range<usize>> {
     let quoted: Vec<Range<usize>> = entities
         .iter()
         .filter(|entity| !matches!(entity.kind.as_str(), "bold" | "italic" | "underline" | "spoiler"))
@@ -143,7 +141,7 @@ fn is_command(word: &str) -> bool {
     fits(name) && fits(bot)
 }
 
-fn command(words: &mut Words, part: &str, first: bool, me: &Me) {
+fn command(words: &mut ParsedText, part: &str, first: bool, me: &Me) {
     match part.find('@').and_then(|at| part.get(at..)) {
         // A path such as /usr looks like a command; only the first word can be one.
         None => words.commands_me |= first,

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::api::ApiError;
+use crate::domain::Backoff;
 
 /// How long a report of the server itself is believed.
-const ITS_OWN_WORD: Duration = Duration::from_secs(3600);
-/// How long a report that may come from a proxy is believed at first.
-const HEARSAY: Duration = Duration::from_secs(60);
-/// Most doublings.
-const MOST_DOUBLINGS: u32 = 6;
+const SERVER_REPORT: Duration = Duration::from_secs(3600);
+/// How long a report that may come from a proxy is believed.
+const PROXY_REPORT: Backoff =
+    Backoff { first: Duration::from_secs(60), longest: SERVER_REPORT, stable_after: Duration::ZERO };
 
 /// The known state of a call.
 #[derive(Debug, Default)]
@@ -35,13 +35,13 @@ impl FeatureProbe {
     }
 
     /// The call succeeded.
-    pub(super) fn works(&self) {
+    pub(super) fn succeeded(&self) {
         self.locked(|absence| *absence = Absence::default());
     }
 
     /// The server accepts the call without doing it.
     pub(super) fn mark_unsupported(&self) {
-        self.locked(|absence| absence.until = Some(Instant::now() + ITS_OWN_WORD));
+        self.locked(|absence| absence.until = Some(Instant::now() + SERVER_REPORT));
     }
 
     /// The call is unknown to the server or proxy, or refused without a known reason. Several calls in flight count as
@@ -52,8 +52,8 @@ impl FeatureProbe {
                 return;
             }
             let lasts = match error {
-                ApiError::Refused { code: 404 | 405 | 501, .. } => ITS_OWN_WORD,
-                _ => (HEARSAY * (1 << absence.times.min(MOST_DOUBLINGS))).min(ITS_OWN_WORD),
+                ApiError::Refused { code: 404 | 405 | 501, .. } => SERVER_REPORT,
+                _ => PROXY_REPORT.delay(absence.times.saturating_add(1), 0.0),
             };
             absence.times = absence.times.saturating_add(1);
             absence.until = Some(Instant::now() + lasts);
@@ -70,55 +70,55 @@ mod tests {
     use super::*;
 
     /// How long the call is not attempted, in seconds.
-    async fn left_alone(ability: &FeatureProbe) -> u64 {
+    async fn left_alone(probe: &FeatureProbe) -> u64 {
         let began = Instant::now();
-        while !ability.is_there() {
+        while !probe.is_there() {
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         began.elapsed().as_secs()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn hearsay_is_believed_briefly_and_the_servers_own_word_for_long() {
-        let ability = FeatureProbe::default();
-        assert_eq!(left_alone(&ability).await, 0);
+    async fn a_failure_is_remembered_briefly_and_a_refusal_of_the_server_for_long() {
+        let probe = FeatureProbe::default();
+        assert_eq!(left_alone(&probe).await, 0);
         for expected in [60, 120, 240] {
-            ability.is_missing(&ApiError::NoSuchCall(404));
-            assert_eq!(left_alone(&ability).await, expected);
+            probe.is_missing(&ApiError::NoSuchCall(404));
+            assert_eq!(left_alone(&probe).await, expected);
         }
-        ability.works();
-        ability.is_missing(&ApiError::NoSuchCall(404));
-        assert_eq!(left_alone(&ability).await, 60, "once it was there, an absence is new");
+        probe.succeeded();
+        probe.is_missing(&ApiError::NoSuchCall(404));
+        assert_eq!(left_alone(&probe).await, 60, "once it was there, an absence is new");
         for _ in 0..50 {
-            ability.is_missing(&ApiError::NoSuchCall(404));
+            probe.is_missing(&ApiError::NoSuchCall(404));
         }
-        assert_eq!(left_alone(&ability).await, 120, "all at once they are one");
+        assert_eq!(left_alone(&probe).await, 120, "all at once they are one");
         for _ in 0..50 {
-            ability.is_missing(&ApiError::NoSuchCall(404));
-            left_alone(&ability).await;
+            probe.is_missing(&ApiError::NoSuchCall(404));
+            left_alone(&probe).await;
         }
-        ability.is_missing(&ApiError::NoSuchCall(404));
-        assert_eq!(left_alone(&ability).await, 3600);
-        ability.works();
+        probe.is_missing(&ApiError::NoSuchCall(404));
+        assert_eq!(left_alone(&probe).await, 3600);
+        probe.succeeded();
         let own = ApiError::Refused {
             code: 404,
             description: "Not Found".to_owned(),
             retry_after: None,
             migrate_to: None,
         };
-        ability.is_missing(&own);
-        assert_eq!(left_alone(&ability).await, 3600);
-        ability.works();
-        ability.mark_unsupported();
-        assert_eq!(left_alone(&ability).await, 3600);
-        ability.works();
+        probe.is_missing(&own);
+        assert_eq!(left_alone(&probe).await, 3600);
+        probe.succeeded();
+        probe.mark_unsupported();
+        assert_eq!(left_alone(&probe).await, 3600);
+        probe.succeeded();
         let unclear = ApiError::Refused {
             code: 400,
             description: "Bad Request".to_owned(),
             retry_after: None,
             migrate_to: None,
         };
-        ability.is_missing(&unclear);
-        assert_eq!(left_alone(&ability).await, 60, "that may have been about the message alone");
+        probe.is_missing(&unclear);
+        assert_eq!(left_alone(&probe).await, 60, "that may have been about the message alone");
     }
 }

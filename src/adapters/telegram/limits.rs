@@ -36,7 +36,7 @@ const MOST: usize = 4096;
 
 /// Whether a send is required or optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum SendPriority {
     /// Waits for its turn.
     Must,
     /// Dropped where there is no turn at once.
@@ -45,7 +45,7 @@ pub(super) enum Weight {
 
 /// Schedules sends.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct ChatLimits {
     wide: Pace,
     narrow: Pace,
     /// The documented rates; counts what they leave free.
@@ -64,7 +64,7 @@ struct Complaints {
     recent: VecDeque<(Instant, ChatTarget)>,
 }
 
-impl Limits {
+impl ChatLimits {
     pub(super) fn new() -> Self {
         Self {
             wide: Pace::new(WIDE_OVERALL),
@@ -75,12 +75,12 @@ impl Limits {
     }
 
     /// Waits for a turn; false when there is none within a reasonable time.
-    pub(super) async fn turn(&self, place: ChatTarget, weight: Weight) -> bool {
+    pub(super) async fn turn(&self, place: ChatTarget, weight: SendPriority) -> bool {
         let (rate, all) = self.rate(place);
         let chat = place.chat.to_string();
         // A required send counts too, as far as there is room, and does not wait for it.
         let room = self.documented.spare(&chat, documented(place));
-        if weight == Weight::May {
+        if weight == SendPriority::May {
             return room && self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
         }
         let turn = async {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     /// How many optional sends are possible at once in a chat.
-    fn spare(limits: &Limits, chat: i64) -> usize {
+    fn spare(limits: &ChatLimits, chat: i64) -> usize {
         let free = |_: &usize| {
             let (rate, all) = limits.rate(place(chat));
             limits.wide.spare(&chat.to_string(), rate) && (!all || limits.narrow.spare("", WIDE_CHAT))
@@ -199,11 +199,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn many_chats_are_not_slowed_down_by_limits_that_nobody_enforces() {
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         let began = Instant::now();
         for _ in 0..5 {
             for chat in 1..=200 {
-                assert!(limits.turn(place(chat), Weight::Must).await);
+                assert!(limits.turn(place(chat), SendPriority::Must).await);
             }
         }
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
@@ -211,10 +211,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_brisk_conversation_never_waits_for_its_turn() {
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         for _ in 0..1000 {
             let asked = Instant::now();
-            assert!(limits.turn(place(7), Weight::Must).await);
+            assert!(limits.turn(place(7), SendPriority::Must).await);
             assert_eq!(asked.elapsed(), Duration::ZERO);
             tokio::time::advance(WIDE_CHAT.every).await;
         }
@@ -222,17 +222,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_chat_that_was_complained_about_rests_and_then_starts_slowly() {
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         limits.complained(place(-5), Some(Duration::from_secs(7)));
-        assert!(!limits.turn(place(-5), Weight::May).await);
+        assert!(!limits.turn(place(-5), SendPriority::May).await);
         assert_eq!(limits.rests_for(place(-5)), Some(Duration::from_secs(7)));
-        assert!(limits.turn(place(6), Weight::May).await, "it concerns that group");
+        assert!(limits.turn(place(6), SendPriority::May).await, "it concerns that group");
         assert_eq!(limits.rests_for(place(6)), None);
         let began = Instant::now();
-        assert!(limits.turn(place(-5), Weight::Must).await);
+        assert!(limits.turn(place(-5), SendPriority::Must).await);
         assert_eq!(began.elapsed().as_secs(), 7);
         assert_eq!(limits.rests_for(place(-5)), None);
-        assert!(limits.turn(place(-5), Weight::Must).await);
+        assert!(limits.turn(place(-5), SendPriority::Must).await);
         assert_eq!(began.elapsed().as_secs(), 10);
         tokio::time::advance(REMEMBERED * 2).await;
         assert_eq!(spare(&limits, -5), 100, "forgotten");
@@ -241,26 +241,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_may_be_left_out_keeps_to_the_documented_rate_and_holds_up_nothing() {
         for (chat, rate) in [(7, NARROW_PRIVATE), (-7, NARROW_GROUP)] {
-            let limits = Limits::new();
+            let limits = ChatLimits::new();
             let mut sent = 0;
-            while limits.turn(place(chat), Weight::May).await {
+            while limits.turn(place(chat), SendPriority::May).await {
                 sent += 1;
             }
             assert_eq!(sent, rate.burst, "{chat}");
             let asked = Instant::now();
-            assert!(limits.turn(place(chat), Weight::Must).await);
+            assert!(limits.turn(place(chat), SendPriority::Must).await);
             assert_eq!(asked.elapsed(), Duration::ZERO);
-            assert!(!limits.turn(place(chat), Weight::May).await);
+            assert!(!limits.turn(place(chat), SendPriority::May).await);
             tokio::time::advance(rate.every).await;
-            assert!(limits.turn(place(chat), Weight::May).await);
+            assert!(limits.turn(place(chat), SendPriority::May).await);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_is_reasonable() {
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         limits.complained(place(5), Some(Duration::from_secs(100)));
-        assert!(!limits.turn(place(5), Weight::Must).await);
+        assert!(!limits.turn(place(5), SendPriority::Must).await);
         let (began, left) = (Instant::now(), limits.rests_long(place(5)).unwrap());
         assert!(!limits.rest(place(5)).await && began.elapsed().is_zero());
         tokio::time::advance(left - PATIENCE).await;
@@ -271,11 +271,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_hears_the_complaint_that_comes_meanwhile() {
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         limits.complained(place(5), Some(Duration::from_secs(3)));
         let began = Instant::now();
         let ((turn, rest), ()) = tokio::join!(
-            async { tokio::join!(limits.turn(place(5), Weight::Must), limits.rest(place(5))) },
+            async { tokio::join!(limits.turn(place(5), SendPriority::Must), limits.rest(place(5))) },
             async {
                 tokio::time::sleep(Duration::from_secs(2)).await;
                 limits.complained(place(5), Some(Duration::from_secs(8)));
@@ -284,10 +284,10 @@ mod tests {
         assert!(turn && rest);
         assert_eq!(began.elapsed().as_secs(), 10);
         // A sender at the wide rate is paused too.
-        let limits = Limits::new();
+        let limits = ChatLimits::new();
         while limits.wide.spare("6", WIDE_CHAT) {}
         let began = Instant::now();
-        let (turn, ()) = tokio::join!(limits.turn(place(6), Weight::Must), async {
+        let (turn, ()) = tokio::join!(limits.turn(place(6), SendPriority::Must), async {
             limits.complained(place(6), Some(Duration::from_secs(8)));
         });
         assert!(turn);
@@ -304,15 +304,15 @@ mod tests {
             (vec![-1, 2], false),
             (vec![-1, -2, -1], true),
         ] {
-            let limits = Limits::new();
+            let limits = ChatLimits::new();
             for chat in &chats {
                 limits.complained(place(*chat), Some(Duration::from_secs(9)));
             }
             let held = Some(Duration::from_secs(9)).filter(|_| everybody);
             assert_eq!(limits.rests_for(place(9)), held, "{chats:?}");
-            assert_eq!(limits.turn(place(9), Weight::May).await, !everybody, "{chats:?}");
+            assert_eq!(limits.turn(place(9), SendPriority::May).await, !everybody, "{chats:?}");
             let began = Instant::now();
-            assert!(limits.turn(place(9), Weight::Must).await);
+            assert!(limits.turn(place(9), SendPriority::Must).await);
             assert_eq!(began.elapsed().as_secs(), held.unwrap_or_default().as_secs(), "{chats:?}");
         }
     }

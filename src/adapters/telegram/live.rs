@@ -36,7 +36,7 @@ impl Live {
 
 /// The stored state of a thread.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Slot {
+struct StreamedMessages {
     /// The streamed message, or the answer that it became.
     #[serde(flatten)]
     live: Option<Live>,
@@ -49,7 +49,7 @@ struct Slot {
 #[derive(Debug)]
 pub(super) struct Lives {
     notes: Arc<dyn KeyValueStore>,
-    known: Mutex<HashMap<ThreadId, Slot>>,
+    known: Mutex<HashMap<ThreadId, StreamedMessages>>,
     /// One write at a time, so that the last write is the current state.
     writing: Semaphore,
 }
@@ -120,12 +120,13 @@ impl Lives {
         }
     }
 
-    async fn slot(&self, thread: &ThreadId) -> Slot {
+    async fn slot(&self, thread: &ThreadId) -> StreamedMessages {
         if let Some(known) = self.locked(|known| known.get(thread).cloned()) {
             return known;
         }
         let note = self.notes.get(&name(thread)).await.ok().flatten();
-        let noted = note.and_then(|note| serde_json::from_value::<Slot>(note).ok()).unwrap_or_default();
+        let noted =
+            note.and_then(|note| serde_json::from_value::<StreamedMessages>(note).ok()).unwrap_or_default();
         self.locked(|known| {
             if known.len() >= MOST {
                 // Dropped entries are in the store.
@@ -136,11 +137,11 @@ impl Lives {
         })
     }
 
-    fn change(&self, thread: &ThreadId, change: impl FnOnce(&mut Slot)) {
+    fn change(&self, thread: &ThreadId, change: impl FnOnce(&mut StreamedMessages)) {
         self.locked(|known| change(known.entry(thread.clone()).or_default()));
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, Slot>) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, StreamedMessages>) -> T) -> T {
         work(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use teloxide_core::payloads::{SetMyCommands, SetMyCommandsSetters as _};
 use teloxide_core::types::{BotCommand, BotCommandScope};
 
-use super::api::{Api, ApiError};
+use super::api::{ApiError, BotApi};
 use crate::domain::{Command, Language};
 use crate::ports::KeyValueStore;
 use crate::render::Phrase;
@@ -14,7 +14,7 @@ const NOTE: &str = "menu";
 const LONGEST: usize = 256;
 
 /// Registers the commands, unless the server has these already. Failure is logged only: the commands work without.
-pub(super) async fn register(api: &Api, notes: &dyn KeyValueStore, language: Option<Language>) {
+pub(super) async fn register(api: &BotApi, notes: &dyn KeyValueStore, language: Option<Language>) {
     let menus = menus(language.unwrap_or_default());
     let wanted = json!({ "bot": api.bot(), "menus": menus });
     let known = notes.get(NOTE).await.ok().flatten();
@@ -31,7 +31,7 @@ pub(super) async fn register(api: &Api, notes: &dyn KeyValueStore, language: Opt
     }
 }
 
-async fn set(api: &Api, menus: &[SetMyCommands]) -> Result<(), ApiError> {
+async fn set(api: &BotApi, menus: &[SetMyCommands]) -> Result<(), ApiError> {
     for menu in menus {
         let _done: Value = api.call(menu).await?;
     }

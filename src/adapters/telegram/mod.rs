@@ -2,35 +2,27 @@
 //!
 //! # Receiving
 //!
-//! `poll` fetches updates and `webhook` receives them; both put them into the `update_queue`. There `update` parses
-//! each (with `wire`, `entities`, `contents`), `albums` orders them, and `update_handler` handles them: checks access,
-//! downloads (`attachments`), submits, or decides an approval (`callback`). `pending_updates` tracks the updates in
-//! progress, and `offsets` those that may be confirmed.
+//! `poll` fetches updates and `webhook` receives them; both pass them to the inbound pipeline of `chat`. `inbound` is
+//! Telegram's part of it: `update` parses (with `wire`, `entities`, `contents`), `attachments` downloads. `offsets` are
+//! the updates that may be confirmed.
 //!
 //! # Sending
 //!
-//! `deliver` sends the outbox, with `question` and `attach`; `draft_renderer` shows a running turn (its state is in
-//! `draft_state`), `first_draft` sends the streamed message, and `live` stores it. All use `client` and `change`, which
+//! `deliver` sends the outbox, with `question` and `attachments`; `draft_renderer` shows a running turn (`draft_state` has
+//! its state and sends the first message), and `live` stores the streamed message. All use `client` and `change`, which
 //! apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `feature_probe`
-//! remembers which calls the server supports, and `retry` repeats calls outside of the outbox. `outgoing_message`, `html`, `keyboard` and `menu` build
-//! the contents.
+//! remembers which calls the server supports, and `retry` repeats calls outside of the outbox. `outgoing_message`,
+//! `html` and `menu` build the contents.
 //!
 //! # Both
 //!
-//! `api` makes the calls and reports whether they took effect; `check` serves the doctor; `chat_target` and `aliases`
-//! resolve chats.
+//! `api` makes the calls and reports whether they took effect; `chat_target` resolves chats.
 
 mod adapter;
-mod admins;
-mod albums;
-mod aliases;
 mod api;
-mod attach;
 mod attachments;
-mod callback;
 mod change;
 mod chat_target;
-mod check;
 mod classify;
 mod client;
 mod contents;
@@ -40,17 +32,13 @@ mod draft_renderer;
 mod draft_state;
 mod entities;
 mod feature_probe;
-mod first_draft;
 pub mod html;
-mod identity;
-mod keyboard;
+mod inbound;
 mod limits;
 mod live;
 mod menu;
 mod offsets;
-mod options;
 mod outgoing_message;
-mod pending_updates;
 pub(crate) mod phrases;
 mod poll;
 mod question;
@@ -58,17 +46,13 @@ mod retry;
 mod run;
 mod section;
 mod update;
-mod update_handler;
-mod update_queue;
 mod webhook;
 mod wire;
 
 pub use adapter::{TelegramAdapter, capabilities};
-pub use aliases::Aliases;
-pub use api::{Api, ApiError, Upload};
-pub use chat_target::ChatTarget;
-pub use check::{Finding, check};
+pub use api::{ApiError, BotApi, Upload};
+pub use chat_target::{Aliases, ChatTarget};
 pub use def::DEF;
-pub use deliver::Sender;
-pub use options::{Acknowledge, Strangers, TelegramOptions, WebhookOptions};
+pub use deliver::TelegramSender;
+pub use section::{Acknowledge, TelegramOptions, WebhookOptions};
 pub use webhook::TelegramHook;

@@ -7,18 +7,19 @@ use teloxide_core::payloads::{
     EditMessageTextSetters as _, SendMessage, SendMessageSetters as _,
 };
 use teloxide_core::types::{
-    ChatId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters, ThreadId,
+    ChatId, InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode,
+    ReplyParameters, ThreadId,
 };
 
 use super::chat_target::ChatTarget;
 use super::html::Rendered;
+use crate::adapters::chat::BlockButton;
 
 /// The content of an outgoing message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutgoingMessage {
     /// The text, with markup and without.
     pub(super) words: Rendered,
-    /// The message that it replies to.
     pub(super) reply_to: Option<i64>,
     pub(super) keyboard: Option<InlineKeyboardMarkup>,
 }
@@ -107,6 +108,12 @@ pub(super) fn new_buttons(chat: i64, message: i64, keyboard: InlineKeyboardMarku
     body(&change, &[("/message_id", Some(message))])
 }
 
+/// Rows of buttons as a Telegram keyboard.
+pub(super) fn keyboard(rows: Vec<Vec<BlockButton>>) -> InlineKeyboardMarkup {
+    let button = |button: BlockButton| InlineKeyboardButton::callback(button.label, button.data);
+    InlineKeyboardMarkup::new(rows.into_iter().map(|row| row.into_iter().map(button).collect::<Vec<_>>()))
+}
+
 /// A message id in teloxide's type: 32 bits, which the protocol does not guarantee.
 fn small(message: i64) -> MessageId {
     MessageId(i32::try_from(message).unwrap_or_default())
@@ -136,26 +143,53 @@ fn no_preview() -> LinkPreviewOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::chat::{Menu, approval_buttons};
+    use crate::domain::{ApprovalId, ApprovalKind, Language, ScopeKind};
 
     #[test]
     fn numbers_of_52_bits_go_as_they_are() {
         let big = (1_i64 << 52) - 1;
         let place = ChatTarget { chat: -big, topic: Some(big - 1) };
         let outgoing = OutgoingMessage { reply_to: Some(big - 2), ..OutgoingMessage::default() };
-        let way = SendPlan::of(place, &outgoing);
-        let sent = way.message(&outgoing);
+        let plan = SendPlan::of(place, &outgoing);
+        let sent = plan.message(&outgoing);
         assert_eq!(sent["chat_id"], -big);
         assert_eq!(sent["message_thread_id"], big - 1);
         assert_eq!(sent["reply_parameters"]["message_id"], big - 2);
         assert_eq!(sent["reply_parameters"]["allow_sending_without_reply"], true);
         assert_eq!(sent["link_preview_options"]["is_disabled"], true);
         assert_eq!(sent["parse_mode"], "HTML");
-        assert_eq!(way.change(big, &outgoing)["message_id"], big);
+        assert_eq!(plan.change(big, &outgoing)["message_id"], big);
         assert_eq!(deletion(7, big), json!({ "chat_id": 7, "message_id": big }));
         let buttons = new_buttons(7, big, InlineKeyboardMarkup::default());
         assert_eq!(
             (&buttons["message_id"], &buttons["reply_markup"]),
             (&json!(big), &json!({ "inline_keyboard": [] }))
         );
+    }
+
+    #[test]
+    fn buttons_say_what_they_do_and_carry_the_approvals_own_id() {
+        let id: ApprovalId = "apr_0123456789abcdef".parse().unwrap();
+        let scopes = [ScopeKind::Once, ScopeKind::Thread];
+        let rows = approval_buttons(&id, ApprovalKind::Tool, Menu::First, &scopes, Language::En);
+        let keyboard = keyboard(rows);
+        assert_eq!(
+            serde_json::to_value(keyboard).unwrap(),
+            json!({ "inline_keyboard": [
+                [
+                    { "text": "✅ Approve", "callback_data": "y:apr_0123456789abcdef" },
+                    { "text": "❌ Deny", "callback_data": "n:apr_0123456789abcdef" },
+                ],
+                [{ "text": "Approve for longer …", "callback_data": "o:apr_0123456789abcdef" }],
+            ] })
+        );
+    }
+
+    #[test]
+    fn a_button_that_cannot_carry_its_meaning_is_not_shown() {
+        let id: ApprovalId = "a".repeat(64).parse().unwrap();
+        let keyboard = keyboard(approval_buttons(&id, ApprovalKind::Tool, Menu::First, &[], Language::Zh));
+        assert!(keyboard.inline_keyboard.iter().all(Vec::is_empty));
     }
 }

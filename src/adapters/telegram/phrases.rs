@@ -12,6 +12,12 @@ phrases! {
         en: "for groups: BotFather, /setprivacy, Disable; then remove the bot from the group and add it again",
         zh: "如需在群里使用：在 BotFather 中执行 /setprivacy 并选择 Disable，然后把机器人移出群再重新加入",
     }
+    text hearing_bots() {
+        en: "in @BotFather, switch on Bot-to-Bot Communication Mode; a bot is then told of /command@it and of replies to it, and of \
+             everything with privacy mode off or as an administrator",
+        zh: "在 @BotFather 中开启 Bot-to-Bot Communication Mode；之后机器人会收到发给它的 /command@它 和对它的回复，关闭隐私模式或设为管理员后\
+             可收到全部消息",
+    }
     text foreign_webhook() {
         en: "a webhook is set for this bot, but ship.json says polling",
         zh: "此机器人设置了 webhook，而 ship.json 中是 polling",

@@ -1,18 +1,18 @@
-//! The `getUpdates` loop. The offset that confirms updates advances only when they are accepted or stored on disk; while
-//! some are not, polling continues from the oldest of those, so that a slow file delays no other chat.
+//! The `getUpdates` loop. The offset that confirms updates advances only when they are accepted, that is, durable; while
+//! some are not, polling continues from the oldest of those.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::api::{Api, ApiError};
+use super::api::{ApiError, BotApi};
 use super::offsets::Offsets;
-use super::pending_updates::number_of;
 use super::run::{ALLOWED_UPDATES, bad_token};
-use super::update_queue::UpdateQueue;
 use crate::adapters::Backoff;
+use crate::adapters::chat::inbound::{InFlight, Pipeline};
 use crate::ports::{AdapterError, AdapterIo, Ids};
 
 /// The long-poll time-out that Telegram is asked for.
@@ -45,16 +45,23 @@ const LONGEST_ASKED: Duration = Duration::from_secs(180);
 const CONFLICT: Backoff =
     Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60), stable_after: Duration::ZERO };
 
+/// The number of an update.
+pub(super) fn number_of(update: &Value) -> Option<i64> {
+    update.get("update_id").and_then(Value::as_i64)
+}
+
 /// State of the update loop.
-pub(super) struct Poll<'a> {
-    pub(super) api: &'a Api,
-    pub(super) desk: UpdateQueue,
+pub(super) struct UpdateLoop<'a> {
+    pub(super) api: &'a BotApi,
+    pub(super) pipeline: Arc<Pipeline>,
+    /// The updates that are not accepted yet.
+    pub(super) working: InFlight<i64>,
     pub(super) io: &'a AdapterIo,
     pub(super) ids: &'a dyn Ids,
     pub(super) stop: &'a CancellationToken,
 }
 
-impl Poll<'_> {
+impl UpdateLoop<'_> {
     /// Polls until cancelled.
     pub(super) async fn run(mut self) -> Result<(), AdapterError> {
         let mut offsets = Offsets::default();
@@ -82,7 +89,7 @@ impl Poll<'_> {
                     let given = batch.len();
                     let any = self.take(batch, &mut offsets);
                     // Telegram returns no more before the oldest are confirmed.
-                    let blocked = given >= BATCH && !any && !self.desk.make_room();
+                    let blocked = given >= BATCH && !any;
                     let pause = if blocked { LONG_PAUSE } else { PAUSE };
                     tokio::select! {
                         () = stop.cancelled() => return Ok(()),
@@ -117,7 +124,7 @@ impl Poll<'_> {
             tokio::select! {
                 biased;
                 answer = &mut answer => return answer,
-                number = self.desk.next() => offsets.done(number),
+                number = self.working.next() => offsets.done(number),
             }
         }
     }
@@ -134,7 +141,7 @@ impl Poll<'_> {
         for update in batch {
             let place = fresh.iter().position(|number| number_of(&update) == Some(*number));
             if let Some(number) = place.map(|place| fresh.swap_remove(place)) {
-                self.desk.take(number, update);
+                self.working.receive(&self.pipeline, &update, number);
             }
         }
         any
@@ -146,14 +153,14 @@ impl Poll<'_> {
         if any {
             let deadline = Instant::now() + SETTLING;
             while !offsets.at_rest() {
-                match tokio::time::timeout_at(deadline, self.desk.next()).await {
+                match tokio::time::timeout_at(deadline, self.working.next()).await {
                     Ok(number) => offsets.done(number),
                     Err(_) => return,
                 }
             }
         } else if let Some(pause) = known {
             // An immediate poll would return the same updates.
-            if let Ok(number) = tokio::time::timeout(pause, self.desk.next()).await {
+            if let Ok(number) = tokio::time::timeout(pause, self.working.next()).await {
                 offsets.done(number);
             }
         } else if began.elapsed() < AT_ONCE {
@@ -164,7 +171,7 @@ impl Poll<'_> {
     /// Sleeps while updates in progress continue.
     async fn wait(&mut self, wait: Duration, offsets: &mut Offsets) {
         let deadline = Instant::now() + wait;
-        while let Ok(number) = tokio::time::timeout_at(deadline, self.desk.next()).await {
+        while let Ok(number) = tokio::time::timeout_at(deadline, self.working.next()).await {
             offsets.done(number);
         }
     }
@@ -210,13 +217,13 @@ pub(super) fn asked_wait(error: &ApiError) -> Option<Duration> {
 }
 
 /// Whether the token was revoked.
-async fn is_unknown(api: &Api) -> bool {
+async fn is_unknown(api: &BotApi) -> bool {
     let asked = api.ask::<Value>("getMe", &json!({}), Duration::from_secs(20)).await;
     matches!(asked, Err(ApiError::Refused { code: 401 | 404, .. }))
 }
 
 /// Deletes a webhook so that polling works; pending updates are kept.
-pub(super) async fn delete_webhook(api: &Api) {
+pub(super) async fn delete_webhook(api: &BotApi) {
     let body = json!({ "drop_pending_updates": false });
     if let Err(error) = api.ask::<Value>("deleteWebhook", &body, Duration::from_secs(20)).await {
         tracing::warn!(%error, "deleteWebhook failed");

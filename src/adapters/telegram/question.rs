@@ -1,24 +1,23 @@
 //! Approvals with buttons, and their outcome on the same message.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::api::ApiError;
 use super::change::Edited;
 use super::chat_target::ChatTarget;
 use super::client::OutgoingMessage;
-use super::deliver::{Failure, Sender, reply_target};
+use super::deliver::{DeliveryFailure, TelegramSender, reply_target};
 use super::html::{MESSAGE_LIMIT, render_one};
-use super::keyboard::keyboard;
-use super::outgoing_message::new_buttons;
+use super::outgoing_message::{keyboard, new_buttons};
 use super::retry::with_retry;
-use crate::adapters::chat::{ButtonsBlock, Menu, Question, approval_buttons};
+use crate::adapters::chat::{ButtonsBlock, Menu, QuestionSummary, approval_buttons};
 use crate::domain::{Approval, ApprovalId, Language};
 use crate::ports::{Attempt, OutboxEntry};
 
 /// The stored message of an approval, to find and edit it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Asked {
+struct SentMenu {
     /// The message with the buttons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<i64>,
@@ -29,7 +28,7 @@ struct Asked {
     language: Language,
 }
 
-impl Sender {
+impl TelegramSender {
     /// Sends a text with buttons. The file of an approval, if any, is a separate delivery before it.
     pub(super) async fn ask(
         &self,
@@ -37,15 +36,15 @@ impl Sender {
         entry: &OutboxEntry,
         block: ButtonsBlock,
         attempt: Attempt,
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<i64>, DeliveryFailure> {
         let outgoing = OutgoingMessage {
             words: render_one(&block.markdown, MESSAGE_LIMIT),
             reply_to: reply_target(place, entry),
             keyboard: Some(keyboard(block.rows)),
         };
-        let message = self.post.send_entry(place, &outgoing, entry, attempt).await?;
-        if let Some(Question { approval, head, language, .. }) = block.question {
-            self.note(&approval, &Asked { message, head, language }).await;
+        let message = self.client.send_entry(place, &outgoing, entry, attempt).await?;
+        if let Some(QuestionSummary { approval, head, language, .. }) = block.question {
+            self.note(&approval, place, &SentMenu { message, head, language }).await;
         }
         Ok(message)
     }
@@ -58,8 +57,8 @@ impl Sender {
         outcome: &str,
         entry: &OutboxEntry,
         attempt: Attempt,
-    ) -> Result<Option<i64>, Failure> {
-        if let Some(Asked { message: Some(message), head, .. }) = self.asked(approval).await {
+    ) -> Result<Option<i64>, DeliveryFailure> {
+        if let Some(SentMenu { message: Some(message), head, .. }) = self.asked(approval, place).await {
             let words = render_one(&format!("{head}\n\n{outcome}"), MESSAGE_LIMIT);
             let outgoing = OutgoingMessage { words, ..OutgoingMessage::default() };
             if self.changes(place, message, &outgoing, attempt).await? == Edited::Yes {
@@ -68,12 +67,12 @@ impl Sender {
         }
         let outgoing =
             OutgoingMessage { words: render_one(outcome, MESSAGE_LIMIT), ..OutgoingMessage::default() };
-        Ok(self.post.send_entry(place, &outgoing, entry, attempt).await?)
+        Ok(self.client.send_entry(place, &outgoing, entry, attempt).await?)
     }
 
     /// Shows another menu under an approval.
     pub async fn show_menu(&self, place: &ChatTarget, message: i64, approval: &Approval, menu: Menu) {
-        let language = match self.asked(&approval.id).await {
+        let language = match self.asked(&approval.id, *place).await {
             Some(asked) => asked.language,
             None => self.parts.language_for(&approval.summary),
         };
@@ -85,26 +84,36 @@ impl Sender {
         }
     }
 
-    /// Edits only the buttons of a message.
-    pub(super) async fn change_buttons(&self, place: ChatTarget, body: &Value) -> Result<(), ApiError> {
-        with_retry(|| self.post.insist(place, "editMessageReplyMarkup", body)).await.map(drop)
+    /// Removes the buttons of a message.
+    pub(super) async fn remove_buttons(&self, place: ChatTarget, message: i64) {
+        let body = json!({ "chat_id": place.chat, "message_id": message });
+        if let Err(error) = self.change_buttons(place, &body).await {
+            // The original lost its buttons when the approval was decided.
+            tracing::debug!(%error, "button removal failed");
+        }
     }
 
-    async fn asked(&self, approval: &ApprovalId) -> Option<Asked> {
-        let note = self.parts.notes.get(&name(approval)).await.ok().flatten()?;
+    /// Edits only the buttons of a message.
+    async fn change_buttons(&self, place: ChatTarget, body: &Value) -> Result<(), ApiError> {
+        with_retry(|| self.client.call_unpaced(place, "editMessageReplyMarkup", body)).await.map(drop)
+    }
+
+    async fn asked(&self, approval: &ApprovalId, place: ChatTarget) -> Option<SentMenu> {
+        let note = self.parts.notes.get(&name(approval, place)).await.ok().flatten()?;
         serde_json::from_value(note).ok()
     }
 
-    async fn note(&self, approval: &ApprovalId, asked: &Asked) {
+    async fn note(&self, approval: &ApprovalId, place: ChatTarget, asked: &SentMenu) {
         let note = serde_json::to_value(asked).unwrap_or_default();
-        if let Err(error) = self.parts.notes.put(&name(approval), note).await {
+        if let Err(error) = self.parts.notes.put(&name(approval, place), note).await {
             tracing::warn!(%approval, %error, "approval message id not stored");
         }
     }
 }
 
-fn name(approval: &ApprovalId) -> String {
-    format!("approval:{approval}")
+/// One approval may be asked in several chats.
+fn name(approval: &ApprovalId, place: ChatTarget) -> String {
+    format!("approval:{approval}@{}", place.chat)
 }
 
 #[cfg(test)]

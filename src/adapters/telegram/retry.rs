@@ -18,10 +18,7 @@ where
 
 /// The same for a call that shows a message each time it succeeds. An attempt without a response may have succeeded: it
 /// is repeated once, because a duplicate is better than no message. `again` is called then.
-pub(super) async fn patiently_but_once_more<T, F>(
-    call: impl Fn() -> F,
-    again: impl Fn(),
-) -> Result<T, ApiError>
+pub(super) async fn with_counted_retry<T, F>(call: impl Fn() -> F, again: impl Fn()) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
 {
@@ -123,7 +120,7 @@ mod tests {
                 let next = left.borrow_mut().pop();
                 async move { next.map_or(Ok(()), Err) }
             };
-            let done = patiently_but_once_more(call, || *again.borrow_mut() += 1).await.is_ok();
+            let done = with_counted_retry(call, || *again.borrow_mut() += 1).await.is_ok();
             assert_eq!((done, made.into_inner(), again.into_inner()), expected, "{told}");
         }
     }

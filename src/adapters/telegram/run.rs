@@ -5,20 +5,18 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::TelegramAdapter;
-use super::api::{Api, ApiError};
-use super::identity::Me;
-use super::options::WebhookOptions;
-use super::poll::{Poll, asked_wait, delete_webhook};
-use super::update::Reader;
-use super::update_handler::UpdateHandler;
-use super::update_queue::{SPOOL, UpdateQueue};
-use super::webhook;
+use super::api::{ApiError, BotApi};
+use super::inbound::TelegramInbound;
+use super::poll::{UpdateLoop, asked_wait, delete_webhook};
+use super::section::WebhookOptions;
+use super::update::UpdateReader;
+use super::wire::Me;
 use crate::adapters::Backoff;
-use crate::adapters::chat::AddressingPolicy;
+use crate::adapters::chat::AccessPolicy;
+use crate::adapters::chat::inbound::{InFlight, InboundOptions, Pipeline};
 use crate::ports::{AdapterError, AdapterIo};
 
 /// The requested kinds of updates.
@@ -55,31 +53,35 @@ pub(super) async fn receive(
         () = stop.cancelled() => return Ok(()),
         me = greet(adapter) => me?,
     };
+    adapter.peers.connected(me.id.to_string(), me.username.clone(), Some(me.hears_all));
     io.health.alive(io.clock.now());
     tracing::info!(bot = me.username, hears_all = me.hears_all, "telegram bot connected");
-    let mut beside = JoinSet::new();
+    let followups = adapter.intake.followups().clone();
     let sender = adapter.sender.clone();
-    beside.spawn(async move { sender.register_menu().await });
-    let reader = Reader {
-        platform: adapter.platform.clone(),
-        me,
-        aliases: aliases.clone(),
-        threading: options.threading,
+    followups.run(async move { sender.register_menu().await });
+    let InboundOptions { allow, groups, .. } = &options.inbound;
+    let platform = TelegramInbound {
+        reader: UpdateReader {
+            platform: adapter.platform.clone(),
+            me,
+            aliases: aliases.clone(),
+            threading: groups.threading,
+            peers: adapter.peers.clone(),
+        },
+        api: api.clone(),
+        sender: adapter.sender.clone(),
+        access: AccessPolicy::new(adapter.platform.clone(), allow.clone(), parts.access.clone()),
+        parts: parts.clone(),
+        followups,
+        acknowledge: options.acknowledge,
     };
-    let handler = UpdateHandler::new(adapter, io.threads.clone());
-    let attention = AddressingPolicy::new(options.respond, options.followup);
-    let mut desk = UpdateQueue::new(reader, attention, Arc::new(handler));
-    let kept = parts.notes.shelf(SPOOL).all().await;
-    let kept = kept.map_err(|error| AdapterError::Broken(error.to_string()))?;
-    desk.take_up(kept.into_iter().map(|(_, update)| update).collect());
-    let Some(calls) = &adapter.calls else {
-        return Poll { api, desk, io, ids: &*parts.ids, stop }.run().await;
+    let receiving = async |pipeline: Arc<Pipeline>| match &adapter.hook {
+        Some(hook) => hook.serve(api, pipeline, io, stop).await,
+        None => {
+            UpdateLoop { api, pipeline, working: InFlight::default(), io, ids: &*parts.ids, stop }.run().await
+        }
     };
-    match calls.lend().get_mut() {
-        Some(calls) => webhook::serve(api, desk, calls, io, stop).await,
-        // Polling would delete the webhook.
-        None => Err(AdapterError::Fatal("the webhook is served elsewhere, or no more".to_owned())),
-    }
+    Box::pin(adapter.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
 }
 
 /// Identifies the bot, and in parallel sets or deletes the webhook.
@@ -89,7 +91,7 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
     loop {
         let nothing = json!({});
         let me = api.ask::<Me>("getMe", &nothing, PATIENCE);
-        let way = async {
+        let transport = async {
             match &adapter.options.webhook {
                 Some(webhook) => set_webhook(api, webhook).await,
                 None => {
@@ -101,9 +103,9 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
                 }
             }
         };
-        let (me, way) = tokio::join!(me, way);
+        let (me, transport) = tokio::join!(me, transport);
         let known = me.is_ok();
-        let error = match (me, way) {
+        let error = match (me, transport) {
             (Ok(me), Ok(())) => return Ok(me),
             (Ok(me), Err(error @ (ApiError::Refused { code: 404, .. } | ApiError::NoSuchCall(_)))) => {
                 tracing::error!(
@@ -134,7 +136,7 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
     }
 }
 
-async fn set_webhook(api: &Api, webhook: &WebhookOptions) -> Result<(), ApiError> {
+async fn set_webhook(api: &BotApi, webhook: &WebhookOptions) -> Result<(), ApiError> {
     let body = json!({
         "url": webhook.url,
         "secret_token": webhook.secret.expose_secret(),

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use super::options::{Acknowledge, Strangers, TelegramOptions, WebhookOptions};
-use crate::adapters::chat::{AllowList, GroupsSection};
+use crate::adapters::chat::GroupsSection;
+use crate::adapters::chat::inbound::InboundOptions;
 
 /// The section as it is written.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct TelegramSection {
     pub(super) webhook_url: Option<String>,
     /// Whether a message that was taken gets a 👀 at once.
     pub(super) acknowledge: bool,
-    /// What somebody whom nobody knows is told in private.
+    /// The answer to a private message of an unknown person.
     pub(super) pairing: Strangers,
     /// How the agent behaves in groups.
     pub(super) groups: GroupsSection,
@@ -64,6 +64,18 @@ pub(super) enum TelegramMode {
     Webhook,
 }
 
+/// The answer to a private message of an unknown person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Strangers {
+    /// A code that the operator can confirm.
+    #[default]
+    Code,
+    /// Nothing; the operator sees all the same that they asked.
+    #[serde(rename = "silent")]
+    Silence,
+}
+
 impl TelegramSection {
     /// The token, unless it is blank.
     pub(super) fn token(&self) -> Option<&SecretString> {
@@ -81,23 +93,41 @@ impl TelegramSection {
     }
 
     /// The adapter's options. `secret` proves that a webhook call comes from Telegram.
-    pub(super) fn options(
-        &self,
-        guests: AllowList,
-        admins_decide: bool,
-        secret: SecretString,
-    ) -> TelegramOptions {
+    pub(super) fn options(&self, inbound: InboundOptions, secret: SecretString) -> TelegramOptions {
         TelegramOptions {
             token: self.token().cloned().unwrap_or_default(),
             api_url: self.base().to_owned(),
-            guests,
-            respond: self.groups.respond,
-            followup: self.groups.followup(),
-            threading: self.groups.threading,
             webhook: self.webhook().map(|url| WebhookOptions { url: url.to_owned(), secret }),
             acknowledge: if self.acknowledge { Acknowledge::Eyes } else { Acknowledge::Nothing },
-            strangers: self.pairing,
-            admins_decide,
+            inbound: InboundOptions { offers_pairing: self.pairing == Strangers::Code, ..inbound },
         }
     }
+}
+
+/// The settings of the bot.
+#[derive(Clone, Debug)]
+pub struct TelegramOptions {
+    pub token: SecretString,
+    pub api_url: String,
+    /// The webhook; without it updates are polled.
+    pub webhook: Option<WebhookOptions>,
+    /// Whether an accepted message gets a reaction at once.
+    pub acknowledge: Acknowledge,
+    /// The settings about people and groups.
+    pub inbound: InboundOptions,
+}
+
+/// The webhook's options.
+#[derive(Clone, Debug)]
+pub struct WebhookOptions {
+    /// The public address that leads to `/hooks/telegram` of the web listener.
+    pub url: String,
+    /// The secret that proves a call of Telegram.
+    pub secret: SecretString,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    Eyes,
+    Nothing,
 }

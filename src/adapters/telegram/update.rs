@@ -1,138 +1,104 @@
-//! Parses updates into events. Pure: the caller passes the context.
+//! Parses updates into events of the inbound pipeline. Without I/O: the caller passes the context.
 
-use super::aliases::Aliases;
-use super::chat_target::ChatTarget;
-use super::contents::{Attachment, described, files, origin, quoted};
-use super::entities::{self, Words};
-use super::identity::Me;
-use super::wire::{CallbackQuery, Chat, MemberChange, Message, StoppedDraft, Update, User};
-use crate::adapters::chat::{Facts, Threading};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::chat_target::{Aliases, ChatTarget};
+use super::contents::{attachments, described, origin, quoted};
+use super::entities::{self, ParsedText};
+use super::wire::{CallbackQuery, Chat, Me, MemberChange, Message, StoppedDraft, Update, User};
+use crate::adapters::chat::inbound::{Content, Inbound, InboundMessage, Press, thread_of};
+use crate::adapters::chat::{AddressingFacts, PeerBook, Threading};
 use crate::domain::{
-    Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Language, MessageId, Platform,
-    Said, ThreadId, Timestamp,
+    Author, AuthorId, AuthorRole, BadId, ChatKind, Command, CommandInvocation, Language, MessageId,
+    PeerWords, Platform, Said, SpeakerKind, ThreadId, Timestamp,
 };
 
-#[derive(Clone, Debug)]
-pub(super) enum InboundEvent {
-    /// A person sent or edited a message, or gave a command.
-    InboundMessage(Box<InboundMessage>),
-    /// A person pressed a button.
-    Pressed(Box<Press>),
-    /// The bot was added to a chat.
-    Invited(Invitation),
-    /// The bot was removed from a chat, or blocked.
-    Expelled(i64),
-    /// A group migrated to a new id.
-    Moved { from: i64, to: i64 },
-    /// An update without effect, with the reason.
-    Nothing(&'static str),
-}
-
-/// A message, an edit or a command.
-#[derive(Clone, Debug)]
-pub(super) struct InboundMessage {
-    pub(super) thread: ThreadId,
-    pub(super) place: ChatTarget,
-    pub(super) author: Author,
-    pub(super) chat: ChatKind,
-    pub(super) message: MessageId,
-    pub(super) message_id: i64,
-    pub(super) at: Timestamp,
-    pub(super) facts: Facts,
-    pub(super) language: Option<Language>,
-    /// The album that it belongs to.
-    pub(super) album: Option<String>,
-    pub(super) what: What,
-}
-
-/// The kind of a message.
-#[derive(Clone, Debug)]
-pub(super) enum What {
-    Said(MessageContent),
-    /// An edit of an earlier message.
-    Edited(MessageContent),
-    Ordered(CommandInvocation),
-    /// `/start` in the chat with the bot, with the code of the link.
-    Started(Option<String>),
-}
-
-/// Text, and files that are not downloaded yet.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MessageContent {
-    pub(super) said: Said,
-    pub(super) files: Vec<Attachment>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Press {
+/// What the pipeline keeps for the adapter with a press.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TelegramPressDetail {
+    /// The callback query.
     pub(super) id: String,
-    pub(super) author: Author,
-    pub(super) data: String,
     /// The message of the button; Telegram omits it for old ones.
-    pub(super) shown: Option<Shown>,
-    pub(super) language: Option<Language>,
+    pub(super) shown: Option<PressedMessage>,
 }
 
 /// The message of a button.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PressedMessage {
     pub(super) place: ChatTarget,
-    pub(super) chat: ChatKind,
-    pub(super) message_id: Option<i64>,
+    pub(super) kind: ChatKind,
+    pub(super) message: i64,
 }
 
-/// The bot was added to a chat.
-#[derive(Clone, Debug)]
-pub(super) struct Invitation {
-    pub(super) chat: i64,
-    pub(super) by: Author,
-    pub(super) language: Option<Language>,
+/// An event that concerns Telegram alone: [`Inbound::Platform`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PlatformEvent {
+    /// The bot was added to a chat.
+    Invited { chat: i64, by: Author, language: Option<Language> },
+    /// A group migrated to a new id; the aliases in memory know it already.
+    Moved,
 }
 
 /// The context for parsing updates.
 #[derive(Clone, Debug)]
-pub(super) struct Reader {
+pub(super) struct UpdateReader {
     pub(super) platform: Platform,
     pub(super) me: Me,
     pub(super) aliases: Aliases,
     pub(super) threading: Threading,
+    pub(super) peers: PeerBook,
 }
 
-impl Reader {
-    pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<InboundEvent, BadId> {
+impl UpdateReader {
+    /// The event of an update; `None` where it has no effect.
+    pub(super) fn read(&self, number: i64, update: Update, now: Timestamp) -> Result<Option<Inbound>, BadId> {
         if let Some(message) = update.message {
-            return self.message(&message, false, now);
+            return self.message(number, &message, false, now);
         }
         if let Some(message) = update.edited_message {
-            return self.message(&message, true, now);
+            return self.message(number, &message, true, now);
         }
         if let Some(query) = update.callback_query {
-            return self.pressed(query);
+            return self.pressed(query).map(|press| Some(Inbound::Press(Box::new(press))));
         }
         if let Some(change) = update.my_chat_member {
-            return self.member(&change);
+            return self.member(number, &change);
         }
         if let Some(stopped) = update.stopped_message_generation {
-            return self.stopped(number, &stopped, now);
+            return self
+                .stopped(number, &stopped, now)
+                .map(|message| Some(Inbound::Message(Box::new(message))));
         }
-        Ok(InboundEvent::Nothing("a kind of update that is not served"))
+        Ok(ignored("a kind of update that is not served"))
     }
 
-    fn message(&self, message: &Message, edited: bool, now: Timestamp) -> Result<InboundEvent, BadId> {
+    fn message(
+        &self,
+        number: i64,
+        message: &Message,
+        edited: bool,
+        now: Timestamp,
+    ) -> Result<Option<Inbound>, BadId> {
         let chat = &message.chat;
-        if let Some(to) = message.migrate_to_chat_id {
-            return Ok(InboundEvent::Moved { from: chat.id, to });
+        let moved = message.migrate_to_chat_id.map(|to| (chat.id, to));
+        if let Some((from, to)) = moved.or(message.migrate_from_chat_id.map(|from| (from, chat.id))) {
+            // In memory at once, so that the next update finds its thread; stored before the update is confirmed.
+            self.aliases.learn(from, to);
+            return Ok(Some(platform_event(format!("moved {number}"), &PlatformEvent::Moved)));
         }
-        if let Some(from) = message.migrate_from_chat_id {
-            return Ok(InboundEvent::Moved { from, to: chat.id });
-        }
-        let Some(kind) = kind_of(chat) else { return Ok(InboundEvent::Nothing("a post in a channel")) };
+        let Some(kind) = kind_of(chat) else { return Ok(ignored("a post in a channel")) };
         let Some(author) = self.author(message, kind)? else {
-            return Ok(InboundEvent::Nothing("a message of another bot or of nobody"));
+            return Ok(ignored("a message of another bot or of nobody"));
         };
+        let peer = self.other_bot(message, kind).map(|_| unknown_program());
+        if edited && peer.is_some() {
+            return Ok(ignored("a correction of another bot"));
+        }
         if edited && message.media_group_id.is_some() {
             // The other parts are missing, so it could only be recorded without them.
-            return Ok(InboundEvent::Nothing("a correction of a part of an album"));
+            return Ok(ignored("a correction of a part of an album"));
         }
         let (text, marked) = match (&message.text, &message.caption) {
             (Some(text), _) => (text.as_str(), message.entities.as_slice()),
@@ -140,29 +106,44 @@ impl Reader {
             (None, None) => ("", [].as_slice()),
         };
         let words = entities::read(text, marked, &self.me);
-        let files = files(message);
+        let moved_to = Some(chat.id).filter(|id| self.aliases.original(*id) != *id);
+        let attachments = attachments(message, moved_to);
         let told = described(message);
-        if words.text.is_empty() && files.is_empty() && told.is_none() {
-            return Ok(InboundEvent::Nothing("a message without content"));
+        if words.text.is_empty() && attachments.is_empty() && told.is_none() {
+            return Ok(ignored("a message without content"));
         }
         let place = ChatTarget { chat: chat.id, topic: self.topic(message, kind) };
         let at = message.edit_date.filter(|_| edited).unwrap_or(message.date);
         let at = if at > 0 { Timestamp::from_millis(at.saturating_mul(1000)) } else { now };
+        if peer.is_some() {
+            self.peers.heard_bot(at);
+        }
         let facts = self.facts(message, &words);
-        let what = what(words, files, told, message, edited);
-        Ok(InboundEvent::InboundMessage(Box::new(InboundMessage {
+        let id = format!("{}:{}", chat.id, message.message_id);
+        Ok(Some(Inbound::Message(Box::new(InboundMessage {
+            key: if edited { format!("edit {id} {number}") } else { format!("message {id}") },
             thread: self.thread(place, kind, &author)?,
-            place,
-            chat: kind,
-            message: self.message_id(&format!("{}:{}", chat.id, message.message_id))?,
-            message_id: message.message_id,
+            chats: self.chat_ids(chat.id),
+            kind,
+            message: self.message_id(&id)?,
+            platform_message: message.message_id.to_string(),
             at,
             facts,
             language: message.from.as_ref().and_then(language_of),
+            admin: None,
             album: message.media_group_id.clone(),
-            what,
+            content: content(words, !attachments.is_empty(), told, message, edited, peer),
+            attachments,
+            detail: serde_json::to_value(place).unwrap_or_default(),
             author,
-        })))
+        }))))
+    }
+
+    /// All ids that a chat has had, the current one last: the settings may name any of them.
+    pub(super) fn chat_ids(&self, chat: i64) -> Vec<String> {
+        let mut ids = vec![self.aliases.original(chat), chat, self.aliases.current(chat)];
+        ids.dedup();
+        ids.iter().map(i64::to_string).collect()
     }
 
     fn message_id(&self, text: &str) -> Result<MessageId, BadId> {
@@ -178,14 +159,9 @@ impl Reader {
 
     fn thread(&self, place: ChatTarget, kind: ChatKind, author: &Author) -> Result<ThreadId, BadId> {
         let chat = self.aliases.original(place.chat).to_string();
-        let thread = match place.topic {
-            Some(topic) => ThreadId::of_topic(&self.platform, &chat, &topic.to_string())?,
-            None => ThreadId::of_chat(&self.platform, &chat)?,
-        };
-        if self.threading == Threading::Shared || kind == ChatKind::Direct {
-            return Ok(thread);
-        }
-        thread.for_user(author.id.as_str().rsplit(':').next().unwrap_or_default())
+        let topic = place.topic.map(|topic| topic.to_string());
+        let user = author.id.as_str().rsplit(':').next().unwrap_or_default();
+        thread_of(&self.platform, self.threading, &chat, topic.as_deref(), kind, user)
     }
 
     /// The author of a message. A message in the name of a chat has no identifiable person.
@@ -194,7 +170,7 @@ impl Reader {
             let id = AuthorId::new(&self.platform, &chat.id.to_string())?;
             return Ok(Some(Author { id, name: chat.title.clone(), role: AuthorRole::Anonymous }));
         }
-        match message.from.as_ref().filter(|user| !user.is_bot) {
+        match message.from.as_ref().filter(|user| !user.is_bot).or_else(|| self.other_bot(message, kind)) {
             Some(user) => self.person(user).map(Some),
             // A direct chat has one person, whose id is the chat id.
             None if kind == ChatKind::Direct && message.from.is_none() => {
@@ -205,17 +181,23 @@ impl Reader {
         }
     }
 
+    /// Another bot that writes in a group, where bots are heard.
+    fn other_bot<'a>(&self, message: &'a Message, kind: ChatKind) -> Option<&'a User> {
+        let heard = kind == ChatKind::Group && message.sender_chat.is_none() && self.peers.hears_bots();
+        message.from.as_ref().filter(|user| heard && user.is_bot && user.id != self.me.id)
+    }
+
     fn person(&self, user: &User) -> Result<Author, BadId> {
         let role = if user.is_bot { AuthorRole::Anonymous } else { AuthorRole::Person };
         let name = Some(user.name()).filter(|name| !name.trim().is_empty());
         Ok(Author { id: AuthorId::new(&self.platform, &user.id.to_string())?, name, role })
     }
 
-    fn facts(&self, message: &Message, words: &Words) -> Facts {
+    fn facts(&self, message: &Message, words: &ParsedText) -> AddressingFacts {
         let earlier =
             message.reply_to_message.as_deref().filter(|earlier| earlier.forum_topic_created.is_none());
         let replied = earlier.map(|earlier| earlier.from.as_ref().is_some_and(|user| user.id == self.me.id));
-        Facts {
+        AddressingFacts {
             mentions_me: words.mentions_me,
             replies_to_me: replied == Some(true),
             commands_me: words.commands_me,
@@ -223,85 +205,118 @@ impl Reader {
         }
     }
 
-    fn pressed(&self, query: CallbackQuery) -> Result<InboundEvent, BadId> {
-        let shown = query.message.map(|shown| Shown {
+    fn pressed(&self, query: CallbackQuery) -> Result<Press, BadId> {
+        let shown = query.message.map(|shown| PressedMessage {
             place: ChatTarget {
                 chat: shown.chat.id,
                 topic: shown.message_thread_id.filter(|_| shown.is_topic_message),
             },
             // A channel is not served; a press there is answered all the same.
-            chat: kind_of(&shown.chat).unwrap_or(ChatKind::Group),
-            message_id: Some(shown.message_id),
+            kind: kind_of(&shown.chat).unwrap_or(ChatKind::Group),
+            message: shown.message_id,
         });
-        Ok(InboundEvent::Pressed(Box::new(Press {
+        Ok(Press {
+            key: format!("press {}", query.id),
             author: self.person(&query.from)?,
-            language: language_of(&query.from),
-            id: query.id,
+            message: self.message_id(&format!("press:{}", query.id))?,
+            platform_message: shown.map_or(0, |shown| shown.message).to_string(),
             data: query.data.unwrap_or_default(),
-            shown,
-        })))
+            at: None,
+            language: language_of(&query.from),
+            admin: None,
+            detail: serde_json::to_value(TelegramPressDetail { id: query.id, shown }).unwrap_or_default(),
+        })
     }
 
-    fn member(&self, change: &MemberChange) -> Result<InboundEvent, BadId> {
+    fn member(&self, number: i64, change: &MemberChange) -> Result<Option<Inbound>, BadId> {
         let (before, now) = (change.old_chat_member.is_in(), change.new_chat_member.is_in());
         match (before, now) {
             (false, true) if kind_of(&change.chat) != Some(ChatKind::Direct) => {
-                Ok(InboundEvent::Invited(Invitation {
-                    chat: change.chat.id,
-                    by: self.person(&change.from)?,
-                    language: language_of(&change.from),
-                }))
+                let (by, language) = (self.person(&change.from)?, language_of(&change.from));
+                let invited = PlatformEvent::Invited { chat: change.chat.id, by, language };
+                Ok(Some(platform_event(format!("invited {number}"), &invited)))
             }
-            (true, false) => Ok(InboundEvent::Expelled(change.chat.id)),
-            _ => Ok(InboundEvent::Nothing("a change that changes nothing for us")),
+            (true, false) => {
+                tracing::warn!(chat = change.chat.id, "bot removed or blocked");
+                Ok(None)
+            }
+            _ => Ok(ignored("membership change without effect")),
         }
     }
 
-    fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<InboundEvent, BadId> {
+    fn stopped(&self, number: i64, stopped: &StoppedDraft, now: Timestamp) -> Result<InboundMessage, BadId> {
         let id = stopped.chat.id;
         // Drafts exist only in direct chats, where the chat id is the person's id.
         let person = AuthorId::new(&self.platform, &id.to_string())?;
         let author = Author { id: person, name: None, role: AuthorRole::Person };
         let topic = stopped.message_thread_id.filter(|_| self.me.topics);
         let place = ChatTarget { chat: id, topic };
-        Ok(InboundEvent::InboundMessage(Box::new(InboundMessage {
+        let key = format!("{id}:stop:{number}");
+        Ok(InboundMessage {
             thread: self.thread(place, ChatKind::Direct, &author)?,
-            place,
-            author,
-            chat: ChatKind::Direct,
-            message: self.message_id(&format!("{id}:stop:{number}"))?,
-            message_id: 0,
+            chats: self.chat_ids(id),
+            kind: ChatKind::Direct,
+            message: self.message_id(&key)?,
+            platform_message: "0".to_owned(),
             at: now,
-            facts: Facts::default(),
+            facts: AddressingFacts::default(),
             language: None,
+            admin: None,
             album: None,
-            what: What::Ordered(Command::Stop.into()),
-        })))
+            content: Content::Command(Command::Stop.into()),
+            attachments: Vec::new(),
+            detail: serde_json::to_value(place).unwrap_or_default(),
+            author,
+            key,
+        })
     }
+}
+
+fn platform_event(key: String, event: &PlatformEvent) -> Inbound {
+    Inbound::Platform { key, event: serde_json::to_value(event).unwrap_or(Value::Null) }
+}
+
+/// An update without effect, with the reason.
+fn ignored(why: &str) -> Option<Inbound> {
+    tracing::debug!(why, "update ignored");
+    None
 }
 
 /// The author of a forwarded message where Telegram omits it.
 const UNKNOWN: &str = "unknown";
 
-fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Message, edited: bool) -> What {
+/// Another bot; who it is the core finds out.
+const fn unknown_program() -> PeerWords {
+    PeerWords { kind: SpeakerKind::Bot, agent: None, via: None, chain: None, depth: 1 }
+}
+
+fn content(
+    words: ParsedText,
+    has_files: bool,
+    told: Option<String>,
+    message: &Message,
+    edited: bool,
+    peer: Option<PeerWords>,
+) -> Content {
     // A forwarded text is no command of the person who forwarded it.
     let forwarded =
         message.forward_origin.is_some() || message.forward_date.is_some() || message.is_automatic_forward;
     let automatic =
         message.via_bot.is_some() || message.sender_business_bot.is_some() || message.is_from_offline;
     let own = !forwarded && !automatic && words.marked_up.is_none();
-    let alone = files.is_empty() && !edited && !words.for_another_bot && own;
+    // A program gives no commands.
+    let alone = !has_files && !edited && !words.for_another_bot && own && peer.is_none();
     if alone && let Some(order) = CommandInvocation::parse(&words.text) {
-        return What::Ordered(order);
+        return Content::Command(order);
     }
     let (word, rest) = first_word(&words.text);
     if alone && word == "/start" {
-        return What::Started(Some(rest).filter(|code| !code.is_empty()));
+        return Content::Started(Some(rest).filter(|code| !code.is_empty()));
     }
     // `/ask` works in a group where the bot receives only commands.
     let asked = word == "/ask" && !rest.is_empty() && !words.for_another_bot;
     // Text with an added description is never read as a decision.
-    let marked_up = words.marked_up.filter(|_| told.is_none() && files.is_empty());
+    let marked_up = words.marked_up.filter(|_| told.is_none() && !has_files);
     let mut text = if asked { rest } else { words.text };
     if let Some(told) = told {
         text = if text.is_empty() { told } else { format!("{text}\n\n{told}") };
@@ -313,10 +328,10 @@ fn what(words: Words, files: Vec<Attachment>, told: Option<String>, message: &Me
         forwarded_from: forwarded.then(|| from.unwrap_or_else(|| UNKNOWN.to_owned())),
         marked_up,
         automatic,
+        peer,
         ..Said::default()
     };
-    let parcel = MessageContent { said, files };
-    if edited { What::Edited(parcel) } else { What::Said(parcel) }
+    if edited { Content::Edited(said) } else { Content::Said(said) }
 }
 
 /// The first word, without a bot's name after it, and the rest.

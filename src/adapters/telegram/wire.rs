@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// `null` reads as the default.
-pub(super) fn or_default<'de, D, T>(given: D) -> Result<T, D::Error>
+fn or_default<'de, D, T>(given: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
@@ -35,9 +35,9 @@ fn entities<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Entity>, D::Error
 }
 
 /// A message with any forward origin counts as forwarded.
-fn origin<'de, D: Deserializer<'de>>(given: D) -> Result<Option<Origin>, D::Error> {
+fn origin<'de, D: Deserializer<'de>>(given: D) -> Result<Option<ForwardOrigin>, D::Error> {
     let value = Value::deserialize(given)?;
-    Ok((!value.is_null()).then(|| Origin::deserialize(value).unwrap_or_default()))
+    Ok((!value.is_null()).then(|| ForwardOrigin::deserialize(value).unwrap_or_default()))
 }
 
 /// A string, or a number converted to one.
@@ -46,6 +46,29 @@ fn text<'de, D: Deserializer<'de>>(given: D) -> Result<String, D::Error> {
         Value::String(text) => Ok(text),
         Value::Number(number) => Ok(number.to_string()),
         _ => Err(serde::de::Error::custom("neither a text nor a number")),
+    }
+}
+
+/// The bot itself, from `getMe`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Me {
+    pub(super) id: i64,
+    /// Its name, without the `@`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) username: String,
+    /// Whether private chats with it can have topics.
+    #[serde(default, rename = "has_topics_enabled", deserialize_with = "or_default")]
+    pub(super) topics: bool,
+    /// Whether it receives all group messages (privacy mode off).
+    #[serde(default, rename = "can_read_all_group_messages", deserialize_with = "or_default")]
+    pub(super) hears_all: bool,
+}
+
+impl Me {
+    /// Whether a text is its `@name`.
+    pub(super) fn is_called(&self, mention: &str) -> bool {
+        let name = mention.strip_prefix('@').unwrap_or_default();
+        !name.is_empty() && name.eq_ignore_ascii_case(&self.username)
     }
 }
 
@@ -111,7 +134,7 @@ pub(super) struct Message {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) quote: Option<Quote>,
     #[serde(default, deserialize_with = "origin")]
-    pub(super) forward_origin: Option<Origin>,
+    pub(super) forward_origin: Option<ForwardOrigin>,
     pub(super) forward_date: Option<serde::de::IgnoredAny>,
     pub(super) via_bot: Option<serde::de::IgnoredAny>,
     pub(super) sender_business_bot: Option<serde::de::IgnoredAny>,
@@ -168,7 +191,7 @@ pub(super) struct Quote {
 /// The origin of a forwarded message: exactly one of these fields is set.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Origin {
+pub(super) struct ForwardOrigin {
     pub(super) sender_user: Option<User>,
     pub(super) sender_user_name: Option<String>,
     pub(super) sender_chat: Option<Chat>,
@@ -238,7 +261,6 @@ pub(super) struct Poll {
     pub(super) options: Vec<PollOption>,
 }
 
-/// An option of a poll.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct PollOption {
     #[serde(default)]
@@ -253,21 +275,20 @@ pub(super) struct Dice {
     pub(super) value: i64,
 }
 
-/// A callback query.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CallbackQuery {
     #[serde(deserialize_with = "text")]
     pub(super) id: String,
     pub(super) from: User,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) message: Option<ShownMessage>,
+    pub(super) message: Option<ButtonMessage>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) data: Option<String>,
 }
 
 /// The message with the button; of an old one there is little more than its id.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct ShownMessage {
+pub(super) struct ButtonMessage {
     pub(super) message_id: i64,
     pub(super) chat: Chat,
     #[serde(default, deserialize_with = "lenient")]
@@ -281,19 +302,19 @@ pub(super) struct ShownMessage {
 pub(super) struct MemberChange {
     pub(super) chat: Chat,
     pub(super) from: User,
-    pub(super) old_chat_member: Member,
-    pub(super) new_chat_member: Member,
+    pub(super) old_chat_member: ChatMember,
+    pub(super) new_chat_member: ChatMember,
 }
 
 /// The membership of a user in a chat.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Member {
+pub(super) struct ChatMember {
     #[serde(default)]
     pub(super) status: String,
     pub(super) is_member: Option<bool>,
 }
 
-impl Member {
+impl ChatMember {
     /// Whether the user is a member.
     pub(super) fn is_in(&self) -> bool {
         match self.status.as_str() {
@@ -314,4 +335,20 @@ impl Member {
 pub(super) struct StoppedDraft {
     pub(super) chat: Chat,
     pub(super) message_thread_id: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_any_case_and_nothing_else_is() {
+        let me = Me { id: 1, username: "Ship_Bot".into(), ..Me::default() };
+        for (words, known) in
+            [("@ship_bot", true), ("@SHIP_BOT", true), ("ship_bot", false), ("@ship", false), ("@", false)]
+        {
+            assert_eq!(me.is_called(words), known, "{words}");
+        }
+        assert!(!Me::default().is_called("@"));
+    }
 }

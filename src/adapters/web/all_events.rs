@@ -10,20 +10,21 @@ use std::time::Duration;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
 use super::events::ThreadEvents;
-use super::health::info_of;
+use super::health::{Info, info_of};
 use super::problem::Problem;
 use super::server::Web;
 use super::sse::{self, Source, event};
-use super::threads::{DEFAULT_PAGE, thread_row};
+use super::threads::{DEFAULT_PAGE, ThreadList, ThreadRow, thread_row};
 use crate::domain::ThreadId;
-use crate::ports::{Among, Change, ThreadQuery, ThreadView};
+use crate::ports::{Change, ThreadFilter, ThreadQuery, ThreadView};
 
 /// Changes of a thread within this time are sent together.
 const GATHER: Duration = Duration::from_millis(100);
@@ -33,7 +34,7 @@ const COMPARE: Duration = Duration::from_secs(2);
 /// Beyond this many changed threads a snapshot is sent instead.
 const MAX_CHANGED: usize = 256;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct EventsQuery {
     thread: Option<String>,
 }
@@ -66,10 +67,22 @@ struct AllEvents {
     told: PolledState,
 }
 
+/// The content of a page beside the open thread.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Snapshot {
+    #[serde(flatten)]
+    page: ThreadList,
+    pinned: Vec<ThreadRow>,
+    info: Option<Info>,
+    pending_approvals: usize,
+    asking: usize,
+}
+
 /// The polled state that was sent last.
 #[derive(Debug, Default, PartialEq)]
 struct PolledState {
-    info: Value,
+    info: Option<Info>,
     grants: Value,
     access: Value,
     asking: usize,
@@ -94,13 +107,16 @@ impl AllEvents {
     /// approvals and requests.
     async fn snapshot(&mut self) -> Result<String, Problem> {
         let live: HashMap<ThreadId, ThreadView> = self.web.threads.views().await.into_iter().collect();
-        let mut body = self.web.thread_page(ThreadQuery::newest(DEFAULT_PAGE), &live).await?;
+        let page = self.web.thread_page(ThreadQuery::newest(DEFAULT_PAGE), &live).await?;
+        let pinned = self.web.pinned(&live).await?;
         let told = self.look().await;
-        if let Some(body) = body.as_object_mut() {
-            body.insert("info".to_owned(), told.info.clone());
-            body.insert("pendingApprovals".to_owned(), told.pending.len().into());
-            body.insert("asking".to_owned(), told.asking.into());
-        }
+        let body = Snapshot {
+            page,
+            pinned,
+            info: told.info.clone(),
+            pending_approvals: told.pending.len(),
+            asking: told.asking,
+        };
         self.told = told;
         self.changed.clear();
         (self.snapshot_at, self.tell_at) = (None, None);
@@ -113,7 +129,7 @@ impl AllEvents {
         let access = parts.access.list(now).await.unwrap_or_default();
         let pending = parts.approvals.pending().await.unwrap_or_default();
         PolledState {
-            info: info_of(&self.web),
+            info: Some(info_of(&self.web)),
             grants: json!(parts.grants.list(now).await.unwrap_or_default()),
             asking: access.asking.len(),
             access: json!(access),
@@ -153,11 +169,13 @@ impl AllEvents {
     /// Sends the changed threads, and the state that may have changed with them.
     async fn tell_changed(&mut self) -> Result<String, Problem> {
         let threads: BTreeSet<ThreadId> = self.changed.keys().cloned().collect();
-        let query = ThreadQuery { among: Among::Only(threads), ..ThreadQuery::newest(MAX_CHANGED) };
+        let query = ThreadQuery { filter: ThreadFilter::Only(threads), ..ThreadQuery::newest(MAX_CHANGED) };
         let page = self.web.parts.store.list(query).await?;
+        let marks = self.web.marks.all().await?;
         let mut out = String::new();
         for thread in &page.threads {
-            out.push_str(&event("thread", &thread_row(thread, self.changed.get(&thread.thread_id))));
+            let (mark, live) = (marks.get(&thread.thread_id), self.changed.get(&thread.thread_id));
+            out.push_str(&event("thread", &thread_row(thread, mark, live)));
         }
         out.push_str(&self.compare().await);
         self.changed.clear();
@@ -217,6 +235,10 @@ impl Source for AllEvents {
                 change = self.changes.recv() => match change {
                     Ok(Change::Thread { thread, state, pending_approvals }) => {
                         self.note(thread, ThreadView { state, pending_approvals, ..ThreadView::default() });
+                    }
+                    Ok(Change::ThreadDeleted(thread)) => {
+                        self.changed.remove(&thread);
+                        return Some(event("deleted", &json!({ "threadId": thread })));
                     }
                     Ok(Change::Instructions) => return Some(event("instructions", &json!({}))),
                     Err(RecvError::Lagged(_)) => self.snapshot_at = Some(Instant::now()),

@@ -6,8 +6,9 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::body::JsonBody;
 use super::login::Caller;
@@ -19,10 +20,14 @@ use crate::domain::{
 };
 use crate::ports::{AuditEvent, AuditLine, AuditOutcome};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Filter {
+    /// `pending`, `decided`, `approved`, `denied`, `expired`, `cancelled` or `spent`.
     state: Option<String>,
+    /// All of them unless given.
     limit: Option<usize>,
+    /// Only those with a smaller number: the `nextBefore` of the page before, such as `A12`.
+    before: Option<String>,
 }
 
 const FILTERS: [&str; 7] = ["pending", "decided", "approved", "denied", "expired", "cancelled", "spent"];
@@ -38,33 +43,52 @@ impl Filter {
         }
     }
 
-    fn wants(&self, approval: &Value) -> bool {
+    fn wants(&self, approval: &Approval) -> bool {
         match self.state.as_deref() {
             None => true,
-            Some("decided") => approval["state"] != "pending",
-            Some(state) => approval["state"] == state,
+            Some("decided") => approval.state != ApprovalState::Pending,
+            Some(state) => approval.state.name() == state,
         }
     }
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApprovalList {
+    approvals: Vec<ApprovalFile>,
+    /// The `before` of the next page, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_before: Option<String>,
+}
+
 /// The approvals, newest first; with `?state=` only those in that state, or all that are `decided`; with `?limit=` at
-/// most that many.
+/// most that many, before the number `?before=`.
 pub(super) async fn list(
     State(web): State<Arc<Web>>,
     filter: Result<Query<Filter>, QueryRejection>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ApprovalList>, Problem> {
     let Query(filter) = filter.map_err(|_| Problem::bad("limit must be a number"))?;
     filter.check()?;
     let book = &web.parts.approvals;
     let pending = filter.state.as_deref() == Some("pending");
     let approvals = if pending { book.pending().await? } else { book.list().await? };
-    let shown: Vec<Value> = approvals.iter().map(as_json).collect();
-    let wanted = shown.into_iter().filter(|approval| filter.wants(approval));
-    let shown: Vec<Value> = wanted.take(filter.limit.unwrap_or(usize::MAX)).collect();
-    Ok(Json(json!({ "approvals": shown })))
+    let before = filter.before.as_deref().map(|before| {
+        let bad = || Problem::bad("before must be the number of an approval, such as A12");
+        ApprovalNumber::typed(before).ok_or_else(bad)
+    });
+    let before = before.transpose()?;
+    let mut wanted = approvals
+        .iter()
+        .filter(|approval| filter.wants(approval) && before.is_none_or(|before| approval.number < before));
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    let shown: Vec<&Approval> = wanted.by_ref().take(limit).collect();
+    let more = wanted.next().is_some();
+    let next_before = shown.last().filter(|_| more).map(|last| last.number.to_string());
+    let approvals = shown.into_iter().map(ApprovalFile::from).collect();
+    Ok(Json(ApprovalList { approvals, next_before }))
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum DecisionWord {
     Approve,
@@ -74,14 +98,14 @@ enum DecisionWord {
     Done,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum ScopeWord {
     Whole(Scope),
     Name(String),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct DecisionBody {
     decision: DecisionWord,
     scope: Option<ScopeWord>,
@@ -105,7 +129,7 @@ pub(super) async fn decide(
     Path(id): Path<String>,
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<DecisionBody>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<ApprovalFile>, Problem> {
     let approval = web.called(&id).await?.ok_or_else(|| Problem::not_found("approval"))?;
     let id = approval.id.clone();
     let via = via(body.via.as_deref(), caller);
@@ -127,11 +151,7 @@ pub(super) async fn decide(
         Err(problem) => return Err(problem),
     }
     let now = web.parts.approvals.get(&id).await?.unwrap_or(approval);
-    Ok(Json(as_json(&now)))
-}
-
-pub(super) fn as_json(approval: &Approval) -> Value {
-    serde_json::to_value(ApprovalFile::from(approval)).unwrap_or_default()
+    Ok(Json(ApprovalFile::from(&now)))
 }
 
 fn answer(approval: &Approval, word: DecisionWord, scope: Option<ScopeWord>) -> Result<Answer, Problem> {
@@ -140,7 +160,8 @@ fn answer(approval: &Approval, word: DecisionWord, scope: Option<ScopeWord>) -> 
         Some(ScopeWord::Whole(scope)) => scope,
         Some(ScopeWord::Name(name)) => serde_json::from_value(json!({ "type": name })).map_err(|_| {
             Problem::bad(
-                "scope must be once, thread, shape, project, or {\"type\":\"minutes\",\"minutes\":10}",
+                "scope must be once, thread, shape, project, {\"type\":\"minutes\",\"minutes\":10}, or for a spend cap \
+                 plus-one, plus-five or midnight",
             )
         })?,
     };
@@ -148,7 +169,7 @@ fn answer(approval: &Approval, word: DecisionWord, scope: Option<ScopeWord>) -> 
         (DecisionWord::Approve | DecisionWord::Rerun, _) => Ok(Answer::Approve(scope)),
         (DecisionWord::Deny | DecisionWord::Skip, _) => Ok(Answer::Deny),
         (DecisionWord::Done, ApprovalKind::UnknownOutcome) => Ok(Answer::Done),
-        (DecisionWord::Done, ApprovalKind::Tool) => {
+        (DecisionWord::Done, ApprovalKind::Tool | ApprovalKind::Budget) => {
             Err(Problem::bad("done answers only a call that a restart cut off"))
         }
     }

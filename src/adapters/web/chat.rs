@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -34,7 +35,7 @@ const MAX_FILES: usize = 16;
 /// How long a reconnecting client waits for the first message of a turn that has started.
 const FIRST_SIGN: Duration = Duration::from_secs(10);
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Trigger {
     #[default]
@@ -42,11 +43,12 @@ enum Trigger {
     RegenerateMessage,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChatRequest {
     id: String,
     #[serde(default)]
+    #[schemars(with = "Vec<ClientMessage>")]
     messages: Vec<Box<RawValue>>,
     #[serde(default)]
     trigger: Trigger,
@@ -54,7 +56,7 @@ pub(super) struct ChatRequest {
 }
 
 /// A message of a client; its other fields are not trusted.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct ClientMessage {
     id: String,
     role: Role,
@@ -74,9 +76,11 @@ pub(super) async fn chat(
         return go_on(web, thread, answered, place).await;
     }
     let (message, kind) = wish(&web, &thread, &request).await?;
+    let author = web.operator(&platform)?;
+    let kind = web.enriched(&thread, &author, &message, kind).await?;
     // Subscribes first, so that no change after the acceptance is missed.
     let watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
-    let taken = web.submit(&thread, web.operator(&platform)?, message, kind).await?;
+    let taken = web.submit(&thread, author, message, kind).await?;
     let correlation = match taken.correlation {
         Some(correlation) => Some(correlation),
         None => stored(&web, &thread, &taken.message).await?.map(|message| message.metadata.correlation_id),
@@ -209,18 +213,23 @@ fn newest(request: &ChatRequest) -> Result<(MessageId, Said), Problem> {
         }
     }
     let said = Said { text: texts.join("\n"), files, ..Said::default() };
-    if said.text.len() > MAX_BODY || (said.files.is_empty() && raw.get().len() > MAX_BODY) {
-        return Err(Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "the text of a message may have at most 1 MiB",
-        ));
+    if said.files.is_empty() && raw.get().len() > MAX_BODY {
+        return Err(text_too_long());
     }
     check(&said)?;
     let id = message.id.parse().map_err(|bad| Problem::of_id("the last message's id", &message.id, &bad))?;
     Ok((id, said))
 }
 
-fn check(said: &Said) -> Result<(), Problem> {
+fn text_too_long() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the text of a message may have at most 1 MiB")
+}
+
+/// Refuses a message that is empty, too long, or has too many or unreachable files.
+pub(super) fn check(said: &Said) -> Result<(), Problem> {
+    if said.text.len() > MAX_BODY {
+        return Err(text_too_long());
+    }
     if said.text.trim().is_empty() && said.files.is_empty() {
         return Err(Problem::bad("the message is empty"));
     }

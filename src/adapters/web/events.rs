@@ -157,6 +157,7 @@ fn notice_of(intent: &Intent) -> Option<Value> {
         | Intent::ApprovalRequest { .. }
         | Intent::ApprovalAskBack { .. }
         | Intent::ApprovalResolved { .. }
+        | Intent::Speech { .. }
         | Intent::Attachment { .. } => None,
     }
 }

@@ -6,30 +6,37 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::approvals::as_json;
 use super::body::JsonBody;
+use super::chat::check;
+use super::enrichment::RequestFile;
 use super::ingress::{OPERATOR, said_or_command};
 use super::problem::Problem;
-use super::run_stream::outcome_of;
+use super::run_stream::completed;
 use super::server::Web;
 use crate::domain::{
-    Author, AuthorId, AuthorRole, ChatKind, CorrelationId, MessageId, Platform, Said, ThreadId,
+    ApprovalFile, Author, AuthorId, AuthorRole, ChatKind, CorrelationId, InboundFile, Language, MessageId,
+    Platform, Said, ThreadId,
 };
 use crate::ports::RunOutcome;
-use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
+use crate::render::Phrase;
+use crate::uimessage::{ErrorRecord, Part, RunStatus, ToolPart, ToolState, UiMessage};
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(600);
 /// Most further threads that one run delivers its result to.
 const MOST_TARGETS: usize = 16;
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExecuteRequest {
     instructions: String,
+    /// Files that belong to the instructions; a recording may be all there is.
+    #[serde(default)]
+    files: Vec<RequestFile>,
     chat_id: Option<String>,
     user_id: Option<String>,
     message_id: Option<String>,
@@ -39,7 +46,7 @@ pub(super) struct ExecuteRequest {
     deliver_to: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum ExecuteStatus {
     Done,
@@ -49,20 +56,43 @@ enum ExecuteStatus {
 }
 
 /// The outcome of an execution.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteResponse {
     success: bool,
     output: String,
-    tool_calls: Vec<Value>,
+    tool_calls: Vec<CallReport>,
     status: ExecuteStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Value>,
+    error: Option<RunError>,
     thread_id: ThreadId,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<CorrelationId>,
     message_id: MessageId,
-    approvals: Vec<Value>,
+    /// The approvals it waits for.
+    approvals: Vec<ApprovalFile>,
+}
+
+/// A tool call of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CallReport {
+    tool: String,
+    input: Value,
+    /// `null` while there is none.
+    output: Value,
+}
+
+/// Why a run failed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunError {
+    /// A kind of error, or `stopped`.
+    #[schemars(with = "String")]
+    kind: Value,
+    text: String,
+    /// Whether a retry may help.
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
 }
 
 /// Runs instructions and waits for their end. A client that disconnects does not stop the turn; it can ask again with
@@ -72,7 +102,7 @@ pub(super) async fn execute(
     headers: HeaderMap,
     JsonBody(request): JsonBody<ExecuteRequest>,
 ) -> Result<Json<ExecuteResponse>, Problem> {
-    if request.instructions.trim().is_empty() {
+    if request.instructions.trim().is_empty() && request.files.is_empty() {
         return Err(Problem::bad("instructions must not be empty"));
     }
     let platform: Platform = "api".parse()?;
@@ -99,19 +129,28 @@ pub(super) async fn execute(
     let author = AuthorId::new(&platform, user).map_err(|bad| Problem::of_id("userId", user, &bad))?;
     let author = Author { id: author, name: None, role: AuthorRole::Person };
     let deliver_to = targets(request.deliver_to)?;
-    let said = Said { text: request.instructions, deliver_to, ..Said::default() };
+    let files = request.files.into_iter().map(InboundFile::from).collect();
+    let said = Said { text: request.instructions, files, deliver_to, ..Said::default() };
+    check(&said)?;
+    let language = web.options.language.unwrap_or_else(|| Language::of(&said.text));
     // Without a user there is no person whose memory could be meant.
     let chat = if request.user_id.is_some() { ChatKind::Direct } else { ChatKind::Program };
-    let taken = web.submit_from(chat, &thread, author, message, said_or_command(said)).await?;
+    let kind = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
+    let taken = web.submit_from(chat, &thread, author, message, kind).await?;
 
-    let waiting = outcome_of(Arc::clone(&web), thread.clone(), taken.message.clone());
+    let waiting = web.threads.outcome_or_held_back(thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {
-        Ok(Some(outcome)) => outcome,
+        Ok(Some(outcome)) => completed(&web, &thread, &taken.message, outcome).await,
         // The message is accepted, so its run continues, also after a restart; a request with the same id returns the
         // outcome.
         Ok(None) | Err(_) => RunOutcome { status: Some(RunStatus::Running), ..RunOutcome::default() },
     };
-    Ok(Json(answer(thread, taken.message, taken.correlation, &outcome)))
+    let mut response = answer(thread, taken.message, taken.correlation, &outcome);
+    if outcome.messages.is_empty() && response.status == ExecuteStatus::AwaitingApproval {
+        let numbers = outcome.approvals.iter().map(|approval| approval.number).collect();
+        response.output = Phrase::Reminder(numbers).say(language);
+    }
+    Ok(Json(response))
 }
 
 /// The further threads that get the result.
@@ -153,7 +192,8 @@ pub fn answer(
             _ => None,
         })
         .collect();
-    let asks = tools.iter().any(|tool| matches!(tool.state, ToolState::ApprovalRequested { .. }));
+    let asks = !outcome.approvals.is_empty()
+        || tools.iter().any(|tool| matches!(tool.state, ToolState::ApprovalRequested { .. }));
     let status = match outcome.status {
         Some(RunStatus::Done) => ExecuteStatus::Done,
         Some(RunStatus::Running | RunStatus::Continued) if asks => ExecuteStatus::AwaitingApproval,
@@ -169,7 +209,7 @@ pub fn answer(
         thread_id,
         correlation_id: outcome.correlation.clone().or(correlation).or_else(|| correlation_of(outcome)),
         message_id,
-        approvals: outcome.approvals.iter().map(as_json).collect(),
+        approvals: outcome.approvals.iter().map(ApprovalFile::from).collect(),
     }
 }
 
@@ -204,7 +244,7 @@ fn output(outcome: &RunOutcome) -> String {
     words
 }
 
-fn call(tool: &ToolPart) -> Value {
+fn call(tool: &ToolPart) -> CallReport {
     let output = match &tool.state {
         ToolState::OutputAvailable { output, .. } => output.clone(),
         ToolState::OutputError { error_text, .. } => json!({ "error": error_text }),
@@ -214,19 +254,21 @@ fn call(tool: &ToolPart) -> Value {
         | ToolState::ApprovalRequested { .. }
         | ToolState::ApprovalResponded { .. } => Value::Null,
     };
-    json!({ "tool": tool.tool.name(), "input": tool.state.input(), "output": output })
+    CallReport { tool: tool.tool.name().to_owned(), input: json!(tool.state.input()), output }
 }
 
-fn error(outcome: &RunOutcome) -> Value {
+fn error(outcome: &RunOutcome) -> RunError {
     let told = parts(outcome).find_map(|part| match part {
         Part::Error(record) => Some(record),
         _ => None,
     });
-    match (outcome.error.as_ref().or(told), outcome.status) {
-        (Some(record), _) => json!(record),
-        (None, Some(RunStatus::Stopped)) => {
-            json!({ "kind": "stopped", "text": "the turn was stopped", "retryable": false })
+    let (kind, text, retryable) = match (outcome.error.as_ref().or(told), outcome.status) {
+        (Some(ErrorRecord { kind, text, retryable, detail }), _) => {
+            let (text, detail) = (text.clone(), detail.clone());
+            return RunError { kind: json!(kind), text, retryable: *retryable, detail };
         }
-        (None, _) => json!({ "kind": "internal", "text": "the turn left no answer", "retryable": true }),
-    }
+        (None, Some(RunStatus::Stopped)) => ("stopped", "the turn was stopped", false),
+        (None, _) => ("internal", "the turn left no answer", true),
+    };
+    RunError { kind: kind.into(), text: text.to_owned(), retryable, detail: None }
 }

@@ -1,8 +1,8 @@
 //! Files of messages: `/api/files/{thread}/{name}` with a credential, and `/files/{thread}/{name}` by a signed link,
 //! which a browser can follow to download a file.
 //!
-//! The files come from other people, so a browser must save them and not open them; except plain images, where a
-//! credential was sent.
+//! The files come from other people, so a browser must save them and not open them; except plain images and sound, where
+//! a credential was sent.
 
 use std::path::{Component, Path as FsPath};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio_util::io::ReaderStream;
 
 use super::credentials::LinkSignature;
@@ -31,18 +31,32 @@ pub(super) async fn file(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let mut response = serve(&web, &thread.parse()?, &name).await?;
-    if media_type(&name).1 {
+    shown(&web, &thread.parse()?, &name).await
+}
+
+/// The response with a file: a browser may show what is safe.
+pub(super) async fn shown(web: &Web, thread: &ThreadId, name: &str) -> Result<Response, Problem> {
+    let mut response = serve(web, thread, name).await?;
+    if media_type(name).1 {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));
     }
     Ok(response)
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FileLink {
+    /// A path of this server.
+    url: String,
+    /// RFC 3339.
+    expires_at: String,
 }
 
 /// Creates a link that downloads a file without another credential, for a minute.
 pub(super) async fn link(
     State(web): State<Arc<Web>>,
     Path((thread, name)): Path<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<FileLink>, Problem> {
     let thread: ThreadId = thread.parse()?;
     drop(find(&web, &thread, &name).await?);
     let issued = web.credentials.sign_link(&thread, &name, web.clock.now());
@@ -55,10 +69,10 @@ pub(super) async fn link(
         issued.expires.as_millis(),
         issued.text
     );
-    Ok(Json(json!({ "url": url, "expiresAt": issued.expires.rfc3339() })))
+    Ok(Json(FileLink { url, expires_at: issued.expires.rfc3339() }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Signed {
     #[serde(default)]
     expires: String,
@@ -131,6 +145,11 @@ fn media_type(name: &str) -> (&'static str, bool) {
         "jpg" | "jpeg" => ("image/jpeg", true),
         "gif" => ("image/gif", true),
         "webp" => ("image/webp", true),
+        "ogg" | "oga" | "opus" => ("audio/ogg", true),
+        "wav" => ("audio/wav", true),
+        "mp3" => ("audio/mpeg", true),
+        "m4a" => ("audio/mp4", true),
+        "weba" | "webm" => ("audio/webm", true),
         "txt" | "md" | "log" | "csv" => ("text/plain; charset=utf-8", false),
         "json" => ("application/json", false),
         "pdf" => ("application/pdf", false),
@@ -165,8 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_pictures_are_shown() {
+    fn only_plain_pictures_and_sound_are_shown() {
         for (name, expected) in [
+            ("a.ogg", ("audio/ogg", true)),
             ("a.PNG", ("image/png", true)),
             ("a.svg", ("application/octet-stream", false)),
             ("a.html", ("application/octet-stream", false)),

@@ -1,16 +1,20 @@
 //! The daemon's health: for probes, for Prometheus, for the console.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::problem::Problem;
 use super::server::Web;
 use crate::blocking::PoolProbe;
-use crate::ports::StoreTotals;
+use crate::domain::{Language, Platform, SandboxReport};
+use crate::ports::{ConfigurationState, Finding, OnboardingMode, StoreTotals};
 
 /// The process is alive and its pool of blocking threads responds: permission checks, tools and the store need it.
 pub(super) async fn healthz(pool: PoolProbe) -> Response {
@@ -61,32 +65,94 @@ fn store_totals(totals: &StoreTotals) -> String {
     )
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Info {
+    name: String,
+    version: String,
+    /// `auto`, `en` or `zh`.
+    #[schemars(with = "String")]
+    language: &'static str,
+    model: ModelInfo,
+    /// What of the configuration needs a restart, and what is wrong with its files.
+    configuration: ConfigurationState,
+    adapters: Vec<AdapterInfo>,
+    /// `null` where the project has a `ship.json`.
+    onboarding: Option<OnboardingMode>,
+    /// `null` until it is known.
+    sandbox: Option<SandboxReport>,
+    voice: VoiceInfo,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct ModelInfo {
+    provider: String,
+    name: String,
+    /// Whether a conversation can be given another model.
+    selectable: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct AdapterInfo {
+    name: Platform,
+    #[schemars(with = "String")]
+    state: &'static str,
+    detail: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+struct VoiceInfo {
+    /// Whether recordings are transcribed.
+    listens: bool,
+    /// Whether answers are spoken.
+    speaks: bool,
+}
+
+/// What the checks of `shipagent doctor` found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct CheckupResult {
+    checks: Vec<Finding>,
+}
+
+/// How long the checks may take; each has a shorter deadline of its own.
+const CHECKUP: Duration = Duration::from_secs(90);
+
+/// Runs the checks of `shipagent doctor`.
+pub(super) async fn checkup(State(web): State<Arc<Web>>) -> Result<Json<CheckupResult>, Problem> {
+    let Some(checkup) = &web.parts.checkup else { return Err(Problem::not_found("check")) };
+    match tokio::time::timeout(CHECKUP, checkup.run()).await {
+        Ok(checks) => Ok(Json(CheckupResult { checks })),
+        Err(_) => Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "the checks took too long")),
+    }
+}
+
 /// The identity and health of the daemon.
-pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Value> {
+pub(super) async fn info(State(web): State<Arc<Web>>) -> Json<Info> {
     Json(info_of(&web))
 }
 
-pub(super) fn info_of(web: &Web) -> Value {
+pub(super) fn info_of(web: &Web) -> Info {
     let options = &web.options;
     let reports = web.parts.healths.reports(web.clock.now());
-    let adapters: Vec<Value> = reports
-        .iter()
-        .map(|report| {
-            json!({
-                "name": report.platform,
-                "state": report.health.word(),
-                "detail": report.health.detail(),
-            })
-        })
-        .collect();
-    json!({
-        "name": options.name,
-        "version": options.version,
-        "language": options.language.map_or(json!("auto"), |language| json!(language)),
-        "model": { "provider": options.provider, "name": options.model },
-        "adapters": adapters,
-        "sandbox": *web.parts.sandbox.borrow(),
-    })
+    let adapters = reports.iter().map(|report| AdapterInfo {
+        name: report.platform.clone(),
+        state: report.health.word(),
+        detail: report.health.detail(),
+    });
+    Info {
+        name: options.name.clone(),
+        version: options.version.clone(),
+        language: options.language.map_or("auto", Language::code),
+        model: ModelInfo {
+            provider: options.provider.clone(),
+            name: web.parts.configuration.model(),
+            selectable: !web.parts.models.named().is_empty(),
+        },
+        configuration: web.parts.configuration.state(),
+        adapters: adapters.collect(),
+        onboarding: web.parts.onboarding.as_ref().map(|onboarding| onboarding.mode()),
+        sandbox: web.parts.sandbox.borrow().clone(),
+        voice: VoiceInfo { listens: options.listens, speaks: web.parts.speech.is_some() },
+    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,14 @@ impl Web {
         message: MessageId,
         kind: IngressKind,
     ) -> Result<StoredEvent, Problem> {
-        self.submit_from(ChatKind::Operator, thread, author, message, kind).await
+        let chat = match kind {
+            IngressKind::Command(_) | IngressKind::Decision(_) => ChatKind::Operator,
+            IngressKind::Said(_)
+            | IngressKind::Edited(_)
+            | IngressKind::Revised(_)
+            | IngressKind::Regenerate(_) => chat_of(thread),
+        };
+        self.submit_from(chat, thread, author, message, kind).await
     }
 
     /// Submits an event of a program, which may name a user.
@@ -87,6 +94,18 @@ impl Web {
             };
             Problem::new(status, rejected.text).after(retry_after)
         })
+    }
+}
+
+/// Platforms whose threads nobody but the operator reads.
+pub(super) const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
+
+/// What the operator says in a thread of another platform is answered to its people, so the operator's own memory must
+/// stay out of it.
+fn chat_of(thread: &ThreadId) -> ChatKind {
+    match OWN_PLATFORMS.contains(&thread.platform().as_str()) {
+        true => ChatKind::Operator,
+        false => ChatKind::Program,
     }
 }
 

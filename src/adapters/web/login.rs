@@ -1,27 +1,29 @@
-//! Logging in: `POST /api/login` exchanges the token for a session, `POST /api/session` renews one, and every request
-//! under `/api` is authenticated here.
+//! Logging in: `POST /api/login` exchanges the token or a one-time code for a session, `POST /api/session` renews one,
+//! `POST /api/login-code` issues a code, and every request under `/api` is authenticated here.
 //!
 //! The page keeps its session in the storage of its origin and sends it as `Authorization: Bearer`. There is no cookie:
 //! browsers send cookies to every port of a host, so a server on another port would receive the credential.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::body::JsonBody;
-use super::credentials::{Bearer, hex, sha256};
+use super::credentials::{Bearer, Issued, hex, sha256};
 use super::limiter::ClientAddress;
 use super::problem::Problem;
 use super::server::Web;
+use crate::domain::Timestamp;
 
 /// The credential that admitted a request. Both carry the operator's rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,19 +42,80 @@ impl Caller {
     }
 }
 
-#[derive(Deserialize)]
+/// How long a one-time code is valid.
+const CODE_MS: u64 = 5 * 60 * 1000;
+
+/// How many codes are valid at once; a new one replaces the oldest.
+const MAX_CODES: usize = 16;
+
+/// One-time codes for logging in: each is good for one login within five minutes, in the life of this process.
+#[derive(Debug, Default)]
+pub(super) struct LoginCodes {
+    issued: Mutex<VecDeque<Issued>>,
+}
+
+impl LoginCodes {
+    /// Issues a code; `secret` is unguessable.
+    fn issue(&self, secret: &str, now: Timestamp) -> Issued {
+        let code = Issued { text: format!("once.{secret}"), expires: now.plus_millis(CODE_MS) };
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.retain(|code| now < code.expires);
+        if issued.len() == MAX_CODES {
+            issued.pop_front();
+        }
+        issued.push_back(code.clone());
+        code
+    }
+
+    /// Whether this is a valid code, which it no longer is afterwards.
+    fn redeem(&self, given: &str, now: Timestamp) -> bool {
+        // Digests are compared, so the time does not tell how much of a guess was right.
+        let given = sha256(given.as_bytes());
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = issued.iter().position(|code| sha256(code.text.as_bytes()).as_ref() == given.as_ref());
+        found.and_then(|at| issued.remove(at)).is_some_and(|code| now < code.expires)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct Login {
+    /// The token, or a one-time code.
     token: String,
 }
 
-/// Exchanges the token for a session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LoginCode {
+    code: String,
+    /// RFC 3339.
+    expires_at: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionGrant {
+    /// A bearer like the token.
+    session: String,
+    /// RFC 3339.
+    expires_at: String,
+    /// The opaque id of the project.
+    project: String,
+}
+
+/// Issues a one-time code to an authenticated caller.
+pub(super) async fn issue_code(State(web): State<Arc<Web>>) -> Json<LoginCode> {
+    let code = web.login_codes.issue(&web.parts.ids.unguessable(), web.clock.now());
+    Json(LoginCode { code: code.text, expires_at: code.expires.rfc3339() })
+}
+
+/// Exchanges the token or a one-time code for a session.
 pub(super) async fn login(
     State(web): State<Arc<Web>>,
     client: ClientAddress,
     JsonBody(login): JsonBody<Login>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<SessionGrant>, Problem> {
     web.refuse_if_blocked(&client)?;
-    if !web.credentials.token_is(&login.token) {
+    if !web.credentials.token_is(&login.token) && !web.login_codes.redeem(&login.token, web.clock.now()) {
         web.count_failure(&client, "token")?;
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "this is not the token"));
     }
@@ -60,7 +123,7 @@ pub(super) async fn login(
 }
 
 /// Issues a new session to an authenticated caller.
-pub(super) async fn renew(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
+pub(super) async fn renew(State(web): State<Arc<Web>>) -> Result<Json<SessionGrant>, Problem> {
     web.session()
 }
 
@@ -71,14 +134,14 @@ pub(super) fn project_id(project: &Path) -> String {
 }
 
 impl Web {
-    fn session(&self) -> Result<Json<Value>, Problem> {
+    fn session(&self) -> Result<Json<SessionGrant>, Problem> {
         let issued = self.credentials.issue_session(&self.parts.ids.unguessable(), self.clock.now());
         let issued = issued.ok_or_else(|| self.unauthenticated("there is no token to log in with"))?;
-        Ok(Json(json!({
-            "session": issued.text,
-            "expiresAt": issued.expires.rfc3339(),
-            "project": self.project,
-        })))
+        Ok(Json(SessionGrant {
+            session: issued.text,
+            expires_at: issued.expires.rfc3339(),
+            project: self.project.clone(),
+        }))
     }
 
     /// Checks the credential of a request. Only a wrong one counts as a failure: a request without one is no guess, and
@@ -177,6 +240,22 @@ mod tests {
             headers.insert(name, value.parse().unwrap());
             assert_eq!(bearer(&headers), expected, "{name}: {value}");
         }
+    }
+
+    #[test]
+    fn a_code_is_good_for_one_login_within_five_minutes() {
+        let now = Timestamp::from_millis(1_767_225_600_000);
+        let codes = LoginCodes::default();
+        let code = codes.issue("s1", now);
+        assert!(!codes.redeem("s1", now) && !codes.redeem("", now) && !codes.redeem("once.s2", now));
+        assert!(codes.redeem(&code.text, now.plus_millis(CODE_MS - 1)));
+        assert!(!codes.redeem(&code.text, now), "used");
+        let code = codes.issue("s3", now);
+        assert!(!codes.redeem(&code.text, code.expires), "too late");
+        let first = codes.issue("first", now);
+        let others: Vec<_> = (0..MAX_CODES).map(|number| codes.issue(&number.to_string(), now)).collect();
+        assert!(!codes.redeem(&first.text, now), "replaced by newer ones");
+        assert!(others.iter().all(|code| codes.redeem(&code.text, now)));
     }
 
     #[test]

@@ -3,13 +3,18 @@
 
 mod access;
 mod adapter;
+mod agents;
 mod all_events;
 mod approvals;
+mod backup;
 mod body;
 #[cfg(test)]
 mod bundle;
 mod chat;
+mod configuration;
+mod cors;
 mod credentials;
+mod enrichment;
 mod events;
 mod execute;
 mod files;
@@ -18,21 +23,32 @@ mod health;
 mod hooks;
 mod hosts;
 mod ingress;
+mod instructions;
 mod limiter;
 mod listen;
 mod login;
+mod logs;
 mod memory;
+mod models;
+mod onboarding;
+mod openapi;
+mod operation;
 mod options;
 mod page;
 mod problem;
 mod request_checks;
+mod routes;
 mod run_stream;
 mod server;
+mod speech;
 mod sse;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod thread_changes;
+mod thread_marks;
 mod threads;
+mod usage;
 
 pub use adapter::WebAdapter;
 pub use execute::{ExecuteResponse, answer};

@@ -12,8 +12,9 @@ use crate::adapters::AdapterHealths;
 use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{
-    AccessBook, ApprovalBook, Audit, Changes, FileStore, Grants, Hook, Ids, Memory, Search, Tasks,
-    ThreadStore,
+    AccessStore, ApprovalStore, Audit, Backup, Changes, Checkup, Configuration, DaemonLog, EnrichStep,
+    FileStore, Grants, Hook, Ids, InstructionsEditor, KeyValueStore, Memory, ModelChoices, Onboarding, Rooms,
+    Search, Speech, Tasks, ThreadStore, UsageReports,
 };
 
 /// The settings of this daemon.
@@ -25,14 +26,17 @@ pub struct WebOptions {
     /// Host names, with or without a port, that the daemon answers to beside its own address, such as those of a
     /// reverse proxy.
     pub allowed_hosts: Vec<String>,
+    /// Origins of other pages that may call the API with the token.
+    pub allowed_origins: Vec<String>,
     pub name: String,
     /// The daemon's language; `None` means the language of each person's text.
     pub language: Option<Language>,
     pub version: String,
     pub provider: String,
-    pub model: String,
     /// Display name of the operator in the console.
     pub operator_name: Option<String>,
+    /// Whether recordings are transcribed: the console offers to record.
+    pub listens: bool,
     /// Identifies the project to the page: a path that no other project on the machine has.
     pub project: PathBuf,
     /// How long open responses may continue after a stop.
@@ -42,18 +46,38 @@ pub struct WebOptions {
 /// The adapter's dependencies beside the threads.
 #[derive(Clone, Debug)]
 pub struct WebParts {
+    /// The first configuration; `None` where the project has one.
+    pub onboarding: Option<Arc<dyn Onboarding>>,
     /// The platforms' webhooks.
     pub hooks: Vec<Arc<dyn Hook>>,
     pub store: Arc<dyn ThreadStore>,
-    pub approvals: Arc<dyn ApprovalBook>,
+    pub approvals: Arc<dyn ApprovalStore>,
     pub grants: Arc<dyn Grants>,
     /// Admitted people and groups, and open requests.
-    pub access: Arc<dyn AccessBook>,
+    pub access: Arc<dyn AccessStore>,
     pub memory: Arc<dyn Memory>,
     pub search: Arc<dyn Search>,
     pub audit: Arc<dyn Audit>,
+    pub configuration: Arc<dyn Configuration>,
+    pub instructions: Arc<dyn InstructionsEditor>,
+    pub log: Arc<dyn DaemonLog>,
+    pub backup: Arc<dyn Backup>,
+    /// The checks of `shipagent doctor`; `None` where the settings come from no files.
+    pub checkup: Option<Arc<dyn Checkup>>,
+    /// What the operator noted about threads.
+    pub thread_marks: Arc<dyn KeyValueStore>,
     pub tasks: Arc<dyn Tasks>,
+    /// The models that threads can choose from.
+    pub models: Arc<dyn ModelChoices>,
+    /// What was spent.
+    pub spending: Arc<dyn UsageReports>,
+    /// What agents in the same groups share; `None` where they do not.
+    pub rooms: Option<Arc<dyn Rooms>>,
     pub files: Arc<dyn FileStore>,
+    /// The steps between a message and its turn, in this order.
+    pub enrich: Arc<[Arc<dyn EnrichStep>]>,
+    /// Speaks answers; `None` where nothing speaks.
+    pub speech: Option<Arc<dyn Speech>>,
     pub ids: Arc<dyn Ids>,
     pub healths: AdapterHealths,
     /// True once the threads of the last process are recovered.

@@ -17,6 +17,8 @@ const HTML: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.html"));
 const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.js"));
 const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.css"));
 
+const MANIFEST: &str = include_str!("page/manifest.webmanifest");
+
 /// Where the script and the stylesheet are. The names change with the content, so browsers may keep them for ever.
 pub(super) const SCRIPT_PATH: &str = concat!("/assets/", env!("PAGE_SCRIPT"));
 pub(super) const STYLE_PATH: &str = concat!("/assets/", env!("PAGE_STYLE"));
@@ -28,9 +30,19 @@ pub(super) fn routes() -> Router<Arc<Web>> {
     Router::new()
         .route("/", get(index))
         .route("/index.html", get(index))
+        .route("/manifest.webmanifest", get(async || manifest()))
         .route(SCRIPT_PATH, get(async || asset("text/javascript; charset=utf-8", SCRIPT)))
         .route(STYLE_PATH, get(async || asset("text/css; charset=utf-8", STYLE)))
         .layer(CompressionLayer::new())
+}
+
+/// What a browser needs to know to install the console as an app.
+fn manifest() -> Response {
+    let headers = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=86400")),
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/manifest+json")),
+    ];
+    (headers, MANIFEST).into_response()
 }
 
 fn asset(media_type: &'static str, bytes: &'static [u8]) -> Response {

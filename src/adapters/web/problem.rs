@@ -1,10 +1,11 @@
-//! A request that cannot be served: `{"error": {"code", "message", "hint"?}}`. The code is for programs, the message one
-//! plain sentence that clients show as it is, the hint what to do.
+//! A request that cannot be served: `{"error": {"code", "message", "hint"?, "line"?}}`. The code is for programs, the
+//! message one plain sentence that clients show as it is, the hint what to do, the line where in the text that was sent.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::domain::BadId;
 use crate::ports::{StoreError, StoreErrorKind};
@@ -17,6 +18,8 @@ pub(super) struct Problem {
     pub(super) code: Option<&'static str>,
     pub(super) text: String,
     pub(super) hint: Option<Box<str>>,
+    /// The line of the text that was sent, counted from 1.
+    pub(super) line: Option<u64>,
     /// Seconds after which it may work.
     pub(super) retry_after: Option<u64>,
     /// Which credential is wanted, for `WWW-Authenticate`.
@@ -25,7 +28,15 @@ pub(super) struct Problem {
 
 impl Problem {
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, code: None, text: text.into(), hint: None, retry_after: None, challenge: None }
+        Self {
+            status,
+            code: None,
+            text: text.into(),
+            hint: None,
+            line: None,
+            retry_after: None,
+            challenge: None,
+        }
     }
 
     pub(super) fn bad(text: impl Into<String>) -> Self {
@@ -62,6 +73,13 @@ impl Problem {
         self
     }
 
+    /// The same problem, in this line of the text that was sent.
+    #[must_use]
+    pub(super) const fn in_line(mut self, line: Option<u64>) -> Self {
+        self.line = line;
+        self
+    }
+
     #[must_use]
     pub(super) fn wanting(mut self, challenge: HeaderValue) -> Self {
         self.challenge = Some(challenge.into());
@@ -87,7 +105,7 @@ impl From<StoreError> for Problem {
         tracing::error!(error = &error as &dyn std::error::Error, "state not readable");
         if error.kind() == StoreErrorKind::Invalid {
             let name = error.subject().rsplit('/').next().unwrap_or_default();
-            let text = format!("{name} cannot be understood and counts for nothing: mend it, or remove it");
+            let text = format!("{name} is not valid and is ignored: repair or delete it");
             return Self::new(StatusCode::INTERNAL_SERVER_ERROR, text);
         }
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the thread cannot be read: the daemon's log says why")
@@ -96,15 +114,11 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut error = json!({
-            "code": self.code.unwrap_or_else(|| code_of(self.status)),
-            "message": self.text,
-        });
-        if let (Some(hint), Some(error)) = (self.hint, error.as_object_mut()) {
-            error.insert("hint".to_owned(), hint.into_string().into());
-        }
-        let mut response =
-            (self.status, Body::from(format!("{}\n", json!({ "error": error })))).into_response();
+        let code = self.code.unwrap_or_else(|| code_of(self.status));
+        let error = ProblemDetails { code, message: self.text, hint: self.hint, line: self.line };
+        // Texts and a number always serialize.
+        let body = serde_json::to_string(&ProblemBody { error }).unwrap_or_default();
+        let mut response = (self.status, Body::from(format!("{body}\n"))).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -118,6 +132,27 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// The body of every response that is an error.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct ProblemBody {
+    error: ProblemDetails,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProblemDetails {
+    /// The kind of problem, for programs.
+    code: &'static str,
+    /// One sentence, for people.
+    message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<Box<str>>,
+    /// The line of the text that was sent, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
 }
 
 /// The code of a problem whose status says it all.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::to_bytes;
-use axum::extract::{MatchedPath, Query, Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tower_service::Service as _;
@@ -16,7 +16,7 @@ use super::server::Web;
 
 const CONTENT_SECURITY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
+     img-src 'self' data: blob:; media-src blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
      trusted-types 'none'; frame-ancestors 'none'",
 );
 
@@ -27,7 +27,8 @@ impl From<Refusal> for Problem {
                 StatusCode::FORBIDDEN,
                 "this host name is not served: use the address the daemon prints, or add the name to adapters.web.allowedHosts",
             ),
-            Refusal::Origin => Self::new(StatusCode::FORBIDDEN, "requests from other pages are refused"),
+            Refusal::Origin => Self::new(StatusCode::FORBIDDEN, "requests from other pages are refused")
+                .hint("adapters.web.allowedOrigins names the pages that may call the API"),
         }
     }
 }
@@ -55,14 +56,17 @@ pub(super) fn check_origin(
     async move { Ok(no_store(answering.await?)) }
 }
 
-/// Rejects a request without a valid credential or of a foreign page. Handlers find a `Caller` in the request's
+/// Rejects a request without a valid credential, or of a page whose origin is not allowed. Handlers find a `Caller` in the request's
 /// extensions.
 pub(super) fn check_caller(
     State(web): State<Arc<Web>>,
     mut request: Request,
     next: Next,
 ) -> impl Future<Output = Response> {
-    let origin = web.hosts.check_origin(request.headers()).map_err(Problem::from);
+    let origin = match web.origins.of(request.headers()) {
+        Some(_) => Ok(()),
+        None => web.hosts.check_origin(request.headers()).map_err(Problem::from),
+    };
     let client = ClientAddress::of(request.extensions(), request.headers());
     let caller = origin.and_then(|()| web.authenticate(&client, request.headers()));
     let admitted = caller.map(|caller| {
@@ -91,34 +95,21 @@ fn no_store(mut response: Response) -> Response {
     response
 }
 
-/// The query keys that a route of the API reads; all others are refused.
-fn query_keys(method: &Method, path: &str) -> &'static [&'static str] {
-    match (method, path) {
-        (&Method::GET, "/api/threads") => &["limit", "before", "state", "platform"],
-        (&Method::GET, "/api/threads/{id}/messages") => &["limit", "before"],
-        (&Method::GET, "/api/approvals") => &["state", "limit"],
-        (&Method::GET, "/api/events") => &["thread"],
-        (&Method::GET, "/api/memory") => &["scope", "month"],
-        (&Method::GET, "/api/memory/ledger") => &["scope", "before", "limit"],
-        (&Method::GET, "/api/memory/search") => &["q", "scope", "limit"],
-        _ => &[],
-    }
-}
-
 /// Lets through requests whose query holds only keys that are read: a misspelt one must not pass for an answer to it.
-pub(super) fn check_query(request: Request, next: Next) -> impl Future<Output = Result<Response, Problem>> {
-    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    // Without a route the answer is that there is none.
-    let checked = path.map_or(Ok(()), |path| check_keys(&request, query_keys(request.method(), path)));
-    passed(checked, request, next)
+pub(super) fn check_query(
+    State(known): State<Arc<[String]>>,
+    request: Request,
+    next: Next,
+) -> impl Future<Output = Result<Response, Problem>> {
+    passed(check_keys(&request, &known), request, next)
 }
 
-fn check_keys(request: &Request, known: &[&str]) -> Result<(), Problem> {
+fn check_keys(request: &Request, known: &[String]) -> Result<(), Problem> {
     let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()) else {
         return Err(Problem::bad("the query cannot be read").coded("bad-query"));
     };
     for (at, (key, _)) in pairs.iter().enumerate() {
-        if !known.contains(&key.as_str()) {
+        if !known.contains(key) {
             let hint = match known {
                 [] => "this address reads no query".to_owned(),
                 known => format!("known keys: {}", known.join(", ")),

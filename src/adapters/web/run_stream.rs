@@ -158,9 +158,19 @@ impl Source for RunStream {
 
 /// The outcome of a message's run. Where the threads no longer know it, it is read from the store.
 pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: MessageId) -> Option<RunOutcome> {
-    let mut outcome = web.threads.outcome(thread.clone(), message.clone()).await?;
+    let outcome = web.threads.outcome(thread.clone(), message.clone()).await?;
+    Some(completed(&web, &thread, &message, outcome).await)
+}
+
+/// An outcome as the threads tell it, with what only the store knows.
+pub(super) async fn completed(
+    web: &Web,
+    thread: &ThreadId,
+    message: &MessageId,
+    mut outcome: RunOutcome,
+) -> RunOutcome {
     if outcome.status.is_none() && outcome.messages.is_empty() {
-        let run = web.parts.store.run_of(&thread, &message).await.unwrap_or_default();
+        let run = web.parts.store.run_of(thread, message).await.unwrap_or_default();
         let answers = run.into_iter().filter(|message| message.role == Role::Assistant);
         outcome.messages = answers.map(Arc::new).collect();
         outcome.status = outcome.messages.last().and_then(|last| last.metadata.status);
@@ -168,7 +178,7 @@ pub(super) async fn outcome_of(web: Arc<Web>, thread: ThreadId, message: Message
     if outcome.status.is_none() && outcome.messages.iter().any(|message| is_command(message)) {
         outcome.status = Some(RunStatus::Done);
     }
-    Some(outcome)
+    outcome
 }
 
 /// A run's stored assistant messages. `message` is one of the run.

@@ -7,27 +7,25 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{delete, get, post};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::body::MAX_BODY;
-use super::chat::MAX_CHAT_BODY;
+use super::cors::{self, AllowedOrigins};
 use super::credentials::Credentials;
 use super::hosts::Hosts;
 use super::limiter::FailureLimiter;
-use super::login::{login, project_id, renew};
+use super::login::{LoginCodes, project_id};
+use super::operation::{Access, Shape};
 use super::problem::Problem;
 use super::request_checks::{
     check_caller, check_host, check_origin, check_query, finish, panicked, shape_errors,
 };
+use super::routes::operations;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
-use super::{
-    WebOptions, WebParts, access, all_events, approvals, chat, events, execute, files, grants, health, hooks,
-    memory, page, tasks, threads,
-};
-use crate::blocking::PoolProbe;
+use super::thread_marks::ThreadMarks;
+use super::{WebOptions, WebParts, hooks, page};
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
 
 /// The state that every request is served from.
@@ -38,7 +36,10 @@ pub(super) struct Web {
     pub(super) threads: ThreadsHandle,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) credentials: Credentials,
+    pub(super) login_codes: LoginCodes,
+    pub(super) marks: ThreadMarks,
     pub(super) hosts: Hosts,
+    pub(super) origins: AllowedOrigins,
     pub(super) failures: FailureLimiter,
     /// Lets the page choose the stored login of this project, when several projects use one address in turn.
     pub(super) project: String,
@@ -60,7 +61,10 @@ impl Web {
     ) -> Self {
         Self {
             credentials: Credentials::new(&options.token),
+            login_codes: LoginCodes::default(),
+            marks: ThreadMarks::new(parts.thread_marks.clone()),
             hosts: Hosts::new(bound, &options.allowed_hosts),
+            origins: AllowedOrigins::new(&options.allowed_origins),
             failures: FailureLimiter::default(),
             project: project_id(&options.project),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
@@ -80,50 +84,25 @@ pub(super) fn router(web: Arc<Web>) -> Router {
     let guard = from_fn_with_state(Arc::clone(&web), check_caller);
     let origin = from_fn_with_state(Arc::clone(&web), check_origin);
     let host = from_fn_with_state(Arc::clone(&web), check_host);
+    let share = from_fn_with_state(Arc::clone(&web), cors::share);
 
-    let api = Router::new()
-        .route("/execute", post(execute::execute))
-        .route("/chat", post(chat::chat).layer(DefaultBodyLimit::max(MAX_CHAT_BODY)))
-        .route("/chat/{id}/stream", get(chat::resume))
-        .route("/threads", get(threads::list))
-        .route("/threads/{id}/messages", get(threads::messages).post(threads::say))
-        .route("/threads/{id}/events", get(events::events))
-        .route("/threads/{id}/stop", post(threads::stop))
-        .route("/events", get(all_events::events))
-        .route("/approvals", get(approvals::list))
-        .route("/approvals/{id}", post(approvals::decide))
-        .route("/grants", get(grants::list))
-        .route("/grants/{id}", delete(grants::revoke))
-        .route("/memory", get(memory::show).post(memory::change))
-        .route("/memory/ledger", get(memory::ledger))
-        .route("/memory/search", get(memory::search))
-        .route("/access", get(access::list))
-        .route("/access/approve", post(access::approve))
-        .route("/access/invite", post(access::invite))
-        .route("/access/{who}", post(access::change_role).delete(access::revoke))
-        .route("/tasks", get(tasks::list))
-        .route("/tasks/check", post(tasks::check))
-        .route("/tasks/{id}", get(tasks::show).put(tasks::write).delete(tasks::remove))
-        .route("/tasks/{id}/run", post(tasks::run))
-        .route("/tasks/{id}/pause", post(tasks::pause))
-        .route("/tasks/{id}/resume", post(tasks::resume))
-        .route("/files/{thread}/{name}", get(files::file))
-        .route("/files/{thread}/{name}/link", post(files::link))
-        .route("/session", post(renew))
-        .route("/info", get(health::info))
-        .fallback(nowhere)
-        .layer(from_fn(check_query))
-        .layer(guard.clone());
-    let metrics = Router::new().route("/metrics", get(health::metrics)).layer(guard);
-    let entrance = Router::new()
-        .route("/api/login", post(login))
-        .route("/files/{thread}/{name}", get(files::linked))
-        .layer(origin);
+    let (mut api, mut metrics, mut entrance) = (Router::new(), Router::new(), Router::new());
+    for operation in operations() {
+        let keys: Arc<[String]> = operation.query.map(Shape::keys).unwrap_or_default().into();
+        let serve = operation.serve.route_layer(from_fn_with_state(keys, check_query));
+        match (operation.access, operation.path.strip_prefix("/api")) {
+            (Access::Credential, Some(path)) => api = api.route(path, serve),
+            (Access::Credential, None) => metrics = metrics.route(operation.path, serve),
+            (Access::OwnProof, _) => entrance = entrance.route(operation.path, serve),
+            (Access::Open, _) => {}
+        }
+    }
+    let api = api.fallback(nowhere).layer(guard.clone()).layer(share);
 
     Router::new()
         .nest("/api", api)
-        .merge(metrics)
-        .merge(entrance)
+        .merge(metrics.layer(guard))
+        .merge(entrance.layer(origin))
         .merge(page::routes())
         .fallback(nowhere)
         .layer(host)
@@ -138,10 +117,8 @@ pub(super) fn router(web: Arc<Web>) -> Router {
 
 /// Probes may use any host name; their responses are one word.
 fn probes() -> Router<Arc<Web>> {
-    let pool = PoolProbe::default();
-    Router::new()
-        .route("/healthz", get(move || health::healthz(pool.clone())))
-        .route("/readyz", get(health::readyz))
+    let open = operations().into_iter().filter(|operation| operation.access == Access::Open);
+    open.fold(Router::new(), |routes, operation| routes.route(operation.path, operation.serve))
 }
 
 /// The routes of a connection beyond the limit: the probes, and a 503 for everything else.

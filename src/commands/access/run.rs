@@ -9,7 +9,9 @@ use crate::commands::cli_context::{CliContext, operator};
 use crate::config::Env;
 use crate::domain::{Language, Role};
 use crate::phrases::commands as words;
-use crate::ports::{AdapterTable, Approved, Clock, Guest, Invitation, Invited, Member, SystemClock};
+use crate::ports::{
+    AccessSubject, AdapterTable, Clock, Invitation, Invited, Member, PairingConfirmation, SystemClock,
+};
 
 /// Runs a subcommand. Results go to `out`, errors to `err`.
 ///
@@ -32,9 +34,13 @@ pub fn run(
         },
         AccessCommand::Approve { code, role } => {
             match context.change(context.store.access.approve(&code, role, &by, now)) {
-                Ok(Some(Approved::Let(member))) => Ok(let_in(&member, language)),
-                Ok(Some(Approved::NoSuchCode) | None) => Err(words::access_no_such_code(language).to_owned()),
-                Ok(Some(Approved::Locked { until })) => Err(locked(until.millis_since(now), language)),
+                Ok(Some(PairingConfirmation::Confirmed(member))) => Ok(let_in(&member, language)),
+                Ok(Some(PairingConfirmation::NoSuchCode) | None) => {
+                    Err(words::access_no_such_code(language).to_owned())
+                }
+                Ok(Some(PairingConfirmation::Locked { until })) => {
+                    Err(locked(until.millis_since(now), language))
+                }
                 Err(error) => Err(context.trouble(&error)),
             }
         }
@@ -44,7 +50,7 @@ pub fn run(
             Err(error) => Err(context.trouble(&error)),
         },
         AccessCommand::Role { who, role } => {
-            let Ok(Guest::Person(person)) = who.parse::<Guest>() else {
+            let Ok(AccessSubject::Person(person)) = who.parse::<AccessSubject>() else {
                 writeln!(err, "{}", words::access_bad_person(&who, language))?;
                 return Ok(Exit::Usage);
             };
@@ -52,18 +58,18 @@ pub fn run(
                 Ok(Some(Some(member))) => {
                     Ok(words::access_changed(&member.id, words::access_role(member.role, language), language))
                 }
-                Ok(Some(None) | None) => Err(words::access_unknown(Guest::Person(person), language)),
+                Ok(Some(None) | None) => Err(words::access_unknown(AccessSubject::Person(person), language)),
                 Err(error) => Err(context.trouble(&error)),
             }
         }
         AccessCommand::Revoke { who } => {
-            let Ok(guest) = who.parse::<Guest>() else {
+            let Ok(subject) = who.parse::<AccessSubject>() else {
                 writeln!(err, "{}", words::access_bad_guest(&who, language))?;
                 return Ok(Exit::Usage);
             };
-            match context.change(context.store.access.revoke(&guest, &by, now)) {
-                Ok(Some(true)) => Ok(revoked(&guest, language)),
-                Ok(Some(false) | None) => Err(words::access_unknown(&guest, language)),
+            match context.change(context.store.access.revoke(&subject, &by, now)) {
+                Ok(Some(true)) => Ok(revoked(&subject, language)),
+                Ok(Some(false) | None) => Err(words::access_unknown(&subject, language)),
                 Err(error) => Err(context.trouble(&error)),
             }
         }
@@ -99,10 +105,10 @@ fn locked(millis: u64, language: Language) -> String {
     words::access_locked(millis.div_ceil(60_000).max(1), language)
 }
 
-fn revoked(guest: &Guest, language: Language) -> String {
-    match guest {
-        Guest::Person(_) => words::access_revoked_person(guest, language),
-        Guest::Chat(_) => words::access_revoked_chat(guest, language),
+fn revoked(subject: &AccessSubject, language: Language) -> String {
+    match subject {
+        AccessSubject::Person(_) => words::access_revoked_person(subject, language),
+        AccessSubject::Chat(_) => words::access_revoked_chat(subject, language),
     }
 }
 

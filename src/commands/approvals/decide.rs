@@ -43,6 +43,9 @@ impl DecisionArg {
             Self::Approve(ScopeArg::Shape) => Some(Scope::Shape),
             Self::Approve(ScopeArg::Project) => Some(Scope::Project),
             Self::Approve(ScopeArg::Minutes(minutes)) => Some(Scope::Minutes(minutes)),
+            Self::Approve(ScopeArg::PlusOne) => Some(Scope::PlusOne),
+            Self::Approve(ScopeArg::PlusFive) => Some(Scope::PlusFive),
+            Self::Approve(ScopeArg::Midnight) => Some(Scope::Midnight),
             Self::Deny | Self::Done => None,
         }
     }

@@ -100,6 +100,7 @@ pub(super) mod tests {
             scopes: vec![ScopeKind::Once],
             memory_scope: Default::default(),
             owners_only: false,
+            asked_in: Vec::new(),
             fingerprint: "f00d".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: at,

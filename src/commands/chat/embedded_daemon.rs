@@ -34,7 +34,7 @@ impl EmbeddedDaemon {
             format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple()).into();
         let (shell, logs) = start_logging(settings, env, Some(&token), Console::Silent)?;
         let store = state.threads.clone();
-        let web = BoundListener { listener, address, token: token.clone() };
+        let web = BoundListener { listener, address, token: token.clone(), onboarding: None };
         let app = App::start(settings, state, Environment::real(&settings.model, shell), Some(web))?;
         Ok(Self { app, store, address, token, _logs: logs })
     }

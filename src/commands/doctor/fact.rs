@@ -76,11 +76,38 @@ pub(super) enum Fact {
         name: String,
         alternatives: Vec<String>,
     },
+    /// The recogniser has transcribed a recording.
+    Hears {
+        name: String,
+        millis: u64,
+        heard: String,
+    },
+    HearsNot {
+        name: String,
+        why: String,
+    },
+    /// The synthesiser has made sound.
+    Speaks {
+        name: String,
+        millis: u64,
+    },
+    SpeaksNot {
+        name: String,
+        why: String,
+    },
+    /// The clients of the speech providers cannot be built.
+    SpeechUnusable(String),
+    /// The built-in prices were checked long ago.
+    PricesOld {
+        days: i64,
+    },
     /// What a chat platform says about its bot.
     Chat {
         platform: &'static str,
         probe: Probe,
     },
+    /// What agents in the same groups share.
+    Groups(Probe),
     /// State can be written.
     Writable(PathBuf),
     NotWritable {
@@ -183,8 +210,13 @@ impl Fact {
             | Self::ModelSilent { .. }
             | Self::ModelUnusable { .. }
             | Self::ModelEnds { .. }
-            | Self::ModelNotListed { .. } => "model",
+            | Self::ModelNotListed { .. }
+            | Self::PricesOld { .. } => "model",
+            Self::Hears { .. } | Self::HearsNot { .. } => "listening",
+            Self::Speaks { .. } | Self::SpeaksNot { .. } => "speaking",
+            Self::SpeechUnusable(_) => "voice",
             Self::Chat { platform, .. } => platform,
+            Self::Groups(_) => "groups",
             Self::Writable(_) | Self::NotWritable { .. } => "state",
             Self::Private | Self::OpenToOthers { .. } => "permissions",
             Self::Tracked(_) => "git",
@@ -209,6 +241,8 @@ impl Fact {
             Self::AgentMd { .. }
             | Self::Config { .. }
             | Self::ModelAnswers { .. }
+            | Self::Hears { .. }
+            | Self::Speaks { .. }
             | Self::Writable(_)
             | Self::Private
             | Self::PortFree(_)
@@ -221,7 +255,7 @@ impl Fact {
             | Self::Clock { .. }
             | Self::TokenMade
             | Self::TokenStrong => Severity::Ok,
-            Self::Chat { probe, .. } => match probe.level {
+            Self::Chat { probe, .. } | Self::Groups(probe) => match probe.level {
                 ProbeLevel::Ok => Severity::Ok,
                 ProbeLevel::Warning => Severity::Warning,
                 ProbeLevel::Error => Severity::Error,
@@ -231,6 +265,7 @@ impl Fact {
             Self::ConfigWarning(_)
             | Self::ModelEnds { .. }
             | Self::ModelNotListed { .. }
+            | Self::PricesOld { .. }
             | Self::OpenToOthers { .. }
             | Self::Tracked(_)
             | Self::PortTaken { chosen: false, .. }
@@ -251,6 +286,9 @@ impl Fact {
             | Self::ModelFails { .. }
             | Self::ModelSilent { .. }
             | Self::ModelUnusable { .. }
+            | Self::HearsNot { .. }
+            | Self::SpeaksNot { .. }
+            | Self::SpeechUnusable(_)
             | Self::NotWritable { .. }
             | Self::PortTaken { chosen: true, .. }
             | Self::PortRefused { .. }

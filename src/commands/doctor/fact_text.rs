@@ -9,11 +9,13 @@ use crate::phrases::{config, doctor as words};
 
 /// How much of a rule in Agent.md is repeated.
 const RULE_CHARS: usize = 80;
+/// How much of a transcript is repeated.
+const HEARD_CHARS: usize = 80;
 
 /// The text of a fact, with advice where something can be done.
 pub(super) fn say(fact: &Fact, language: Language) -> (String, Option<String>) {
     match fact {
-        Fact::Chat { probe, .. } => (probe.message.clone(), probe.advice.clone()),
+        Fact::Chat { probe, .. } | Fact::Groups(probe) => (probe.message.clone(), probe.advice.clone()),
         fact => (message(fact, language), advice(fact, language)),
     }
 }
@@ -40,7 +42,18 @@ fn message(fact: &Fact, language: Language) -> String {
         Fact::ModelEnds { name, on, days, .. } if *days < 0 => words::model_ended(name, on, l),
         Fact::ModelEnds { name, on, days, .. } => words::model_ends(name, on, days, l),
         Fact::ModelNotListed { name, .. } => words::model_not_listed(name, l),
-        Fact::Chat { probe, .. } => probe.message.clone(),
+        Fact::Hears { name, millis, heard } if heard.trim().is_empty() => {
+            words::recogniser_answers(name, millis, l)
+        }
+        Fact::Hears { name, millis, heard } => {
+            words::recogniser_hears(name, &heard.chars().take(HEARD_CHARS).collect::<String>(), millis, l)
+        }
+        Fact::HearsNot { name, why } => words::recogniser_fails(name, why, l),
+        Fact::Speaks { name, millis } => words::synthesiser_speaks(name, millis, l),
+        Fact::SpeaksNot { name, why } => words::synthesiser_fails(name, why, l),
+        Fact::SpeechUnusable(why) => words::speech_unusable(why, l),
+        Fact::PricesOld { days } => words::prices_old(days, l),
+        Fact::Chat { probe, .. } | Fact::Groups(probe) => probe.message.clone(),
         Fact::Writable(path) => words::writable(path.display(), l),
         Fact::NotWritable { path, why } => words::not_writable(path.display(), why, l),
         Fact::Private => words::private(l).into(),
@@ -97,12 +110,15 @@ fn advice(fact: &Fact, language: Language) -> Option<String> {
         Fact::ModelFails { kind, .. } => words::model_fails_fix(*kind, l).into(),
         Fact::ModelSilent { .. } => words::model_fails_fix(ErrorKind::Timeout, l).into(),
         Fact::ModelUnusable { .. } => words::model_unusable_fix(l).into(),
+        Fact::HearsNot { .. } => words::recogniser_fix(l).into(),
+        Fact::SpeaksNot { .. } => words::synthesiser_fix(l).into(),
         Fact::ModelEnds { alternatives, .. } | Fact::ModelNotListed { alternatives, .. } => {
             match alternatives.as_slice() {
                 [] => words::another_model(l).into(),
                 names => words::another_model_such_as(&names.join(words::between_names(l)), l),
             }
         }
+        Fact::PricesOld { .. } => words::prices_old_fix(l).into(),
         Fact::NotWritable { .. } => words::not_writable_fix(l).into(),
         Fact::OpenToOthers { path, .. } => format!("chmod 700 {}", path.display()),
         Fact::Tracked(names) => words::tracked_fix(&names.join(" "), l),

@@ -1,14 +1,20 @@
 //! `shipagent doctor`: checks everything the agent needs and advises.
 //!
-//! `probes`, `model` and `platforms` find facts, `fact` rates them, `fact_text` phrases them, `run` orders and prints them.
+//! `probes`, `model`, `platforms` and `voice` find facts, `fact` rates them, `fact_text` phrases them, `run` orders and prints them;
+//! `checkup` has the parts of this machine.
 
+mod checkup;
 mod fact;
 mod fact_text;
+mod groups;
 mod model;
 mod platforms;
 mod probes;
 mod run;
+mod voice;
 
+pub use checkup::{DaemonCheckup, doctor_here};
 pub use model::{ListModels, ModelFactory};
 pub use platforms::HttpFactory;
 pub use run::{DoctorInput, doctor};
+pub use voice::{SpeechFactory, SpeechProviders};

@@ -1,17 +1,15 @@
 //! Probes each model with one real call of a single token.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-
-use futures_util::future::join;
-use tokio::sync::mpsc;
 
 use super::fact::Fact;
 use crate::config::{Endpoint, ModelSettings, Provider};
 use crate::domain::{ErrorKind, Timestamp};
-use crate::model::{ListedModel, alternatives, days_until};
-use crate::ports::{BoxFuture, Clock, Model, ModelError, Prompt};
-use crate::uimessage::{Content, ModelMessage};
+use crate::model::{ListedModel, alternatives, days_until, probe};
+use crate::ports::{BoxFuture, Clock, Model, ModelError};
+use crate::usage::PRICES_AS_OF;
 
 /// Deadline of one model.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +24,10 @@ pub type ListModels<'a> =
 /// Days before the shutdown of a model from which the operator is warned.
 const WARN_DAYS: i64 = 60;
 
-/// Probes the first model and every fallback, and checks whether its server will shut it down.
+/// Days after which the table of prices counts as old.
+const OLD_PRICES_DAYS: i64 = 180;
+
+/// Probes every configured model once, and checks whether its server will shut it down.
 pub(super) async fn ask_all(
     settings: &ModelSettings,
     build: ModelFactory<'_>,
@@ -34,8 +35,12 @@ pub(super) async fn ask_all(
     clock: &dyn Clock,
 ) -> Vec<Fact> {
     let mut facts = Vec::new();
-    for provider in std::iter::once(&settings.provider).chain(&settings.fallbacks) {
-        if let Provider::OpenAi(endpoint) = provider {
+    let mut asked = BTreeSet::new();
+    let all = std::iter::once(&settings.provider).chain(&settings.fallbacks);
+    for provider in all.chain(&settings.helper).chain(settings.named.values()) {
+        if let Provider::OpenAi(endpoint) = provider
+            && asked.insert((endpoint.base_url.as_str(), endpoint.model.as_str()))
+        {
             let answered = ask(&alone(settings, provider, Some(1)), settings, provider, build, clock).await;
             // A server need not list its models.
             let listed = list(endpoint.clone()).await.unwrap_or_default();
@@ -44,6 +49,14 @@ pub(super) async fn ask_all(
         }
     }
     facts
+}
+
+/// A warning where the table of prices is old.
+pub(super) fn old_prices(now: Timestamp) -> Option<Fact> {
+    let checked = PRICES_AS_OF.parse().ok()?;
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    let days = days_until(now.to_zoned(jiff::tz::TimeZone::UTC).date(), checked);
+    (days > OLD_PRICES_DAYS).then_some(Fact::PricesOld { days })
 }
 
 /// The announced shutdown of a model, by the server's list.
@@ -95,13 +108,7 @@ async fn ask(
 /// One call. The outer error means that the model cannot be built.
 async fn call(settings: &ModelSettings, build: ModelFactory<'_>) -> Result<Result<(), ModelError>, String> {
     let model = build(settings)?;
-    let words = vec![Content::Text("Say: ok".to_owned())];
-    let prompt =
-        Prompt { messages: vec![ModelMessage::User { content: words, name: None }], ..Prompt::default() };
-    let (live, mut deltas) = mpsc::channel(16);
-    let (outcome, ()) =
-        join(model.complete(prompt, live), async { while deltas.recv().await.is_some() {} }).await;
-    Ok(outcome.map(drop))
+    Ok(probe(&*model).await)
 }
 
 /// The settings of one model without fallbacks, with this output limit.
@@ -122,8 +129,13 @@ fn patience(provider: &Provider) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use tokio::sync::mpsc;
+
     use super::*;
-    use crate::ports::{Completion, ModelDelta, SystemClock};
+    use crate::domain::ModelChoosers;
+    use crate::ports::{Completion, ModelDelta, Prompt, SystemClock};
 
     /// Answers as its name says.
     #[derive(Debug)]
@@ -135,7 +147,9 @@ mod tests {
             _: Prompt,
             live: mpsc::Sender<ModelDelta>,
         ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-            let fails = |kind| Err(ModelError { kind, detail: "as told".to_owned(), retry_after: None });
+            let fails = |kind| {
+                Err(ModelError { kind, detail: "as told".to_owned(), retry_after: None, shortage: None })
+            };
             Box::pin(async move {
                 match (self.0.model.as_str(), self.0.max_output_tokens) {
                     ("silent", _) => std::future::pending().await,
@@ -166,6 +180,7 @@ mod tests {
             send_reasoning: true,
             temperature: None,
             max_output_tokens: None,
+            at_caps: false,
         })
     }
 
@@ -184,8 +199,10 @@ mod tests {
             provider: endpoint("works"),
             context_tokens: 1000,
             max_steps: 1,
-            fallbacks: ["silent", "refuses", "thinks", "broken"].map(endpoint).into(),
-            helper: None,
+            fallbacks: ["silent", "refuses", "works"].map(endpoint).into(),
+            helper: Some(endpoint("thinks")),
+            named: [("deep".to_owned(), endpoint("broken"))].into(),
+            choosers: ModelChoosers::Owners,
         };
         let facts = ask_all(&settings, &build, &|_| Box::pin(async { Ok(Vec::new()) }), &SystemClock).await;
         let [
@@ -198,6 +215,17 @@ mod tests {
         else {
             panic!("{facts:?}")
         };
+    }
+
+    #[test]
+    fn prices_are_old_after_half_a_year() {
+        let at = |days: i64| {
+            let day = PRICES_AS_OF.parse::<jiff::civil::Date>().unwrap();
+            let day = day.checked_add(jiff::Span::new().days(days)).unwrap();
+            Timestamp::parse_rfc3339(&format!("{day}T12:00:00Z")).unwrap()
+        };
+        assert!(old_prices(at(180)).is_none());
+        assert!(matches!(old_prices(at(181)), Some(Fact::PricesOld { days: 181 })));
     }
 
     #[tokio::test]
@@ -214,6 +242,8 @@ mod tests {
                 max_steps: 1,
                 fallbacks: Vec::new(),
                 helper: None,
+                named: BTreeMap::new(),
+                choosers: ModelChoosers::Owners,
             };
             let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
                 let shutdown = in_days(days);
@@ -238,6 +268,8 @@ mod tests {
             max_steps: 1,
             fallbacks: Vec::new(),
             helper: None,
+            named: BTreeMap::new(),
+            choosers: ModelChoosers::Owners,
         };
         let list = |_: Endpoint| -> BoxFuture<'_, Result<Vec<ListedModel>, String>> {
             Box::pin(async { Ok(vec![ListedModel { id: "other".to_owned(), shutdown: None }]) })

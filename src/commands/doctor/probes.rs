@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::fact::Fact;
 use crate::domain::Timestamp;
-use crate::sandbox::{MemoryLimits, Mode, Status, control_of};
+use crate::sandbox::{MemoryLimits, SandboxMode, SandboxStatus, control_of};
 use crate::store::{Layout, Lock, probe_writable};
 
 /// Shorter tokens can be guessed.
@@ -94,10 +94,14 @@ pub(super) fn token(token: Option<&SecretString>, listen: SocketAddr) -> Fact {
 }
 
 /// The sandbox that the settings ask for, and the sockets that commands can reach.
-pub(super) fn sandbox(mode: Mode, sockets: Vec<PathBuf>, try_out: &dyn Fn() -> Status) -> Vec<Fact> {
+pub(super) fn sandbox(
+    mode: SandboxMode,
+    sockets: Vec<PathBuf>,
+    try_out: &dyn Fn() -> SandboxStatus,
+) -> Vec<Fact> {
     let report = match mode {
-        Mode::Off => Status::off(),
-        Mode::Auto | Mode::Require => try_out().report(mode),
+        SandboxMode::Off => SandboxStatus::off(),
+        SandboxMode::Auto | SandboxMode::Require => try_out().report(mode),
     };
     let sockets = (!sockets.is_empty()).then(|| Fact::Sockets { listed: sockets, sandbox: report.clone() });
     [Fact::Sandbox(report)].into_iter().chain(sockets).collect()
@@ -127,7 +131,7 @@ mod tests {
 
     use super::super::fact::Severity;
     use super::*;
-    use crate::sandbox::{Isolation, Level};
+    use crate::sandbox::{Isolation, IsolationLevel};
 
     #[test]
     fn state_and_secrets_that_git_tracks_are_named() {
@@ -202,13 +206,14 @@ mod tests {
 
     #[test]
     fn a_missing_sandbox_is_worse_where_it_is_required() {
-        let status = |level| Status { level, isolation: Isolation::Rules, landlock: 4, reasons: Vec::new() };
+        let status =
+            |level| SandboxStatus { level, isolation: Isolation::Rules, landlock: 4, reasons: Vec::new() };
         for (mode, level, expected) in [
-            (Mode::Auto, Level::Full, Severity::Ok),
-            (Mode::Auto, Level::Partial, Severity::Warning),
-            (Mode::Auto, Level::Unavailable, Severity::Warning),
-            (Mode::Require, Level::Unavailable, Severity::Error),
-            (Mode::Off, Level::Full, Severity::Warning),
+            (SandboxMode::Auto, IsolationLevel::Full, Severity::Ok),
+            (SandboxMode::Auto, IsolationLevel::Partial, Severity::Warning),
+            (SandboxMode::Auto, IsolationLevel::Unavailable, Severity::Warning),
+            (SandboxMode::Require, IsolationLevel::Unavailable, Severity::Error),
+            (SandboxMode::Off, IsolationLevel::Full, Severity::Warning),
         ] {
             let facts = sandbox(mode, Vec::new(), &|| status(level));
             let [fact] = facts.as_slice() else { panic!("{facts:?}") };

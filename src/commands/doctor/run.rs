@@ -9,9 +9,11 @@ use serde_json::json;
 
 use super::fact::{Fact, Severity};
 use super::fact_text::say;
-use super::model::{ListModels, ModelFactory, ask_all};
+use super::groups::groups;
+use super::model::{ListModels, ModelFactory, ask_all, old_prices};
 use super::platforms::{HttpFactory, probe_platforms};
 use super::probes;
+use super::voice::{SpeechFactory, probe_voice};
 use crate::cli::{Exit, Output};
 use crate::commands::terminal::pad;
 use crate::config::{Env, Provider, Settings, read_agent_md};
@@ -20,7 +22,7 @@ use crate::domain::Language;
 use crate::phrases::doctor as words;
 use crate::policy_setup::sandbox_mode;
 use crate::ports::{AdapterTable, Clock};
-use crate::sandbox::{Mode, Status};
+use crate::sandbox::{SandboxMode, SandboxStatus};
 
 /// Width of the check names.
 const CHECK_COLUMNS: usize = 11;
@@ -40,29 +42,41 @@ pub struct DoctorInput<'a> {
     pub models: ListModels<'a>,
     /// Builds the HTTP client for chat platforms.
     pub http: HttpFactory<'a>,
+    /// Builds the speech providers of the settings.
+    pub speech: SpeechFactory<'a>,
     /// Probes the sandbox of this machine.
-    pub sandbox: &'a (dyn Fn() -> Status + Sync),
+    pub sandbox: &'a (dyn Fn() -> SandboxStatus + Sync),
 }
 
 /// Runs all checks and prints their findings. Fails when something must be repaired.
 pub async fn doctor(surgery: DoctorInput<'_>, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
     let (facts, language) = examine(surgery).await;
+    print(&facts, language, output, out)
+}
+
+/// Prints findings; the exit code says whether something must be repaired.
+pub(super) fn print(
+    facts: &[Fact],
+    language: Language,
+    output: Output,
+    out: &mut dyn Write,
+) -> io::Result<Exit> {
     if output.json {
         let checks: Vec<_> = facts.iter().map(|fact| as_json(fact, language)).collect();
         let ok = facts.iter().all(|fact| fact.severity() != Severity::Error);
         writeln!(out, "{:#}", json!({ "ok": ok, "checks": checks }))?;
     } else {
-        for fact in &facts {
+        for fact in facts {
             write_line(fact, language, out)?;
         }
-        writeln!(out, "\n{}", summary(&facts, language))?;
+        writeln!(out, "\n{}", summary(facts, language))?;
     }
     let worst = facts.iter().map(Fact::severity).max().unwrap_or(Severity::Ok);
     Ok(if worst == Severity::Error { Exit::Failed } else { Exit::Ok })
 }
 
-async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
-    let DoctorInput { project, env, adapters, clock, model, models, http, sandbox } = surgery;
+pub(super) async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
+    let DoctorInput { project, env, adapters, clock, model, models, http, speech, sandbox } = surgery;
     let settings = Settings::load(project, env, adapters);
     let mut facts = Vec::new();
     let language = match &settings {
@@ -71,7 +85,7 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
     };
     let state = project.canonicalize().unwrap_or_else(|_| project.to_owned()).join(".ship");
     let lock = probes::lock(&state);
-    let wanted = settings.as_ref().map_or(Mode::Auto, sandbox_mode);
+    let wanted = settings.as_ref().map_or(SandboxMode::Auto, sandbox_mode);
     let sockets = settings.as_ref().ok().map(|settings| settings.permissions.exec_shell.sockets.clone());
     let memory = settings.as_ref().ok().map(|settings| settings.limits.command_memory_mb);
     match settings {
@@ -87,13 +101,18 @@ async fn examine(surgery: DoctorInput<'_>) -> (Vec<Fact>, Language) {
                 linked: settings.memory.scopes.identities.len(),
                 history: settings.memory.history,
             });
+            facts.extend(groups(&settings, &clock).await);
             facts.extend(settings.idle_adapters.iter().cloned().map(Fact::IdleAdapter));
             if matches!(settings.model.provider, Provider::Offline) {
                 facts.push(Fact::Offline { key_unused: env.filled("OPENAI_API_KEY").is_some() });
             }
+            if matches!(settings.model.provider, Provider::OpenAi(_)) {
+                facts.extend(old_prices(clock.now()));
+            }
             let models = ask_all(&settings.model, model, models, &*clock);
             let (models, platforms) = join(models, probe_platforms(&settings, http, &clock)).await;
             facts.extend(models.into_iter().chain(platforms));
+            facts.extend(probe_voice(&settings, speech, &*clock).await);
             if let Some(web) = &settings.web {
                 facts.push(probes::port(web.listen, web.listen_chosen, &lock));
                 if !web.listen.ip().is_loopback() {
@@ -163,7 +182,7 @@ mod tests {
     use crate::config::ModelSettings;
     use crate::domain::Timestamp;
     use crate::ports::Model;
-    use crate::sandbox::{Isolation, Level};
+    use crate::sandbox::{Isolation, IsolationLevel};
 
     #[derive(Debug)]
     struct FixedClock;
@@ -178,8 +197,13 @@ mod tests {
         Err("no network here".to_owned())
     }
 
-    fn kept_in() -> Status {
-        Status { level: Level::Full, isolation: Isolation::Namespaces, landlock: 7, reasons: Vec::new() }
+    fn kept_in() -> SandboxStatus {
+        SandboxStatus {
+            level: IsolationLevel::Full,
+            isolation: Isolation::Namespaces,
+            landlock: 7,
+            reasons: Vec::new(),
+        }
     }
 
     async fn run(files: &[(&str, &str)], env: Env, output: Output) -> (String, Exit) {
@@ -195,6 +219,7 @@ mod tests {
             model: &no_model,
             models: &|_| Box::pin(async { Err("no network here".to_owned()) }),
             http: &|| Err("no network here".to_owned()),
+            speech: &|_| Err("no network here".to_owned()),
             sandbox: &kept_in,
         };
         let mut out = Vec::new();

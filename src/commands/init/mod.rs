@@ -1,12 +1,14 @@
-//! `shipagent init`: asks a few things and writes a project's first files.
+//! `shipagent init`: the steps of the onboarding in the terminal.
 //!
-//! Everything is asked before anything is written, and a file that exists is never overwritten without a yes.
+//! Everything is asked before anything is written, and a file that exists is never overwritten without a yes. `answers` has
+//! what the command line says, `steps` asks for the rest, `prompt` is the terminal, `run` writes.
 
 mod answers;
-mod files;
+mod prompt;
 mod run;
+mod steps;
 #[cfg(test)]
 mod tests;
 
-pub use answers::Answers;
-pub use run::{InitError, init};
+pub(crate) use prompt::{StdinTerminal, Terminal};
+pub(crate) use run::{InitError, InitParts, init};

@@ -1,19 +1,25 @@
 //! Runs `init`: asks, then writes.
 
-use std::fs;
-use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
-use super::answers::{Answers, TerminalPrompt, ask, default_answers};
-use super::files::{IfExists, WriteResult, agent_md, env_example, gitignore, place, ship_json, variables};
+use super::answers::default_answers;
+use super::prompt::{Terminal, TerminalPrompt};
+use super::steps::ask;
 use crate::cli::{Exit, InitArgs};
-use crate::domain::Language;
+use crate::commands::cli_context::operator;
+use crate::config::{Env, Settings, project_env};
+use crate::domain::{Language, Role};
+use crate::onboarding::{
+    Checks, FileWritten, IfExists, NewProject, Rules, WriteError, WriteResult, variables, write_project,
+};
 use crate::phrases::start as words;
-use crate::ports::AdapterTable;
+use crate::ports::{AdapterTable, BoxFuture, Clock as _, Invited, SystemClock};
+use crate::store::State;
 
 /// Why `init` failed.
 #[derive(Debug, thiserror::Error)]
-pub enum InitError {
+pub(crate) enum InitError {
     /// There is no terminal to ask at.
     #[error("standard input is not a terminal, so nothing can be asked; use --yes to take the defaults")]
     NotATerminal,
@@ -33,142 +39,153 @@ pub enum InitError {
     #[error("the terminal cannot be written")]
     Output(#[source] io::Error),
     /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
 impl InitError {
     /// The error message.
-    pub fn words(&self, language: Language) -> String {
+    pub(crate) fn words(&self, language: Language) -> String {
         match self {
             Self::NotATerminal => words::no_terminal(language).to_owned(),
             Self::InputEnded => words::input_ended(language).to_owned(),
             Self::BadAnswer { option, why } => words::bad_option(option, why, language),
             Self::Input(cause) => words::terminal_unreadable(cause, language),
             Self::Output(cause) => words::terminal_unwritable(cause, language),
-            Self::Write { path, source } => words::cannot_write(path.display(), source, language),
+            Self::Write(error) => words::cannot_write(error.path.display(), &error.source, language),
         }
     }
 
     /// The exit code.
-    pub const fn exit(&self) -> Exit {
+    pub(crate) const fn exit(&self) -> Exit {
         match self {
             Self::NotATerminal | Self::BadAnswer { .. } => Exit::Usage,
-            Self::InputEnded | Self::Input(_) | Self::Output(_) | Self::Write { .. } => Exit::Failed,
+            Self::InputEnded | Self::Input(_) | Self::Output(_) | Self::Write(_) => Exit::Failed,
         }
+    }
+}
+
+/// What `init` works with.
+#[derive(Debug)]
+pub(crate) struct InitParts<'a> {
+    pub(crate) adapters: &'a AdapterTable,
+    pub(crate) env: &'a Env,
+    pub(crate) checks: &'a dyn Checks,
+    pub(crate) runtime: &'a tokio::runtime::Runtime,
+}
+
+impl InitParts<'_> {
+    /// Runs a check to its end.
+    pub(super) fn wait<T>(&self, check: BoxFuture<'_, T>) -> T {
+        self.runtime.block_on(check)
     }
 }
 
 /// Creates a project in a directory, which is created where it is missing. Answers are read from `terminal`;
 /// without one, `--yes` or `--force` must say what to do.
-pub fn init(
+pub(crate) fn init(
     project: &Path,
     args: &InitArgs,
-    adapters: &AdapterTable,
-    language: Language,
-    terminal: Option<&mut dyn BufRead>,
+    parts: &InitParts<'_>,
+    terminal: Option<&mut dyn Terminal>,
     out: &mut dyn Write,
 ) -> Result<Exit, InitError> {
-    let silent = args.yes || args.force;
-    let (answers, rules) = match terminal {
-        _ if silent => {
-            let rule = if args.force { IfExists::Replace } else { IfExists::Keep };
-            (
-                default_answers(project, args, adapters, language)?,
-                OverwriteRules { agent_md: rule, ship_json: rule, env_example: rule },
-            )
-        }
-        Some(input) => {
-            let mut questions = TerminalPrompt { input, out, language };
-            let answers = ask(project, args, adapters, &mut questions)?;
-            let rules = OverwriteRules {
-                agent_md: rule(project, "Agent.md", &mut questions)?,
-                ship_json: rule(project, "ship.json", &mut questions)?,
-                env_example: rule(project, ".env.example", &mut questions)?,
-            };
-            (answers, rules)
-        }
-        None => return Err(InitError::NotATerminal),
+    let language = args.language.unwrap_or_else(|| parts.env.language());
+    if args.yes || args.force {
+        let answers = default_answers(project, args, parts.adapters, language)?;
+        let rule = if args.force { IfExists::Replace } else { IfExists::Keep };
+        let rules = Rules { agent_md: rule, ship_json: rule, env_example: rule };
+        let written = write_project(project, &answers, rules)?;
+        report(project, &answers, &written, parts, language, out).map_err(InitError::Output)?;
+        return Ok(Exit::Ok);
+    }
+    let Some(input) = terminal else { return Err(InitError::NotATerminal) };
+    let mut prompt = TerminalPrompt { input, out, language };
+    // Asked first: nobody should answer everything for a file that is kept.
+    let ship_json = rule(project, "ship.json", &mut prompt)?;
+    let keeps = ship_json == IfExists::Keep && project.join("ship.json").exists();
+    let answers = if keeps {
+        default_answers(project, args, parts.adapters, language)?
+    } else {
+        ask(project, args, parts, &mut prompt)?
     };
-    let placed = write_all(project, &answers, &rules)?;
-    report(&answers, &placed, language, out).map_err(InitError::Output)?;
+    let agent_md = rule(project, "Agent.md", &mut prompt)?;
+    let language = prompt.language;
+    let rules = Rules { agent_md, ship_json, env_example: IfExists::Keep };
+    let written = write_project(project, &answers, rules)?;
+    report(project, &answers, &written, parts, language, out).map_err(InitError::Output)?;
+    if !keeps {
+        tell_owner(project, &answers, parts, language, out).map_err(InitError::Output)?;
+    }
     Ok(Exit::Ok)
 }
 
-/// How to treat each file that exists.
-struct OverwriteRules {
-    agent_md: IfExists,
-    ship_json: IfExists,
-    env_example: IfExists,
-}
-
-fn rule(project: &Path, name: &str, questions: &mut TerminalPrompt<'_>) -> Result<IfExists, InitError> {
+fn rule(project: &Path, name: &str, prompt: &mut TerminalPrompt<'_>) -> Result<IfExists, InitError> {
     if project.join(name).symlink_metadata().is_err() {
         return Ok(IfExists::Keep);
     }
-    let question = words::ask_overwrite(name, questions.language);
-    Ok(if questions.confirm(&question)? { IfExists::Replace } else { IfExists::Keep })
-}
-
-fn write_all(
-    project: &Path,
-    answers: &Answers,
-    rules: &OverwriteRules,
-) -> Result<Vec<(&'static str, WriteResult)>, InitError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| InitError::Write { path, source }
-    };
-    fs::create_dir_all(project).map_err(failed(project))?;
-    let mut files = vec![
-        ("Agent.md", agent_md(answers), rules.agent_md),
-        ("ship.json", ship_json(answers), rules.ship_json),
-    ];
-    if !variables(answers).is_empty() {
-        files.push((".env.example", env_example(answers), rules.env_example));
-    }
-    if in_git_repository(project) {
-        let existing = match fs::read_to_string(project.join(".gitignore")) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(failed(&project.join(".gitignore"))(error)),
-        };
-        if let Some(text) = gitignore(&existing) {
-            // Lines are only added.
-            files.push((".gitignore", text, IfExists::Replace));
-        }
-    }
-    let mut placed = Vec::new();
-    for (name, text, existing) in files {
-        let path = project.join(name);
-        placed.push((name, place(&path, &text, existing).map_err(failed(&path))?));
-    }
-    Ok(placed)
-}
-
-fn in_git_repository(project: &Path) -> bool {
-    let resolved = project.canonicalize().unwrap_or_else(|_| project.to_owned());
-    resolved.ancestors().any(|dir| dir.join(".git").exists())
+    let question = words::ask_overwrite(name, prompt.language);
+    Ok(if prompt.confirm(&question)? { IfExists::Replace } else { IfExists::Keep })
 }
 
 fn report(
-    answers: &Answers,
-    placed: &[(&'static str, WriteResult)],
+    project: &Path,
+    answers: &NewProject,
+    written: &[FileWritten],
+    parts: &InitParts<'_>,
     language: Language,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for (name, placed) in placed {
-        let line = match placed {
+    for (name, result) in written {
+        let line = match result {
             WriteResult::Written => words::wrote(name, language),
             WriteResult::Replaced => words::changed(name, language),
             WriteResult::Kept => words::kept(name, language),
         };
         writeln!(out, "{line}")?;
     }
-    let variables = variables(answers).join(", ");
-    let next = match variables.as_str() {
+    let env = project_env(project, parts.env);
+    let stored = |name: &str| answers.secrets.iter().any(|(known, _)| known.starts_with(name));
+    let unset: Vec<String> =
+        variables(answers).into_iter().filter(|name| env.filled(name).is_none() && !stored(name)).collect();
+    let next = match unset.join(", ").as_str() {
         "" => words::next_steps(language).to_owned(),
         variables => words::next_steps_with(variables, language),
     };
     writeln!(out, "\n{next}")
+}
+
+/// Says how the first owner is paired on each platform: by an invitation where the platform can redeem one, otherwise by
+/// the code that the bot answers with.
+fn tell_owner(
+    project: &Path,
+    answers: &NewProject,
+    parts: &InitParts<'_>,
+    language: Language,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for section in &answers.adapters {
+        let invited =
+            section.def.invitation.and_then(|way| Some(way(&invitation(project, parts)?, language)));
+        let line = match invited {
+            Some(Invited { bot, message, link }) => {
+                words::owner_by_invitation(&bot, &message, &link, language)
+            }
+            None => words::owner_by_code(section.def.title, language),
+        };
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// A new invitation for an owner; `None` where the project cannot be opened yet.
+fn invitation(project: &Path, parts: &InitParts<'_>) -> Option<String> {
+    let settings = Settings::load(project, parts.env, parts.adapters).ok()?;
+    let by = operator().ok()?;
+    parts.runtime.block_on(async {
+        let state = State::files(&settings.state).ok()?;
+        let invitation = state.access.invite(Role::Owner, &by, SystemClock.now()).await;
+        state.threads.close().await;
+        invitation.ok().map(|invitation| invitation.code)
+    })
 }

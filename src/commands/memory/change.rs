@@ -94,29 +94,42 @@ fn edited(editor: &str, text: &str) -> io::Result<String> {
     std::fs::File::open(file.path()).and_then(|mut file| content(&mut file))
 }
 
-/// Forgets an item, or everything of a scope.
+/// Forgets everything of a scope and, where it is asked for, what was said in its direct chats.
+pub(super) fn forget_all(
+    context: &CliContext,
+    scope: &ScopeKey,
+    history: bool,
+    Output { json }: Output,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let by = provenance()?;
+    let through = history.then(|| by.at.as_millis());
+    let count = match context.wait(context.store.memory.forget_all(scope, by)) {
+        Ok(count) => count,
+        Err(error) => return failed(context, &error, err),
+    };
+    if let Err(error) = context.wait(context.store.search.forget(scope, through)) {
+        return failed(context, &error.into(), err);
+    }
+    if json {
+        writeln!(out, "{}", json!({ "scope": scope, "forgotten": count, "history": history }))?;
+    } else {
+        writeln!(out, "{}", words::memory_all_forgotten(count, scope, context.language))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Forgets an item.
 pub(super) fn forget(
     context: &CliContext,
-    id: Option<&str>,
+    id: &str,
     scope: &ScopeKey,
     Output { json }: Output,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let language = context.language;
-    let Some(id) = id else {
-        return match context.wait(context.store.memory.forget_all(scope, provenance()?)) {
-            Ok(count) if json => {
-                writeln!(out, "{}", json!({ "scope": scope, "forgotten": count }))?;
-                Ok(Exit::Ok)
-            }
-            Ok(count) => {
-                writeln!(out, "{}", words::memory_all_forgotten(count, scope, language))?;
-                Ok(Exit::Ok)
-            }
-            Err(error) => failed(context, &error, err),
-        };
-    };
     let forget = |tier| -> anyhow::Result<MemoryChange> {
         Ok(MemoryChange {
             scope: scope.clone(),

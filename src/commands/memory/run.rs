@@ -29,9 +29,13 @@ pub fn run(
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
             change::edit(&context, env, file.as_deref(), &scope, out, err)
         }
-        MemoryCommand::Forget { id, scope, output, .. } => {
+        MemoryCommand::Forget { id: None, scope, output, history, .. } => {
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
-            change::forget(&context, id.as_deref(), &scope, output, out, err)
+            change::forget_all(&context, &scope, history, output, out, err)
+        }
+        MemoryCommand::Forget { id: Some(id), scope, output, .. } => {
+            let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
+            change::forget(&context, &id, &scope, output, out, err)
         }
         MemoryCommand::Undo { scope, output } => {
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };

@@ -61,7 +61,6 @@ fn result(hit: &SearchHit) -> Value {
         "author": found.author,
         "text": found.text,
         "score": hit.score,
-        "source": hit.source.as_str(),
     })
 }
 

@@ -1,8 +1,12 @@
 //! The `llm` section of `ship.json`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+
+use crate::domain::ModelChoosers;
 
 /// The server that is asked where the file names no other.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
@@ -56,6 +60,10 @@ pub struct LlmFile {
     pub fallbacks: Vec<FallbackFile>,
     /// A cheaper model for the agent's own chores, such as summing up long conversations. Left out: the one above.
     pub helper: Option<FallbackFile>,
+    /// Further models by name, for `/model NAME` and for the `model` of a task. When one fails, the fallbacks are asked.
+    pub models: BTreeMap<String, FallbackFile>,
+    /// Who may choose among them in a conversation.
+    pub model_choice: ModelChoosers,
 }
 
 impl Default for LlmFile {
@@ -73,6 +81,8 @@ impl Default for LlmFile {
             max_output_tokens: None,
             fallbacks: Vec::new(),
             helper: None,
+            models: BTreeMap::new(),
+            model_choice: ModelChoosers::default(),
         }
     }
 }
@@ -110,4 +120,6 @@ pub struct FallbackFile {
     /// The longest answer in tokens.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub max_output_tokens: Option<u32>,
+    /// Whether it is called when the model above does not fit into a spend cap and budget.onLimit is "fallback".
+    pub budget: Option<bool>,
 }

@@ -1,6 +1,7 @@
 //! The `memory` section of `ship.json`.
 
 use schemars::JsonSchema;
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::domain::{AutoMemory, DmScope, HistoryReach};
@@ -33,8 +34,31 @@ pub struct MemoryFile {
     #[schemars(range(min = 0, max = 10_000))]
     pub distil_every: Option<u32>,
     /// What the agent may learn without being asked to: `off` is nothing, `propose` keeps notes, which are only searched,
-    /// `write` also writes core memory unasked in the owners' own direct chats.
+    /// and asks once which of them go into core memory, `write` writes core memory unasked in the owners' own direct chats.
     pub auto: AutoMemory,
+    /// A model that finds texts by their meaning as well. Left out: by words alone.
+    pub embeddings: Option<EmbeddingsFile>,
+}
+
+/// An embedding model. What is left out is taken from the `llm` section, but for the key: that one is only shared when the
+/// server is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EmbeddingsFile {
+    /// Whether it is asked.
+    pub enabled: bool,
+    /// The server's address, up to and including /v1 where it has one.
+    #[schemars(extend("format" = "http-url"))]
+    pub base_url: Option<String>,
+    /// The key, best as ${VAR}.
+    #[schemars(with = "Option<String>", extend("writeOnly" = true))]
+    pub api_key: Option<SecretString>,
+    /// The model's name, as the server calls it.
+    #[schemars(length(min = 1))]
+    pub model: String,
+    /// How many numbers a vector has. Left out: as many as the model makes.
+    #[schemars(range(min = 8, max = 8192))]
+    pub dimensions: Option<u32>,
 }
 
 impl Default for MemoryFile {
@@ -49,6 +73,19 @@ impl Default for MemoryFile {
             compact_percent: 90,
             distil_every: None,
             auto: AutoMemory::Propose,
+            embeddings: None,
+        }
+    }
+}
+
+impl Default for EmbeddingsFile {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            base_url: None,
+            api_key: None,
+            model: "text-embedding-3-small".to_owned(),
+            dimensions: None,
         }
     }
 }

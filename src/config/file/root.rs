@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use super::{LlmFile, MemoryFile, PermissionsFile};
+use super::{BudgetFile, GroupsFile, LlmFile, MemoryFile, PermissionsFile, VoiceFile};
 use crate::domain::{ReadReplies, WhileRunning, WhileWaiting};
 
 /// Configuration of a shipagent project. Comments and trailing commas are allowed; `${VAR}` and
@@ -48,6 +48,12 @@ pub struct ShipFile {
     pub limits: LimitsFile,
     /// What is remembered, and how a conversation is kept inside the model's window.
     pub memory: MemoryFile,
+    /// Groups with several agents.
+    pub groups: GroupsFile,
+    /// Spoken messages and spoken answers.
+    pub voice: VoiceFile,
+    /// What model calls may cost.
+    pub budget: BudgetFile,
 }
 
 /// A language, or the choice to follow the people who write.
@@ -168,10 +174,20 @@ pub struct WebFile {
     /// Further host names the console is reached by, for example behind a proxy.
     #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "host-name" })))]
     pub allowed_hosts: Vec<String>,
+    /// Origins of other web pages that may call the API from a browser, such as `https://app.example.org`. They need the
+    /// token like every client.
+    #[schemars(extend("items" = serde_json::json!({ "type": "string", "format": "web-origin" })))]
+    pub allowed_origins: Vec<String>,
 }
 
 impl Default for WebFile {
     fn default() -> Self {
-        Self { enabled: true, listen: "127.0.0.1:7717".to_owned(), token: None, allowed_hosts: Vec::new() }
+        Self {
+            enabled: true,
+            listen: "127.0.0.1:7717".to_owned(),
+            token: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+        }
     }
 }

@@ -59,8 +59,9 @@ fn fullest(schema: &Value) -> Value {
         "string" => match schema["format"].as_str() {
             Some("http-url") => json!("http://127.0.0.1:8080/v1"),
             Some("listen-address") => json!("[::1]:0"),
-            Some("author-id" | "approver") => json!("qq:user:A%3A1"),
+            Some("author-id" | "approver" | "exempt") => json!("qq:user:A%3A1"),
             Some("host-name") => json!("agent.example.org"),
+            Some("web-origin") => json!("https://app.example.org"),
             Some("command-start") => json!("git status"),
             Some("time-zone") => json!("Asia/Shanghai"),
             Some("socket-path") => json!("/run/docker.sock"),

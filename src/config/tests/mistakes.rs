@@ -47,12 +47,12 @@ fn wrong_keys_and_types_are_told_with_their_fix() {
         ),
         (
             r#"{ "modle": "a" }"#,
-            "1:3: modle: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
+            "1:3: modle: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory, groups, voice, budget",
         ),
         (r#"{ "telegram": {} }"#, r#"1:3: telegram: unknown key; did you mean "adapters.telegram"?"#),
         (
             r#"{ "colour": 1 }"#,
-            "1:3: colour: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory",
+            "1:3: colour: unknown key; the keys here are name, language, timezone, owners, identities, llm, adapters, permissions, approvals, queue, limits, memory, groups, voice, budget",
         ),
         (
             r#"{ "llm": { "maxSteps": "40" } }"#,
@@ -141,6 +141,14 @@ fn wrong_values_are_told_with_their_fix() {
         (
             r#"{ "adapters": { "web": { "allowedHosts": ["https://a.b"] } } }"#,
             r#"1:43: adapters.web.allowedHosts[0]: "https://a.b" is not a host name; write the name alone, such as agent.example.org, without scheme, port or path"#,
+        ),
+        (
+            r#"{ "adapters": { "web": { "allowedOrigins": ["https://a.b/"] } } }"#,
+            r#"1:45: adapters.web.allowedOrigins[0]: "https://a.b/" is not the origin of a web page; did you mean "https://a.b"?"#,
+        ),
+        (
+            r#"{ "adapters": { "web": { "allowedOrigins": ["*"] } } }"#,
+            r#"1:45: adapters.web.allowedOrigins[0]: "*" is not the origin of a web page; write scheme, host and port as a browser does, such as https://app.example.org or http://localhost:3000, without a path and without *"#,
         ),
     ]);
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::project::{load, project};
 use crate::adapters::builtin;
-use crate::config::{Env, Provider, Settings};
+use crate::config::{Env, Provider, Settings, SttBackend};
 use crate::domain::Language;
 
 #[test]
@@ -145,6 +145,46 @@ fn every_secret_is_collected_and_none_is_printed() {
 }
 
 #[test]
+fn a_speech_server_is_that_of_the_model_unless_it_is_named_and_gets_no_key_of_another() {
+    let ship = |stt: &str| {
+        let llm = r#""llm": { "baseUrl": "http://models/v1/", "apiKey": "m" }"#;
+        format!(r#"{{ {llm}, "voice": {{ "stt": {{ "provider": "openai"{stt} }} }} }}"#)
+    };
+    for (stt, url, key) in [
+        ("", "http://models/v1", Some("m")),
+        (r#", "apiKey": "s""#, "http://models/v1", Some("s")),
+        (r#", "baseUrl": "http://speech/v1""#, "http://speech/v1", None),
+        (r#", "baseUrl": "http://speech/v1", "apiKey": "s""#, "http://speech/v1", Some("s")),
+    ] {
+        let settings = load(&ship(stt), &Env::default()).unwrap();
+        let Some(SttBackend::Transcriptions(server)) = settings.voice.stt.map(|stt| stt.backend) else {
+            panic!()
+        };
+        let found = server.api_key.as_ref().map(ExposeSecret::expose_secret);
+        assert_eq!((server.base_url.as_str(), found), (url, key), "{stt}");
+    }
+}
+
+#[test]
+fn a_speech_provider_without_what_it_needs_is_told() {
+    for (voice, expected) in [
+        (
+            r#"{ "stt": { "provider": "command" } }"#,
+            r#"voice.stt.command: is missing: provider "command" needs it"#,
+        ),
+        (r#"{ "tts": { "provider": "command", "command": [] } }"#, "voice.tts.command: is missing"),
+        (r#"{ "tts": { "provider": "openai" } }"#, "voice.tts.model: is missing"),
+        (r#"{ "stt": { "provider": "openai" } }"#, "voice.stt.apiKey: api.openai.com needs a key"),
+        (r#"{ "stt": { "provider": "whisper" } }"#, "voice.stt.provider: \"whisper\" is not one of"),
+        (r#"{ "tts": { "mode": "sometimes" } }"#, "voice.tts.mode: \"sometimes\" is not one of"),
+        (r#"{ "stt": { "maxSecs": 0 } }"#, "voice.stt.maxSecs: 0 is out of range"),
+    ] {
+        let told = load(&format!(r#"{{ "voice": {voice} }}"#), &Env::default()).unwrap_err().to_string();
+        assert!(told.contains(expected), "{voice}: {told}");
+    }
+}
+
+#[test]
 fn expire_minutes_may_be_any_positive_number() {
     for (minutes, expected) in [("0.5", 30), ("1", 60), ("1e300", 100 * 365 * 24 * 60 * 60)] {
         let ship = format!(r#"{{ "approvals": {{ "expireMinutes": {minutes} }} }}"#);
@@ -172,6 +212,7 @@ fn what_is_left_out_has_these_values() {
     assert!(settings.project.is_absolute());
     (settings.project, settings.state, settings.name) = ("P".into(), "P/.ship".into(), "N".into());
     settings.zone = jiff::tz::TimeZone::UTC;
+    settings.budget.zone = jiff::tz::TimeZone::UTC;
     insta::assert_debug_snapshot!(settings, @r#"
     Settings {
         project: "P",
@@ -190,6 +231,8 @@ fn what_is_left_out_has_these_values() {
             max_steps: 40,
             fallbacks: [],
             helper: None,
+            named: {},
+            choosers: Owners,
         },
         web: Some(
             WebSettings {
@@ -197,6 +240,7 @@ fn what_is_left_out_has_these_values() {
                 listen_chosen: false,
                 token: None,
                 allowed_hosts: [],
+                allowed_origins: [],
             },
         ),
         adapters: [],
@@ -248,10 +292,67 @@ fn what_is_left_out_has_these_values() {
             compact_percent: 90,
             distil_every: None,
             auto: Propose,
+            embeddings: None,
+        },
+        groups: GroupsSettings {
+            shared_dir: None,
+            keep_days: 14,
+            purpose: "",
+            aliases: [],
+            rooms: {},
+            bots: Auto,
+            bot_depth: 2,
+            settle: 1s,
+            threshold: 60,
+        },
+        voice: VoiceSettings {
+            stt: None,
+            tts: None,
+        },
+        budget: BudgetSettings {
+            rules: BudgetRules {
+                money: Caps {
+                    turn: Some(
+                        2000000,
+                    ),
+                    thread_day: None,
+                    user_day: None,
+                    task_day: None,
+                    day: None,
+                    month: None,
+                },
+                tokens: Caps {
+                    turn: None,
+                    thread_day: None,
+                    user_day: None,
+                    task_day: None,
+                    day: None,
+                    month: None,
+                },
+                warn_at: [
+                    800,
+                ],
+                notable_day: 5000000,
+                on_limit: Ask,
+                unknown_price: Tokens,
+                owners_exempt: false,
+                exempt: {},
+                helpers_share: 200,
+                currency: Currency {
+                    name: "USD",
+                    per_dollar: 1000000,
+                },
+            },
+            prices: {},
+            zone: TimeZone(
+                UTC,
+            ),
+            footer: Off,
         },
         secrets: [],
         has_file: false,
         warnings: [],
+        digests: {},
     }
     "#);
 }
@@ -284,4 +385,29 @@ fn a_secret_in_the_file_itself_is_a_warning_that_says_how_to_move_it() {
     assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
     let chinese = settings.warnings[0].warning_line(Language::Zh);
     assert!(chinese.contains("请在 .env 中写 LLM_API_KEY=…"), "{chinese}");
+}
+
+#[test]
+fn amounts_of_a_budget_are_in_its_currency_and_one_cap_replaces_the_usual_one() {
+    let ship = r#"{ "timezone": "Asia/Shanghai", "budget": {
+        "currency": "CNY", "perDollar": 7.2, "day": 36, "tokens": { "perTurn": 9 }, "warnAt": [0.8, 0.5, 0.8],
+        "exempt": ["owners", "telegram:user:7"], "prices": { "m": { "input": 7.2, "output": 14.4, "perCall": 0.72 } } } }"#;
+    let budget = load(ship, &Env::default()).unwrap().budget;
+    let rules = &budget.rules;
+    assert_eq!((rules.money.day, rules.money.turn, rules.tokens.turn), (Some(5_000_000), None, Some(9)));
+    assert_eq!((&rules.warn_at[..], rules.owners_exempt, rules.exempt.len()), (&[500, 800][..], true, 1));
+    let price = budget.prices["m"];
+    assert_eq!((price.input, price.cached_input, price.output), (1_000_000, 1_000_000, 2_000_000));
+    assert_eq!((price.per_call, budget.zone.iana_name()), (100_000, Some("Asia/Shanghai")));
+    let faults = |ship: &str| load(ship, &Env::default()).unwrap_err().to_string();
+    for (ship, expected) in [
+        (r#"{ "budget": { "day": -1 } }"#, "budget.day"),
+        (r#"{ "budget": { "onLimit": "explode" } }"#, "budget.onLimit"),
+        (r#"{ "budget": { "exempt": ["requester"] } }"#, "budget.exempt[0]"),
+        (r#"{ "budget": { "prices": { "m": { "inputs": 1 } } } }"#, "budget.prices.m.inputs"),
+        (r#"{ "budget": { "perDollar": 0 } }"#, "budget.perDollar"),
+        (r#"{ "budget": { "timezone": "CST" } }"#, "budget.timezone"),
+    ] {
+        assert!(faults(ship).contains(expected), "{}", faults(ship));
+    }
 }

@@ -10,7 +10,7 @@ use super::answers;
 use super::command::{OfflineCommand, commands};
 use crate::domain::Language;
 use crate::ports::{BoxFuture, CallDelta, Completion, Ids, Model, ModelDelta, ModelError, Prompt, ToolCall};
-use crate::uimessage::{Content, ModelMessage};
+use crate::uimessage::{Content, ModelMessage, words_in};
 
 /// Most pieces of an answer, so that a long one does not take long.
 const MAX_PIECES: usize = 40;
@@ -45,7 +45,7 @@ impl OfflineModel {
         Self { ids, pace }
     }
 
-    async fn speak(&self, answer: Answer, live: &mpsc::Sender<ModelDelta>) -> Completion {
+    async fn speak(&self, answer: OfflineAnswer, live: &mpsc::Sender<ModelDelta>) -> Completion {
         for piece in pieces(&answer.text) {
             // A closed receiver does not end the answer.
             drop(live.send(ModelDelta::Text(piece)).await);
@@ -84,28 +84,28 @@ impl Model for OfflineModel {
 }
 
 /// The text and the calls of an answer.
-struct Answer {
+struct OfflineAnswer {
     text: String,
     calls: Vec<OfflineCommand>,
 }
 
-fn answer(prompt: &Prompt) -> Answer {
+fn answer(prompt: &Prompt) -> OfflineAnswer {
     let message = last_words(&prompt.messages);
     let language = Language::of(&message);
     let results = last_results(&prompt.messages);
     if !results.is_empty() {
         let told: Vec<String> =
             results.iter().map(|(tool, content)| answers::result(tool, content, language)).collect();
-        return Answer { text: told.join("\n\n"), calls: Vec::new() };
+        return OfflineAnswer { text: told.join("\n\n"), calls: Vec::new() };
     }
     let wanted = commands(&message);
     if wanted.is_empty() {
-        return Answer { text: answers::chat(&message, language), calls: Vec::new() };
+        return OfflineAnswer { text: answers::chat(&message, language), calls: Vec::new() };
     }
     let (calls, missing): (Vec<OfflineCommand>, Vec<OfflineCommand>) =
         wanted.into_iter().partition(|command| prompt.tools.iter().any(|tool| tool.name == command.tool));
     let text = answers::before_calls(&names(&calls), &names(&missing), language);
-    Answer { text, calls }
+    OfflineAnswer { text, calls }
 }
 
 fn names(commands: &[OfflineCommand]) -> Vec<&'static str> {
@@ -130,7 +130,7 @@ fn last_words(messages: &[ModelMessage]) -> String {
 
 fn text_of(content: &[Content]) -> String {
     let texts = content.iter().filter_map(|content| match content {
-        Content::Text(text) => Some(text.as_str()),
+        Content::Text(text) => Some(words_in(text)),
         Content::Image { .. } | Content::File { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")

@@ -21,7 +21,7 @@ pub struct CallFacts<'a> {
 
 /// What an answer grants beyond its own call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposal {
+pub struct GrantProposal {
     pub calls: Calls,
     /// Valid while these files are unchanged.
     pub scripts: Vec<FileDigest>,
@@ -30,9 +30,14 @@ pub struct Proposal {
 }
 
 /// The grant that an answer proposes; `None` for the scope `Once`, and for a call that can only be approved once.
-pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFacts<'_>) -> Option<Proposal> {
+pub fn proposed(
+    scope: Scope,
+    thread: &ThreadId,
+    now: Timestamp,
+    call: &CallFacts<'_>,
+) -> Option<GrantProposal> {
     let reach = match scope {
-        Scope::Once => return None,
+        Scope::Once | Scope::PlusOne | Scope::PlusFive | Scope::Midnight => return None,
         Scope::Thread => Reach::Thread(thread.clone()),
         Scope::Minutes(minutes) | Scope::Program(minutes) => {
             let until = now.as_millis().saturating_add(i64::from(minutes.get()).saturating_mul(60_000));
@@ -45,7 +50,7 @@ pub fn proposed(scope: Scope, thread: &ThreadId, now: Timestamp, call: &CallFact
         Scope::Program(_) => named_program(call)?,
         _ => grantable(call)?,
     };
-    Some(Proposal { calls, scripts, reach })
+    Some(GrantProposal { calls, scripts, reach })
 }
 
 /// How far a yes to this call can reach. Only a command has a shape: for another tool that would mean every call.
@@ -208,5 +213,6 @@ pub fn holds(grant: &Grant, thread: &ThreadId, now: Timestamp) -> bool {
         Reach::Thread(of) => of == thread,
         Reach::Until { thread: of, until } => of == thread && now < *until,
         Reach::Shape | Reach::Project => true,
+        Reach::Cap { .. } => false,
     }
 }

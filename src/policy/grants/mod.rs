@@ -5,6 +5,6 @@ mod grant;
 #[cfg(test)]
 mod tests;
 
-pub use covering::{CallFacts, Proposal, covering, covers, holds, offered, proposed};
+pub use covering::{CallFacts, GrantProposal, covering, covers, holds, offered, proposed};
 pub(super) use covering::{grantable, named_program};
 pub use grant::{Calls, Grant, GrantedCommand, Pattern};

@@ -1,35 +1,35 @@
 //! Assigns targets to acts: a target belongs to the act of its own clause. Where two acts could have a target, or acts
 //! precede their targets in one clause and follow them in another, the reply is unclear.
 
-use super::grammar::{Group, Part, Target};
+use super::grammar::{ReplyPart, Target, TargetGroup};
 
 /// The acts and targets of one clause.
 #[derive(Debug)]
 enum Clause {
     /// `ok`.
-    Act(Group),
+    Act(TargetGroup),
     /// `A1, A2`.
     Targets(Vec<Target>),
     /// `approve A1`.
-    ActFirst(Vec<Group>),
+    ActFirst(Vec<TargetGroup>),
     /// `A1 ok`.
-    TargetFirst(Vec<Group>),
+    TargetFirst(Vec<TargetGroup>),
     /// `the rest no`: may have this order beside both others.
-    Rest(Group),
+    Rest(TargetGroup),
 }
 
 /// The groups of a reply. Targets without an act join a neighbour only where all acts are on the same side of their
 /// targets.
-pub(super) fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
+pub(super) fn groups(row: &[(ReplyPart, usize)]) -> Option<Vec<TargetGroup>> {
     let clauses = row.chunk_by(|one, other| one.1 == other.1).map(clause).collect::<Option<Vec<Clause>>>()?;
     let act_first = clauses.iter().any(|clause| matches!(clause, Clause::ActFirst(_)));
     let target_first = clauses.iter().any(|clause| matches!(clause, Clause::TargetFirst(_)));
     if act_first && target_first {
         return None;
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<TargetGroup> = Vec::new();
     // Acts without targets, and targets that wait for the act after them.
-    let mut leading: Option<Group> = None;
+    let mut leading: Option<TargetGroup> = None;
     let mut waiting: Vec<Target> = Vec::new();
     let mut closed = false;
     for clause in clauses {
@@ -63,11 +63,11 @@ pub(super) fn groups(row: &[(Part, usize)]) -> Option<Vec<Group>> {
 }
 
 fn finish(
-    mut groups: Vec<Group>,
-    leading: Option<Group>,
+    mut groups: Vec<TargetGroup>,
+    leading: Option<TargetGroup>,
     waiting: Vec<Target>,
-    row: &[(Part, usize)],
-) -> Option<Vec<Group>> {
+    row: &[(ReplyPart, usize)],
+) -> Option<Vec<TargetGroup>> {
     match (groups.first_mut(), leading) {
         (Some(first), Some(lead)) => first.join(lead.act?, lead.negated, *lead.clauses.first()?)?,
         (None, Some(lead)) => groups.push(lead),
@@ -76,30 +76,36 @@ fn finish(
     match (groups.is_empty(), waiting.is_empty()) {
         (true, false) => {
             let clauses = vec![row.first()?.1];
-            Some(vec![Group { act: None, negated: false, targets: waiting, marks: Vec::new(), clauses }])
+            Some(vec![TargetGroup {
+                act: None,
+                negated: false,
+                targets: waiting,
+                marks: Vec::new(),
+                clauses,
+            }])
         }
         (false, true) => Some(groups),
         _ => None,
     }
 }
 
-fn clause(row: &[(Part, usize)]) -> Option<Clause> {
+fn clause(row: &[(ReplyPart, usize)]) -> Option<Clause> {
     let number = row.first()?.1;
-    let parts: Vec<Part> = row.iter().map(|(part, _)| *part).collect();
-    let is_act = |part: &Part| matches!(part, Part::Act { .. });
+    let parts: Vec<ReplyPart> = row.iter().map(|(part, _)| *part).collect();
+    let is_act = |part: &ReplyPart| matches!(part, ReplyPart::Act { .. });
     let acts = parts.iter().filter(|part| is_act(part)).count();
     if acts == 0 {
-        let targets = parts.iter().filter_map(Part::target).collect();
+        let targets = parts.iter().filter_map(ReplyPart::target).collect();
         return Some(Clause::Targets(targets));
     }
     let act_first = parts.first().is_some_and(is_act);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<TargetGroup> = Vec::new();
     for run in parts.chunk_by(|one, other| is_act(one) == is_act(other)) {
-        let targets: Vec<Target> = run.iter().filter_map(Part::target).collect();
+        let targets: Vec<Target> = run.iter().filter_map(ReplyPart::target).collect();
         match (targets.is_empty(), act_first) {
             (false, true) => groups.last_mut()?.targets = targets,
             (false, false) => {
-                let mut group = Group::new(None, false, number);
+                let mut group = TargetGroup::new(None, false, number);
                 group.targets = targets;
                 groups.push(group);
             }
@@ -135,19 +141,19 @@ fn clause(row: &[(Part, usize)]) -> Option<Clause> {
 }
 
 /// Consecutive acts with the same meaning.
-fn acts_of(run: &[Part], clause: usize) -> Option<Group> {
-    let mut group: Option<Group> = None;
+fn acts_of(run: &[ReplyPart], clause: usize) -> Option<TargetGroup> {
+    let mut group: Option<TargetGroup> = None;
     for part in run {
-        let Part::Act { act, negated } = part else { return None };
+        let ReplyPart::Act { act, negated } = part else { return None };
         match &mut group {
             Some(group) => group.join(*act, *negated, clause)?,
-            None => group = Some(Group::new(Some(*act), *negated, clause)),
+            None => group = Some(TargetGroup::new(Some(*act), *negated, clause)),
         }
     }
     group
 }
 
-impl Part {
+impl ReplyPart {
     const fn target(&self) -> Option<Target> {
         match self {
             Self::Target(target) => Some(*target),

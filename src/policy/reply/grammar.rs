@@ -3,15 +3,15 @@
 //! is no statement. It knows no approvals.
 
 use super::clauses::groups;
-use super::scope::Mark;
+use super::scope::ScopeWord;
 use super::tokens::Token;
-use super::word::{Alone, Weight, Word};
+use super::word::{Alone, Word, WordWeight};
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    Approve(Weight),
-    Deny(Weight),
+    Approve(WordWeight),
+    Deny(WordWeight),
     /// Run the interrupted call again.
     Rerun,
     /// The interrupted call had run.
@@ -42,14 +42,14 @@ pub(super) enum Target {
 
 /// One act and its targets.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct TargetGroup {
     /// `None` if only targets were named.
     pub(super) act: Option<Act>,
     /// Whether a negation made it a denial.
     pub(super) negated: bool,
     /// Empty if none was named.
     pub(super) targets: Vec<Target>,
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<ScopeWord>,
     /// The clauses of its act.
     pub(super) clauses: Vec<usize>,
 }
@@ -57,7 +57,7 @@ pub(super) struct Group {
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     /// The acts, in order. Never empty.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<TargetGroup>,
     /// Whether no others are meant.
     pub(super) only: bool,
     /// Whether the reply contains `都`.
@@ -68,15 +68,15 @@ pub(super) struct Statement {
 
 /// A relevant part, before grouping.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(super) enum ReplyPart {
     Act { act: Act, negated: bool },
     Target(Target),
 }
 
 #[derive(Debug, Default)]
 struct Parts {
-    row: Vec<(Part, usize)>,
-    marks: Vec<(Mark, usize)>,
+    row: Vec<(ReplyPart, usize)>,
+    marks: Vec<(ScopeWord, usize)>,
     only: bool,
     each: bool,
     this: bool,
@@ -106,17 +106,17 @@ fn parts(tokens: &[Token]) -> Option<Parts> {
             word if word.says_nothing() => {}
             Word::Negation(alone) => {
                 let (act, taken) = turned(alone, after)?;
-                parts.row.push((Part::Act { act, negated: true }, clause));
+                parts.row.push((ReplyPart::Act { act, negated: true }, clause));
                 at += taken;
             }
             Word::This | Word::It => parts.this = true,
             Word::Only | Word::Just => parts.only = true,
             word => match (act(word), target(word, clause), mark(word)) {
-                (Some(act), _, _) => parts.row.push((Part::Act { act, negated: false }, clause)),
-                (_, Some(target), _) => parts.row.push((Part::Target(target), clause)),
+                (Some(act), _, _) => parts.row.push((ReplyPart::Act { act, negated: false }, clause)),
+                (_, Some(target), _) => parts.row.push((ReplyPart::Target(target), clause)),
                 (_, _, Some(mark)) => {
-                    parts.each |= mark == Mark::Each;
-                    parts.this |= mark == Mark::ThisCommand;
+                    parts.each |= mark == ScopeWord::Each;
+                    parts.this |= mark == ScopeWord::ThisCommand;
                     parts.marks.push((mark, clause));
                 }
                 (None, None, None) => return None,
@@ -135,13 +135,13 @@ fn opens(after: &[Token]) -> bool {
 /// The act of a negation with the words after it, and how many of them it includes. `None` if that is unclear: it turns
 /// an approval into a denial, but nothing into an approval.
 fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
-    let mut heaviest: Option<Weight> = None;
+    let mut heaviest: Option<WordWeight> = None;
     let mut taken = 0;
     let mut end = None;
     for (at, token) in after.iter().enumerate() {
         let weight = match token.word {
             Word::Approve(yes) => Some(yes.weight()),
-            Word::Rerun => Some(Weight::Formal),
+            Word::Rerun => Some(WordWeight::Formal),
             _ => None,
         };
         match token.word {
@@ -157,17 +157,17 @@ fn turned(alone: Alone, after: &[Token]) -> Option<(Act, usize)> {
             word if word.says_nothing() => {}
             _ if heaviest.is_some() => break,
             word if word.ends_a_clause() && alone == Alone::Denies => {
-                return Some((Act::Deny(Weight::Nod), at));
+                return Some((Act::Deny(WordWeight::Nod), at));
             }
             Word::Negation(Alone::Denies) if alone == Alone::Denies && only_negations(after) => {
-                return Some((Act::Deny(Weight::Nod), after.len()));
+                return Some((Act::Deny(WordWeight::Nod), after.len()));
             }
             _ => return None,
         }
     }
     match heaviest {
         Some(weight) => Some((Act::Deny(weight), taken)),
-        None if alone == Alone::Denies => Some((Act::Deny(Weight::Nod), after.len())),
+        None if alone == Alone::Denies => Some((Act::Deny(WordWeight::Nod), after.len())),
         None => None,
     }
 }
@@ -202,38 +202,38 @@ fn target(word: Word, clause: usize) -> Option<Target> {
     }
 }
 
-fn mark(word: Word) -> Option<Mark> {
+fn mark(word: Word) -> Option<ScopeWord> {
     match word {
-        Word::Window(minutes, _) => Some(Mark::Window(minutes)),
-        Word::Length(minutes) => Some(Mark::Length(minutes)),
-        Word::Each => Some(Mark::Each),
-        Word::Ever | Word::Later => Some(Mark::Ever),
-        Word::Forever => Some(Mark::Forever),
-        Word::Once => Some(Mark::Once),
-        Word::Thread(_) | Word::InThread => Some(Mark::Thread),
-        Word::Project(_) | Word::InProject => Some(Mark::Project),
-        Word::Kind(_) | Word::ThisKind => Some(Mark::Kind),
-        Word::ThisCommand => Some(Mark::ThisCommand),
+        Word::Window(minutes, _) => Some(ScopeWord::Window(minutes)),
+        Word::Length(minutes) => Some(ScopeWord::Length(minutes)),
+        Word::Each => Some(ScopeWord::Each),
+        Word::Ever | Word::Later => Some(ScopeWord::Ever),
+        Word::Forever => Some(ScopeWord::Forever),
+        Word::Once => Some(ScopeWord::Once),
+        Word::Thread(_) | Word::InThread => Some(ScopeWord::Thread),
+        Word::Project(_) | Word::InProject => Some(ScopeWord::Project),
+        Word::Kind(_) | Word::ThisKind => Some(ScopeWord::Kind),
+        Word::ThisCommand => Some(ScopeWord::ThisCommand),
         _ => None,
     }
 }
 
 /// A mark belongs to the only group, or to the only one with an act in its clause.
-fn place(mark: Mark, clause: usize, groups: &mut [Group]) -> Option<()> {
+fn place(mark: ScopeWord, clause: usize, groups: &mut [TargetGroup]) -> Option<()> {
     if let [only] = groups {
         only.marks.push(mark);
         return Some(());
     }
     let mut acting = groups.iter_mut().filter(|group| group.clauses.contains(&clause));
     let group = acting.next()?;
-    if acting.next().is_some() && !matches!(mark, Mark::Each) {
+    if acting.next().is_some() && !matches!(mark, ScopeWord::Each) {
         return None;
     }
     group.marks.push(mark);
     Some(())
 }
 
-impl Group {
+impl TargetGroup {
     pub(super) fn new(act: Option<Act>, negated: bool, clause: usize) -> Self {
         Self { act, negated, targets: Vec::new(), marks: Vec::new(), clauses: vec![clause] }
     }

@@ -6,6 +6,7 @@
 //! `numbers` and `naming`), `grammar` and `clauses` (acts and their targets), and `reader` (which approvals they are).
 //! An approval must also match `closed`, the grammar of an approval.
 
+mod choice;
 mod clauses;
 mod closed;
 mod fold;
@@ -15,6 +16,7 @@ mod naming;
 mod numbers;
 mod outright;
 mod question;
+mod raise;
 mod reader;
 mod reason;
 mod scope;
@@ -26,7 +28,9 @@ mod word;
 mod words_en;
 mod words_zh;
 
+pub use choice::chosen;
 pub use model_hint::{HintedReading, INSTRUCTIONS, Leaning, ModelHint, ask_back_from_model};
 pub use outright::{Named, decided_outright};
-pub use question::{Question, Side};
-pub use reader::{Meant, Pending, Reading, Ruling, read};
+pub use question::{ReplyQuestion, Side};
+pub use raise::raise;
+pub use reader::{Meant, PendingApproval, ReadReply, ReplyRuling, read};

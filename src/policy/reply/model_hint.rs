@@ -1,8 +1,8 @@
 //! A model's classification of a reply that the rules could not read. By its type it can only lead to a question: a
 //! model never decides.
 
-use super::question::{Question, Side};
-use super::reader::{Pending, Reading};
+use super::question::{ReplyQuestion, Side};
+use super::reader::{PendingApproval, ReadReply};
 use crate::domain::ApprovalNumber;
 
 /// A model's classification of a reply. The model saw the reply alone, never the command.
@@ -54,12 +54,12 @@ impl ModelHint {
 /// A reading with a model's hint. It cannot contain a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HintedReading {
-    AskBack(Question),
+    AskBack(ReplyQuestion),
     /// The reply is about another subject.
     NotADecision,
 }
 
-impl From<HintedReading> for Reading {
+impl From<HintedReading> for ReadReply {
     fn from(hinted: HintedReading) -> Self {
         match hinted {
             HintedReading::AskBack(question) => Self::AskBack(question),
@@ -69,7 +69,7 @@ impl From<HintedReading> for Reading {
 }
 
 /// Turns a model's hint into a question to the person.
-pub fn ask_back_from_model(hint: &ModelHint, pending: &[Pending<'_>]) -> HintedReading {
+pub fn ask_back_from_model(hint: &ModelHint, pending: &[PendingApproval<'_>]) -> HintedReading {
     let waiting: Vec<ApprovalNumber> = pending.iter().map(|one| one.number).collect();
     if waiting.is_empty() || hint.leaning == Leaning::Unrelated {
         return HintedReading::NotADecision;
@@ -77,16 +77,16 @@ pub fn ask_back_from_model(hint: &ModelHint, pending: &[Pending<'_>]) -> HintedR
     let named: Vec<ApprovalNumber> =
         waiting.iter().copied().filter(|number| hint.numbers.contains(number)).collect();
     if let Some(strange) = hint.numbers.iter().find(|number| !waiting.contains(number)) {
-        return HintedReading::AskBack(Question::NoSuch { said: strange.to_string(), among: waiting });
+        return HintedReading::AskBack(ReplyQuestion::NoSuch { said: strange.to_string(), among: waiting });
     }
     let about = if named.is_empty() { waiting } else { named };
     HintedReading::AskBack(match hint.leaning {
         Leaning::Approve | Leaning::Deny if hint.numbers.is_empty() && about.len() > 1 => {
-            Question::Which { among: about }
+            ReplyQuestion::Which { among: about }
         }
-        Leaning::Approve => Question::DoYouMean { side: Side::Approve, about },
-        Leaning::Deny => Question::DoYouMean { side: Side::Deny, about },
-        Leaning::Unclear | Leaning::Unrelated => Question::ApproveOrDeny { about },
+        Leaning::Approve => ReplyQuestion::DoYouMean { side: Side::Approve, about },
+        Leaning::Deny => ReplyQuestion::DoYouMean { side: Side::Deny, about },
+        Leaning::Unclear | Leaning::Unrelated => ReplyQuestion::ApproveOrDeny { about },
     })
 }
 

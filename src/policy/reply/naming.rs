@@ -4,7 +4,7 @@
 
 use super::fold::{is_han, words_of};
 use super::numbers::glued;
-use super::reader::Pending;
+use super::reader::PendingApproval;
 use super::word::Word;
 
 /// How well a name matches. The better one is greater.
@@ -20,7 +20,7 @@ enum Fit {
 
 /// The names of the pending approvals.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct ApprovalNames {
     commands: Vec<Name>,
 }
 
@@ -36,15 +36,15 @@ struct Name {
 
 /// A matched name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct FoundName {
     /// Which one is named.
     pub(super) word: Word,
     /// The length of the match.
     pub(super) taken: usize,
 }
 
-impl Names {
-    pub(super) fn of(pending: &[Pending<'_>]) -> Self {
+impl ApprovalNames {
+    pub(super) fn of(pending: &[PendingApproval<'_>]) -> Self {
         let mut commands = Vec::new();
         for (index, one) in pending.iter().enumerate() {
             commands.push(Name { index, words: words_of(one.tool), plain: false, simple: false });
@@ -59,7 +59,7 @@ impl Names {
     }
 
     /// The longest name at the start of the text. The best match wins; two equally good ones match nothing.
-    pub(super) fn find(&self, rest: &[char]) -> Option<Found> {
+    pub(super) fn find(&self, rest: &[char]) -> Option<FoundName> {
         let hits: Vec<_> = self.commands.iter().filter_map(|name| name.fits(rest)).collect();
         let taken = hits.iter().map(|(taken, _, _)| *taken).max()?;
         let one_word = !rest.get(..taken)?.iter().any(|c| c.is_whitespace());
@@ -73,7 +73,7 @@ impl Names {
             (false, Fit::Beginning | Fit::Whole) if one_word => Word::NamedLoosely(first),
             (false, Fit::Beginning | Fit::Whole) => Word::Named(first),
         };
-        Some(Found { word, taken })
+        Some(FoundName { word, taken })
     }
 }
 

@@ -14,7 +14,7 @@ const DAY: u64 = 24 * HOUR;
 
 /// How an approval was numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbered {
+pub(super) enum NumberedReply {
     /// `A1`, `#1`, `1`, `1号`.
     Number(u32),
     /// `第一个`, `the first`: may be a number or a position in the list.
@@ -47,12 +47,12 @@ pub(super) fn starts(rest: &[char], text: &str) -> Option<usize> {
 }
 
 /// `A1`, `#1`, `#A1`, `1`, `1号`, `第一个`, `第3条`.
-pub(super) fn numbered(rest: &[char]) -> Option<(Numbered, usize)> {
+pub(super) fn numbered(rest: &[char]) -> Option<(NumberedReply, usize)> {
     if let Some(taken) = starts(rest, "第") {
         let (value, more) = whole(rest.get(taken..)?)?;
         let taken = taken + more;
         let counted = ["个", "条", "项", "号"].iter().find_map(|word| starts(rest.get(taken..)?, word));
-        return Some((Numbered::Ordinal(value), taken + counted.unwrap_or(0)));
+        return Some((NumberedReply::Ordinal(value), taken + counted.unwrap_or(0)));
     }
     let hash = starts(rest, "#").unwrap_or(0);
     let letter = starts(rest.get(hash..)?, "a").unwrap_or(0);
@@ -66,7 +66,7 @@ pub(super) fn numbered(rest: &[char]) -> Option<(Numbered, usize)> {
         return None;
     }
     let counted = starts(rest.get(end..)?, "号").unwrap_or(0);
-    Some((Numbered::Number(u32::try_from(value).unwrap_or(u32::MAX)), end + counted))
+    Some((NumberedReply::Number(u32::try_from(value).unwrap_or(u32::MAX)), end + counted))
 }
 
 /// `10 分钟内`, `半小时`, `for 2h`, `90 min`, `1h30m`, `half an hour`.
@@ -404,19 +404,19 @@ mod tests {
     #[test]
     fn numbers_of_approvals() {
         for (text, expected) in [
-            ("a1", Some((Numbered::Number(1), 2))),
-            ("#12", Some((Numbered::Number(12), 3))),
-            ("#a3 ", Some((Numbered::Number(3), 3))),
-            ("2号", Some((Numbered::Number(2), 2))),
-            ("第一个", Some((Numbered::Ordinal(1), 3))),
-            ("第十二条", Some((Numbered::Ordinal(12), 4))),
-            ("第3", Some((Numbered::Ordinal(3), 2))),
+            ("a1", Some((NumberedReply::Number(1), 2))),
+            ("#12", Some((NumberedReply::Number(12), 3))),
+            ("#a3 ", Some((NumberedReply::Number(3), 3))),
+            ("2号", Some((NumberedReply::Number(2), 2))),
+            ("第一个", Some((NumberedReply::Ordinal(1), 3))),
+            ("第十二条", Some((NumberedReply::Ordinal(12), 4))),
+            ("第3", Some((NumberedReply::Ordinal(3), 2))),
             ("a1b", None),
             ("1.5", None),
             ("1-3", None),
             ("10:30", None),
             ("apple", None),
-            ("99999999999999", Some((Numbered::Number(u32::MAX), 14))),
+            ("99999999999999", Some((NumberedReply::Number(u32::MAX), 14))),
         ] {
             assert_eq!(numbered(&chars(text)), expected, "{text}");
         }

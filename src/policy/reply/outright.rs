@@ -2,9 +2,9 @@
 //! The whole reply must be such a decision; a bare yes is about what is pending, or about another subject.
 
 use super::fold::Folded;
-use super::reader::{LONGEST, Pending, Reading, read};
+use super::reader::{LONGEST, PendingApproval, ReadReply, read};
 use super::tokens::tokens;
-use super::word::{Weight, Word};
+use super::word::{Word, WordWeight};
 use crate::domain::{ApprovalId, ApprovalKind, ApprovalNumber};
 
 /// Most approvals in one reply.
@@ -54,8 +54,8 @@ pub fn decided_outright(reply: &str) -> Vec<Named> {
 /// Whether a word can hardly refer to anything but an approval.
 const fn is_plain(word: Word) -> bool {
     match word {
-        Word::Approve(yes) => matches!(yes.weight(), Weight::Plain | Weight::Formal),
-        Word::Deny(weight) => matches!(weight, Weight::Plain | Weight::Formal),
+        Word::Approve(yes) => matches!(yes.weight(), WordWeight::Plain | WordWeight::Formal),
+        Word::Deny(weight) => matches!(weight, WordWeight::Plain | WordWeight::Formal),
         Word::Rerun | Word::StrangeId => true,
         _ => false,
     }
@@ -71,9 +71,9 @@ fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
             Named::Id(id) => (ApprovalNumber(u32::MAX - at), id.clone()),
         })
         .collect();
-    let pending: Vec<Pending<'_>> = stand_ins
+    let pending: Vec<PendingApproval<'_>> = stand_ins
         .iter()
-        .map(|(number, id)| Pending {
+        .map(|(number, id)| PendingApproval {
             number: *number,
             id,
             kind,
@@ -83,7 +83,7 @@ fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
             program: false,
         })
         .collect();
-    matches!(read(reply, &pending), Reading::Decide(rulings) if rulings.len() == named.len())
+    matches!(read(reply, &pending), ReadReply::Decide(rulings) if rulings.len() == named.len())
 }
 
 #[cfg(test)]

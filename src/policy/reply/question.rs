@@ -12,7 +12,7 @@ pub enum Side {
 
 /// A question that a clearer reply would answer. It always names the approvals it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum ReplyQuestion {
     /// Several are pending, and none was named.
     Which { among: Vec<ApprovalNumber> },
     /// The reply seems to take a side, but not clearly.
@@ -31,9 +31,17 @@ pub enum Question {
     HowFar { about: Vec<ApprovalNumber> },
     /// A yes or a no to an interrupted call, whose meaning is ambiguous.
     Outcome { about: Vec<ApprovalNumber> },
+    /// A decision in a transcript, which decides nothing.
+    Heard {
+        /// As it was transcribed.
+        said: String,
+        about: Vec<ApprovalNumber>,
+        /// Whether the first one is about an interrupted call.
+        interrupted: bool,
+    },
 }
 
-impl Question {
+impl ReplyQuestion {
     /// The approvals it is about. The next reply may be read against these alone.
     pub fn about(&self) -> &[ApprovalNumber] {
         match self {
@@ -42,7 +50,8 @@ impl Question {
             | Self::ApproveOrDeny { about }
             | Self::HowLong { about }
             | Self::HowFar { about }
-            | Self::Outcome { about } => about,
+            | Self::Outcome { about }
+            | Self::Heard { about, .. } => about,
         }
     }
 
@@ -60,6 +69,7 @@ impl Question {
             Self::HowLong { .. } => words::how_long(&all, language),
             Self::HowFar { .. } => words::how_far(&all, language),
             Self::Outcome { .. } => words::which_outcome(&all, language),
+            Self::Heard { said, .. } => words::heard(said, &all, language),
         }
     }
 
@@ -67,7 +77,9 @@ impl Question {
     pub fn with_answers(&self, language: Language, buttons: bool) -> String {
         let Some(first) = self.about().first() else { return self.words(language) };
         let hint = match self {
-            Self::Outcome { .. } => words::hint_outcome(*first, language),
+            Self::Outcome { .. } | Self::Heard { interrupted: true, .. } => {
+                words::hint_outcome(*first, language)
+            }
             _ => words::hint_decide(*first, language),
         };
         let end = if buttons { words::or_press_button(language) } else { words::full_stop(language) };
@@ -94,22 +106,22 @@ mod tests {
         let three = vec![ApprovalNumber(1), ApprovalNumber(2), ApprovalNumber(7)];
         for (question, english, chinese) in [
             (
-                Question::Which { among: three.clone() },
+                ReplyQuestion::Which { among: three.clone() },
                 "Which one: A1, A2 or A7?",
                 "是哪一个：A1、A2 还是 A7？",
             ),
             (
-                Question::DoYouMean { side: Side::Approve, about: one.clone() },
+                ReplyQuestion::DoYouMean { side: Side::Approve, about: one.clone() },
                 "Do you mean: approve A1?",
                 "你的意思是：同意 A1 吗？",
             ),
             (
-                Question::NoSuch { said: "A9".to_owned(), among: one },
+                ReplyQuestion::NoSuch { said: "A9".to_owned(), among: one },
                 "Nothing waits under A9. Which one: A1?",
                 "没有等待中的 A9。是哪一个：A1？",
             ),
             (
-                Question::ApproveOrDeny { about: three },
+                ReplyQuestion::ApproveOrDeny { about: three },
                 "Approve or deny A1, A2 and A7?",
                 "同意还是拒绝 A1、A2 和 A7？",
             ),
@@ -122,7 +134,7 @@ mod tests {
     #[test]
     fn a_question_says_how_it_can_be_answered() {
         let about = vec![ApprovalNumber(3)];
-        let mean = Question::DoYouMean { side: Side::Approve, about: about.clone() };
+        let mean = ReplyQuestion::DoYouMean { side: Side::Approve, about: about.clone() };
         for (question, language, buttons, expected) in [
             (&mean, Language::En, false, "Do you mean: approve A3?\nAnswer `approve A3` or `deny A3`."),
             (
@@ -138,14 +150,14 @@ mod tests {
                 "你的意思是：同意 A3 吗？\n请回复“同意 A3”或“拒绝 A3”，或点击下面的按钮。",
             ),
             (
-                &Question::Outcome { about },
+                &ReplyQuestion::Outcome { about },
                 Language::En,
                 false,
                 "A3 was cut off and may have run: run it again, skip it, or was it done?\n\
                  Answer `rerun A3`, `skip A3` or `done A3`.",
             ),
             (
-                &Question::NoSuch { said: "A9".to_owned(), among: Vec::new() },
+                &ReplyQuestion::NoSuch { said: "A9".to_owned(), among: Vec::new() },
                 Language::En,
                 true,
                 "Nothing waits under A9.",

@@ -3,13 +3,13 @@
 
 use super::closed::is_closed;
 use super::fold::Folded;
-use super::grammar::{Act, Group, Statement, Target, statement};
-use super::question::Question;
+use super::grammar::{Act, Statement, Target, TargetGroup, statement};
+use super::question::ReplyQuestion;
 use super::reason;
-use super::scope::{Mark, Naming, NoScope, scope};
+use super::scope::{Naming, NoScope, ScopeWord, scope};
 use super::tokens::{Token, tokens};
 use super::unclear::ask_back;
-use super::word::Weight;
+use super::word::WordWeight;
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 
 /// A longer text is a message, not an answer.
@@ -17,7 +17,7 @@ pub(super) const LONGEST: usize = 600;
 
 /// A pending approval of this thread, with the facts that a reply can refer to.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending<'a> {
+pub struct PendingApproval<'a> {
     /// The number people see.
     pub number: ApprovalNumber,
     /// The id of buttons.
@@ -34,18 +34,18 @@ pub struct Pending<'a> {
 
 /// The meaning of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReadReply {
     /// It decides these, each once, in the order of the approvals.
-    Decide(Vec<Ruling>),
+    Decide(Vec<ReplyRuling>),
     /// It looks like a decision, but which one is unclear.
-    AskBack(Question),
+    AskBack(ReplyQuestion),
     /// It is about another subject.
     NotADecision,
 }
 
 /// The answer to one approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct ReplyRuling {
     /// Its index in the approvals that were passed in.
     pub index: usize,
     pub answer: Answer,
@@ -69,7 +69,7 @@ pub enum Meant {
 
 /// Why a reply that looks like a decision is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum ReplyProblem {
     /// Not understood completely, or ambiguous.
     Unclear,
     /// Several are pending, none is named.
@@ -85,10 +85,10 @@ pub(super) enum Trouble {
 }
 
 /// Reads a reply against the pending approvals of its thread. It approves only what the whole reply states plainly.
-pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
+pub fn read(reply: &str, pending: &[PendingApproval<'_>]) -> ReadReply {
     let folded = Folded::of(reply);
     if folded.chars.is_empty() || folded.chars.len() > LONGEST {
-        return Reading::NotADecision;
+        return ReadReply::NotADecision;
     }
     let tokens = tokens(&folded, pending);
     let head = reason::after_command(&tokens, &folded);
@@ -96,39 +96,42 @@ pub fn read(reply: &str, pending: &[Pending<'_>]) -> Reading {
         Some((head, reason)) => decide(head, pending).map(|rulings| with_reason(rulings, reason)),
         None => decide(&tokens, pending),
     };
-    let denies = |rulings: &[Ruling]| rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
+    let denies = |rulings: &[ReplyRuling]| rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
     match decided.and_then(|rulings| {
         // A denial may use any words that deny; an approval only the closed form.
         let may = denies(&rulings) || (head.is_none() && is_closed(&tokens, &folded));
-        if may { Ok(rulings) } else { Err(Trouble::Unclear) }
+        if may { Ok(rulings) } else { Err(ReplyProblem::Unclear) }
     }) {
-        Ok(rulings) => Reading::Decide(rulings),
+        Ok(rulings) => ReadReply::Decide(rulings),
         Err(trouble) => match reason::of_denial(&tokens, &folded, pending) {
-            Some((rulings, reason)) => Reading::Decide(with_reason(rulings, &reason)),
+            Some((rulings, reason)) => ReadReply::Decide(with_reason(rulings, &reason)),
             None => ask_back(&trouble, &tokens, &folded, pending),
         },
     }
 }
 
 /// The rulings of these words, if all of them are understood.
-pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ruling>, Trouble> {
-    let mut said = statement(tokens).ok_or(Trouble::Unclear)?;
+pub(super) fn decide(
+    tokens: &[Token],
+    pending: &[PendingApproval<'_>],
+) -> Result<Vec<ReplyRuling>, ReplyProblem> {
+    let mut said = statement(tokens).ok_or(ReplyProblem::Unclear)?;
     let only = only(&mut said, pending)?;
     let mut ruled: Vec<Option<Answer>> = vec![None; pending.len()];
     let mut said_of = vec![Meant::default(); pending.len()];
     let mut outcomes = Vec::new();
     let mut rest = None;
     for group in &said.groups {
-        let act = group.act.ok_or(Trouble::Unclear)?;
+        let act = group.act.ok_or(ReplyProblem::Unclear)?;
         if group.targets.contains(&Target::Rest) {
             if rest.replace(group).is_some() {
-                return Err(Trouble::Unclear);
+                return Err(ReplyProblem::Unclear);
             }
             continue;
         }
         for (index, meant) in targets(group, &said, only, pending)? {
-            let one = pending.get(index).ok_or(Trouble::Which)?;
-            let place = ruled.get_mut(index).ok_or(Trouble::Which)?;
+            let one = pending.get(index).ok_or(ReplyProblem::Which)?;
+            let place = ruled.get_mut(index).ok_or(ReplyProblem::Which)?;
             match answer(one.kind, act, group, is_program(group, index))? {
                 Some(answer) if place.is_none() => {
                     *place = Some(answer);
@@ -137,23 +140,25 @@ pub(super) fn decide(tokens: &[Token], pending: &[Pending<'_>]) -> Result<Vec<Ru
                     }
                 }
                 // Named by two acts, even by two that agree: the reply is unclear.
-                Some(_) => return Err(Trouble::Unclear),
+                Some(_) => return Err(ReplyProblem::Unclear),
                 None => outcomes.push(index),
             }
         }
     }
     if !outcomes.is_empty() {
-        return Err(Trouble::Outcome(outcomes));
+        return Err(ReplyProblem::Outcome(outcomes));
     }
     deny_the_rest(rest, only, &mut ruled)?;
-    let rulings: Vec<Ruling> = (0..)
+    let rulings: Vec<ReplyRuling> = (0..)
         .zip(ruled.into_iter().zip(said_of))
-        .filter_map(|(index, (answer, meant))| Some(Ruling { index, answer: answer?, reason: None, meant }))
+        .filter_map(|(index, (answer, meant))| {
+            Some(ReplyRuling { index, answer: answer?, reason: None, meant })
+        })
         .collect();
-    if rulings.is_empty() { Err(Trouble::Unclear) } else { Ok(rulings) }
+    if rulings.is_empty() { Err(ReplyProblem::Unclear) } else { Ok(rulings) }
 }
 
-fn with_reason(mut rulings: Vec<Ruling>, reason: &str) -> Vec<Ruling> {
+fn with_reason(mut rulings: Vec<ReplyRuling>, reason: &str) -> Vec<ReplyRuling> {
     for ruling in &mut rulings {
         if ruling.answer == Answer::Deny && !reason.is_empty() {
             ruling.reason = Some(reason.to_owned());
@@ -170,37 +175,37 @@ enum Others {
 }
 
 /// The meaning of `only`. It names what is approved, so it needs a name, and it never turns a denial into an approval.
-fn only(said: &mut Statement, pending: &[Pending<'_>]) -> Result<Others, Trouble> {
+fn only(said: &mut Statement, pending: &[PendingApproval<'_>]) -> Result<Others, ReplyProblem> {
     if !said.only {
         return Ok(Others::Untouched);
     }
     let pointed = said.this;
-    let [group] = said.groups.as_mut_slice() else { return Err(Trouble::Unclear) };
+    let [group] = said.groups.as_mut_slice() else { return Err(ReplyProblem::Unclear) };
     let approves = matches!(group.act, None | Some(Act::Approve(_))) && !group.negated;
     let names =
         !group.targets.iter().any(|target| matches!(target, Target::All | Target::Both | Target::Rest));
     if !approves || !names {
-        return Err(Trouble::Unclear);
+        return Err(ReplyProblem::Unclear);
     }
     if group.targets.is_empty() {
         // `只同意这个`, `只同意一次`.
-        let this_one = pending.len() == 1 && (pointed || group.marks.contains(&Mark::Once));
-        return if this_one { Ok(Others::Untouched) } else { Err(Trouble::Which) };
+        let this_one = pending.len() == 1 && (pointed || group.marks.contains(&ScopeWord::Once));
+        return if this_one { Ok(Others::Untouched) } else { Err(ReplyProblem::Which) };
     }
     group.act = Some(match group.act {
-        Some(Act::Approve(weight)) => Act::Approve(weight.max(Weight::Plain)),
-        _ => Act::Approve(Weight::Plain),
+        Some(Act::Approve(weight)) => Act::Approve(weight.max(WordWeight::Plain)),
+        _ => Act::Approve(WordWeight::Plain),
     });
     Ok(Others::Denied)
 }
 
 /// The indexes of the approvals that a group is about, each once, and how it refers to them.
 fn targets(
-    group: &Group,
+    group: &TargetGroup,
     said: &Statement,
     only: Others,
-    pending: &[Pending<'_>],
-) -> Result<Vec<(usize, Meant)>, Trouble> {
+    pending: &[PendingApproval<'_>],
+) -> Result<Vec<(usize, Meant)>, ReplyProblem> {
     let unnamed_all = |places: Vec<usize>| places.into_iter().map(|place| (place, Meant::Unnamed)).collect();
     if group.targets.is_empty() {
         return unnamed(group, said, pending).map(unnamed_all);
@@ -209,7 +214,7 @@ fn targets(
     match group.targets.as_slice() {
         [Target::All] if !group.negated => return Ok(every()),
         [Target::Both] if !group.negated && pending.len() == 2 => return Ok(every()),
-        [Target::Both] => return Err(Trouble::Which),
+        [Target::Both] => return Err(ReplyProblem::Which),
         _ => {}
     }
     let mut places: Vec<(usize, Meant)> = Vec::new();
@@ -221,13 +226,13 @@ fn targets(
             Target::Named(index) => (index, Meant::ByWords),
             Target::Loose { index, clause, program } => {
                 let close = group.clauses.contains(&clause) || only == Others::Denied;
-                let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
+                let plain = !matches!(group.act, Some(Act::Approve(WordWeight::Nod)));
                 if !close || !plain || (program && !may_go_by_its_program(index, group, pending)) {
-                    return Err(Trouble::Unclear);
+                    return Err(ReplyProblem::Unclear);
                 }
                 (index, Meant::ByWords)
             }
-            Target::All | Target::Both | Target::Rest => return Err(Trouble::Unclear),
+            Target::All | Target::Both | Target::Rest => return Err(ReplyProblem::Unclear),
         };
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, known)) => *known = meant.max(*known),
@@ -239,43 +244,47 @@ fn targets(
 
 /// Whether naming only the program is enough: for a denial always, for an approval where its words are known and it is
 /// approved once, or where it is approved for a time and the program can be.
-fn may_go_by_its_program(index: usize, group: &Group, pending: &[Pending<'_>]) -> bool {
+fn may_go_by_its_program(index: usize, group: &TargetGroup, pending: &[PendingApproval<'_>]) -> bool {
     let Some(one) = pending.get(index) else { return false };
-    let once = group.marks.iter().all(|mark| *mark == Mark::Once);
-    let for_a_time = group.marks.iter().any(|mark| matches!(mark, Mark::Window(_)))
-        && group.marks.iter().all(|mark| matches!(mark, Mark::Window(_) | Mark::Each));
+    let once = group.marks.iter().all(|mark| *mark == ScopeWord::Once);
+    let for_a_time = group.marks.iter().any(|mark| matches!(mark, ScopeWord::Window(_)))
+        && group.marks.iter().all(|mark| matches!(mark, ScopeWord::Window(_) | ScopeWord::Each));
     let allowed = (once && (one.argv.is_some() || one.program)) || (for_a_time && one.program);
     matches!(group.act, Some(Act::Deny(_))) || allowed
 }
 
 /// No approval was named: the only pending one, or all if `都` says so and can mean nothing else.
-fn unnamed(group: &Group, said: &Statement, pending: &[Pending<'_>]) -> Result<Vec<usize>, Trouble> {
+fn unnamed(
+    group: &TargetGroup,
+    said: &Statement,
+    pending: &[PendingApproval<'_>],
+) -> Result<Vec<usize>, ReplyProblem> {
     let alone = said.groups.len() == 1;
     if alone && pending.len() == 1 {
         return Ok(vec![0]);
     }
-    let plain = !matches!(group.act, Some(Act::Approve(Weight::Nod)));
-    let just_each = said.each && !said.this && group.marks.iter().all(|mark| *mark == Mark::Each);
+    let plain = !matches!(group.act, Some(Act::Approve(WordWeight::Nod)));
+    let just_each = said.each && !said.this && group.marks.iter().all(|mark| *mark == ScopeWord::Each);
     if alone && plain && just_each {
         return Ok((0..pending.len()).collect());
     }
-    Err(Trouble::Which)
+    Err(ReplyProblem::Which)
 }
 
 /// The index of the approval with this number.
-pub(super) fn by_number(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
-    pending.iter().position(|one| one.number.0 == number).ok_or(Trouble::NoSuch(number))
+pub(super) fn by_number(number: u32, pending: &[PendingApproval<'_>]) -> Result<usize, ReplyProblem> {
+    pending.iter().position(|one| one.number.0 == number).ok_or(ReplyProblem::NoSuch(number))
 }
 
 /// `第一个` is certain only where the first one is also number one.
-fn by_ordinal(number: u32, pending: &[Pending<'_>]) -> Result<usize, Trouble> {
-    let place = by_number(number, pending).map_err(|_| Trouble::Which)?;
+fn by_ordinal(number: u32, pending: &[PendingApproval<'_>]) -> Result<usize, ReplyProblem> {
+    let place = by_number(number, pending).map_err(|_| ReplyProblem::Which)?;
     let same = u32::try_from(place + 1).is_ok_and(|place| place == number);
-    if same { Ok(place) } else { Err(Trouble::Which) }
+    if same { Ok(place) } else { Err(ReplyProblem::Which) }
 }
 
 /// Whether a group names an approval by its program alone.
-fn is_program(group: &Group, place: usize) -> bool {
+fn is_program(group: &TargetGroup, place: usize) -> bool {
     let names = |target: &Target| match target {
         Target::Loose { index, program, .. } => (*index == place).then_some(*program),
         Target::Named(index) | Target::Index(index) => (*index == place).then_some(false),
@@ -286,47 +295,65 @@ fn is_program(group: &Group, place: usize) -> bool {
 }
 
 /// The answer of an act to one approval. `None` if it is a bare yes or no to an interrupted call.
-fn answer(kind: ApprovalKind, act: Act, group: &Group, program: bool) -> Result<Option<Answer>, Trouble> {
+fn answer(
+    kind: ApprovalKind,
+    act: Act,
+    group: &TargetGroup,
+    program: bool,
+) -> Result<Option<Answer>, ReplyProblem> {
     let reach = || {
         let by_words = |target: &Target| matches!(target, Target::Named(_) | Target::Loose { .. });
         let naming = if group.targets.iter().any(by_words) { Naming::ByWords } else { Naming::Otherwise };
         let scope = scope(&group.marks, naming).map_err(|none| match none {
-            NoScope::HowLong => Trouble::HowLong,
-            NoScope::HowFar => Trouble::HowFar,
+            NoScope::HowLong => ReplyProblem::HowLong,
+            NoScope::HowFar => ReplyProblem::HowFar,
         })?;
         match scope {
             Scope::Minutes(minutes) if program => Ok(Scope::Program(minutes)),
             Scope::Once => Ok(scope),
-            _ if program => Err(Trouble::HowFar),
+            _ if program => Err(ReplyProblem::HowFar),
             _ => Ok(scope),
         }
     };
     match (kind, act) {
-        (ApprovalKind::Tool, Act::Approve(Weight::Nod)) if a_wait(&group.marks) => Err(Trouble::HowFar),
+        (ApprovalKind::Tool, Act::Approve(WordWeight::Nod)) if a_wait(&group.marks) => {
+            Err(ReplyProblem::HowFar)
+        }
         (ApprovalKind::Tool, Act::Approve(_)) => Ok(Some(Answer::Approve(reach()?))),
         (ApprovalKind::Tool, Act::Deny(_)) => Ok(Some(Answer::Deny)),
-        (ApprovalKind::Tool, Act::Rerun | Act::Done) => Err(Trouble::Unclear),
+        (ApprovalKind::Tool, Act::Rerun | Act::Done) => Err(ReplyProblem::Unclear),
+        // How far a cap is raised has words of its own; a bare yes raises it by the least.
+        (ApprovalKind::Budget, Act::Approve(WordWeight::Nod)) => Err(ReplyProblem::Unclear),
+        (ApprovalKind::Budget, Act::Approve(_)) if reach()? == Scope::Once => {
+            Ok(Some(Answer::Approve(Scope::PlusOne)))
+        }
+        (ApprovalKind::Budget, Act::Deny(_)) => Ok(Some(Answer::Deny)),
+        (ApprovalKind::Budget, Act::Approve(_) | Act::Rerun | Act::Done) => Err(ReplyProblem::Unclear),
         // A call that may have run is run again once, not from now on.
-        (ApprovalKind::UnknownOutcome, Act::Rerun | Act::Approve(Weight::Formal)) => {
+        (ApprovalKind::UnknownOutcome, Act::Rerun | Act::Approve(WordWeight::Formal)) => {
             Ok((reach()? == Scope::Once).then_some(Answer::Approve(Scope::Once)))
         }
-        (ApprovalKind::UnknownOutcome, Act::Approve(_) | Act::Deny(Weight::Nod)) => Ok(None),
+        (ApprovalKind::UnknownOutcome, Act::Approve(_) | Act::Deny(WordWeight::Nod)) => Ok(None),
         (ApprovalKind::UnknownOutcome, Act::Deny(_)) => Ok(Some(Answer::Deny)),
         (ApprovalKind::UnknownOutcome, Act::Done) => Ok(Some(Answer::Done)),
     }
 }
 
 /// Whether there is a duration without a purpose.
-fn a_wait(marks: &[Mark]) -> bool {
-    marks.iter().any(|mark| matches!(mark, Mark::Length(_))) && !marks.contains(&Mark::Each)
+fn a_wait(marks: &[ScopeWord]) -> bool {
+    marks.iter().any(|mark| matches!(mark, ScopeWord::Length(_))) && !marks.contains(&ScopeWord::Each)
 }
 
 /// Denies what no group has named, if that was stated. The rest is never approved, because it was not named.
-fn deny_the_rest(rest: Option<&Group>, only: Others, ruled: &mut [Option<Answer>]) -> Result<(), Trouble> {
+fn deny_the_rest(
+    rest: Option<&TargetGroup>,
+    only: Others,
+    ruled: &mut [Option<Answer>],
+) -> Result<(), ReplyProblem> {
     if let Some(group) = rest {
         let denied = matches!(group.act, Some(Act::Deny(_))) && group.targets.len() == 1;
         if !denied || ruled.iter().all(Option::is_none) {
-            return Err(Trouble::Unclear);
+            return Err(ReplyProblem::Unclear);
         }
     }
     if rest.is_some() || only == Others::Denied {

@@ -2,9 +2,9 @@
 //! is not done, never why it is.
 
 use super::fold::{Folded, is_han};
-use super::reader::{Pending, Ruling, decide};
+use super::reader::{PendingApproval, ReplyRuling, decide};
 use super::tokens::Token;
-use super::word::{Weight, Word};
+use super::word::{Word, WordWeight};
 use crate::domain::Answer;
 
 /// Most unknown words after a weak no before it is a message of its own.
@@ -13,7 +13,7 @@ const AFTER_A_NOD: usize = 16;
 /// `/deny A1 too risky`: the words of the command, and the reason as written.
 pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Option<(&'t [Token], String)> {
     let first = tokens.first()?;
-    if first.word != Word::Deny(Weight::Formal) {
+    if first.word != Word::Deny(WordWeight::Formal) {
         return None;
     }
     let named = tokens.iter().skip(1).take_while(|token| token.word.names() || joins(token.word)).count();
@@ -26,8 +26,8 @@ pub(super) fn after_command<'t>(tokens: &'t [Token], folded: &Folded<'_>) -> Opt
 pub(super) fn of_denial(
     tokens: &[Token],
     folded: &Folded<'_>,
-    pending: &[Pending<'_>],
-) -> Option<(Vec<Ruling>, String)> {
+    pending: &[PendingApproval<'_>],
+) -> Option<(Vec<ReplyRuling>, String)> {
     (1..tokens.len()).rev().find_map(|at| {
         let (head, tail) = tokens.split_at_checked(at)?;
         if !parts(head, tail, folded) {
@@ -70,14 +70,14 @@ fn parts(head: &[Token], tail: &[Token], folded: &Folded<'_>) -> bool {
 /// Whether a no is more than a weak one.
 fn plainly(head: &[Token]) -> bool {
     head.iter().any(|token| match token.word {
-        Word::Deny(weight) => weight >= Weight::Plain,
-        Word::Approve(yes) => yes.weight() >= Weight::Plain,
+        Word::Deny(weight) => weight >= WordWeight::Plain,
+        Word::Approve(yes) => yes.weight() >= WordWeight::Plain,
         _ => false,
     })
 }
 
 /// Whether words are a reason and no second decision.
-fn explains(tail: &[Token], plain: bool, pending: &[Pending<'_>]) -> bool {
+fn explains(tail: &[Token], plain: bool, pending: &[PendingApproval<'_>]) -> bool {
     let mut unknown = 0;
     for token in tail {
         match token.word {

@@ -6,7 +6,7 @@ use crate::domain::Scope;
 
 /// A word about the scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum ScopeWord {
     /// For this many minutes; `None` if the duration is impossible.
     Window(Option<NonZeroU32>),
     /// A bare duration: beside a yes it may be a wait, `ok, 10 minutes`.
@@ -45,15 +45,18 @@ pub(super) enum Naming {
 ///
 /// # Errors
 /// If they contradict each other, or state a longer scope without saying which.
-pub(super) fn scope(marks: &[Mark], naming: Naming) -> Result<Scope, NoScope> {
-    let has = |mark: Mark| marks.contains(&mark);
+pub(super) fn scope(marks: &[ScopeWord], naming: Naming) -> Result<Scope, NoScope> {
+    let has = |mark: ScopeWord| marks.contains(&mark);
     let mut windows = marks.iter().filter_map(|mark| match mark {
-        Mark::Window(minutes) => Some(*minutes),
-        Mark::Length(minutes) => Some(Some(*minutes)),
+        ScopeWord::Window(minutes) => Some(*minutes),
+        ScopeWord::Length(minutes) => Some(Some(*minutes)),
         _ => None,
     });
-    let lasting = has(Mark::Ever) || has(Mark::Forever);
-    let places = [Mark::Thread, Mark::Project, Mark::Once].into_iter().filter(|place| has(*place)).count();
+    let lasting = has(ScopeWord::Ever) || has(ScopeWord::Forever);
+    let places = [ScopeWord::Thread, ScopeWord::Project, ScopeWord::Once]
+        .into_iter()
+        .filter(|place| has(*place))
+        .count();
     match (windows.next(), windows.next()) {
         (Some(_), Some(_)) => return Err(NoScope::HowLong),
         (Some(None), None) => return Err(NoScope::HowLong),
@@ -64,20 +67,20 @@ pub(super) fn scope(marks: &[Mark], naming: Naming) -> Result<Scope, NoScope> {
     if places > 1 {
         return Err(NoScope::HowFar);
     }
-    if has(Mark::Once) {
-        return if lasting || has(Mark::Kind) { Err(NoScope::HowFar) } else { Ok(Scope::Once) };
+    if has(ScopeWord::Once) {
+        return if lasting || has(ScopeWord::Kind) { Err(NoScope::HowFar) } else { Ok(Scope::Once) };
     }
-    if has(Mark::Thread) {
-        return if has(Mark::Forever) { Err(NoScope::HowFar) } else { Ok(Scope::Thread) };
+    if has(ScopeWord::Thread) {
+        return if has(ScopeWord::Forever) { Err(NoScope::HowFar) } else { Ok(Scope::Thread) };
     }
-    if has(Mark::Project) {
-        return if lasting || has(Mark::Each) { Ok(Scope::Project) } else { Err(NoScope::HowFar) };
+    if has(ScopeWord::Project) {
+        return if lasting || has(ScopeWord::Each) { Ok(Scope::Project) } else { Err(NoScope::HowFar) };
     }
-    let this = has(Mark::ThisCommand);
-    if has(Mark::Kind) || (lasting && (this || naming == Naming::ByWords)) {
+    let this = has(ScopeWord::ThisCommand);
+    if has(ScopeWord::Kind) || (lasting && (this || naming == Naming::ByWords)) {
         return Ok(Scope::Shape);
     }
-    if lasting || (this && has(Mark::Each)) { Err(NoScope::HowFar) } else { Ok(Scope::Once) }
+    if lasting || (this && has(ScopeWord::Each)) { Err(NoScope::HowFar) } else { Ok(Scope::Once) }
 }
 
 #[cfg(test)]
@@ -90,27 +93,27 @@ mod tests {
         let minutes = Scope::Minutes(ten.unwrap());
         for (marks, expected) in [
             (vec![], Ok(Scope::Once)),
-            (vec![Mark::Once], Ok(Scope::Once)),
-            (vec![Mark::ThisCommand], Ok(Scope::Once)),
-            (vec![Mark::Window(ten)], Ok(minutes)),
-            (vec![Mark::Window(ten), Mark::Each, Mark::Kind], Ok(minutes)),
-            (vec![Mark::Thread, Mark::Each], Ok(Scope::Thread)),
-            (vec![Mark::Ever, Mark::Kind], Ok(Scope::Shape)),
-            (vec![Mark::Ever, Mark::ThisCommand], Ok(Scope::Shape)),
-            (vec![Mark::Ever, Mark::Project], Ok(Scope::Project)),
-            (vec![Mark::Forever, Mark::Project], Ok(Scope::Project)),
-            (vec![Mark::Forever], Err(NoScope::HowFar)),
-            (vec![Mark::Ever], Err(NoScope::HowFar)),
-            (vec![Mark::Project], Err(NoScope::HowFar)),
-            (vec![Mark::Once, Mark::Ever], Err(NoScope::HowFar)),
-            (vec![Mark::Once, Mark::Thread], Err(NoScope::HowFar)),
-            (vec![Mark::Thread, Mark::Project], Err(NoScope::HowFar)),
-            (vec![Mark::Window(ten), Mark::Once], Err(NoScope::HowFar)),
-            (vec![Mark::Window(None)], Err(NoScope::HowLong)),
-            (vec![Mark::Window(ten), Mark::Window(ten)], Err(NoScope::HowLong)),
+            (vec![ScopeWord::Once], Ok(Scope::Once)),
+            (vec![ScopeWord::ThisCommand], Ok(Scope::Once)),
+            (vec![ScopeWord::Window(ten)], Ok(minutes)),
+            (vec![ScopeWord::Window(ten), ScopeWord::Each, ScopeWord::Kind], Ok(minutes)),
+            (vec![ScopeWord::Thread, ScopeWord::Each], Ok(Scope::Thread)),
+            (vec![ScopeWord::Ever, ScopeWord::Kind], Ok(Scope::Shape)),
+            (vec![ScopeWord::Ever, ScopeWord::ThisCommand], Ok(Scope::Shape)),
+            (vec![ScopeWord::Ever, ScopeWord::Project], Ok(Scope::Project)),
+            (vec![ScopeWord::Forever, ScopeWord::Project], Ok(Scope::Project)),
+            (vec![ScopeWord::Forever], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Ever], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Project], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Once, ScopeWord::Ever], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Once, ScopeWord::Thread], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Thread, ScopeWord::Project], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Window(ten), ScopeWord::Once], Err(NoScope::HowFar)),
+            (vec![ScopeWord::Window(None)], Err(NoScope::HowLong)),
+            (vec![ScopeWord::Window(ten), ScopeWord::Window(ten)], Err(NoScope::HowLong)),
         ] {
             assert_eq!(scope(&marks, Naming::Otherwise), expected, "{marks:?}");
         }
-        assert_eq!(scope(&[Mark::Ever], Naming::ByWords), Ok(Scope::Shape));
+        assert_eq!(scope(&[ScopeWord::Ever], Naming::ByWords), Ok(Scope::Shape));
     }
 }

@@ -2,10 +2,10 @@
 //! kept as unknown, and no reply with an unknown word approves.
 
 use super::fold::{Folded, is_han};
-use super::naming::Names;
-use super::numbers::{Numbered, Stretch, glued, numbered, starts, stretch};
-use super::reader::Pending;
-use super::word::{Weight, Word, Yes};
+use super::naming::ApprovalNames;
+use super::numbers::{NumberedReply, Stretch, glued, numbered, starts, stretch};
+use super::reader::PendingApproval;
+use super::word::{Word, WordWeight, Yes};
 use super::{words_en, words_zh};
 
 /// A word and its position.
@@ -20,8 +20,8 @@ pub(super) struct Token {
 }
 
 /// Splits a normalized reply into words.
-pub(super) fn tokens(folded: &Folded<'_>, pending: &[Pending<'_>]) -> Vec<Token> {
-    let names = Names::of(pending);
+pub(super) fn tokens(folded: &Folded<'_>, pending: &[PendingApproval<'_>]) -> Vec<Token> {
+    let names = ApprovalNames::of(pending);
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = folded.chars.get(at) {
@@ -38,7 +38,12 @@ pub(super) fn tokens(folded: &Folded<'_>, pending: &[Pending<'_>]) -> Vec<Token>
     out
 }
 
-fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) -> (Word, usize) {
+fn next(
+    folded: &Folded<'_>,
+    at: usize,
+    pending: &[PendingApproval<'_>],
+    names: &ApprovalNames,
+) -> (Word, usize) {
     let rest = folded.chars.get(at..).unwrap_or_default();
     let before = at.checked_sub(1).and_then(|before| folded.chars.get(before)).copied();
     let mut best = (Word::Unknown(0), 0);
@@ -78,8 +83,8 @@ fn next(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>], names: &Names) 
 fn number(rest: &[char]) -> Option<(Word, usize)> {
     let (numbered, taken) = numbered(rest)?;
     let word = match numbered {
-        Numbered::Number(number) => Word::Number(number),
-        Numbered::Ordinal(number) => Word::Ordinal(number),
+        NumberedReply::Number(number) => Word::Number(number),
+        NumberedReply::Ordinal(number) => Word::Ordinal(number),
     };
     Some((word, taken))
 }
@@ -97,8 +102,8 @@ fn in_words(stretch: Stretch) -> Word {
 fn quoted_target(
     folded: &Folded<'_>,
     at: usize,
-    pending: &[Pending<'_>],
-    names: &Names,
+    pending: &[PendingApproval<'_>],
+    names: &ApprovalNames,
 ) -> Option<(Word, usize)> {
     let sign = folded.chars.get(at).filter(|sign| matches!(sign, '`' | '"' | '\''))?;
     let inner = folded.chars.get(at + 1..)?;
@@ -156,7 +161,7 @@ fn stands_alone(entry: &str, after: &[char], before: Option<char>) -> bool {
 }
 
 /// An approval's own id, case-sensitive.
-fn id(folded: &Folded<'_>, at: usize, pending: &[Pending<'_>]) -> Option<(Word, usize)> {
+fn id(folded: &Folded<'_>, at: usize, pending: &[PendingApproval<'_>]) -> Option<(Word, usize)> {
     let rest = folded.cased.get(at..)?;
     let run: String =
         rest.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).collect();
@@ -200,7 +205,7 @@ fn in_context(tokens: &mut [Token]) {
         let after = seen.get(i + 1..).unwrap_or_default();
         token.word = match token.word {
             // `你好`, `好难`, `银行`: a part of a longer word.
-            Word::Approve(Yes::Lone | Yes::First) | Word::Deny(Weight::Nod)
+            Word::Approve(Yes::Lone | Yes::First) | Word::Deny(WordWeight::Nod)
                 if token.lone_han
                     && (strange(before, |other| other.end == token.at)
                         || strange(after.first(), |other| other.at == token.end)) =>

@@ -2,10 +2,10 @@
 //! subject. Nothing here can approve.
 
 use super::fold::Folded;
-use super::question::{Question, Side};
-use super::reader::{Pending, Reading, Trouble, by_number};
+use super::question::{ReplyQuestion, Side};
+use super::reader::{PendingApproval, ReadReply, ReplyProblem, by_number};
 use super::tokens::Token;
-use super::word::{Weight, Word};
+use super::word::{Word, WordWeight};
 use crate::domain::{ApprovalKind, ApprovalNumber};
 
 /// How much unknown text may accompany a weak yes, and a plain word, in a reply that is still about approvals.
@@ -15,8 +15,8 @@ const BESIDE_A_PLAIN_WORD: usize = 10;
 /// The counted content of a reply.
 #[derive(Debug, Default)]
 struct Tally {
-    yes: Option<Weight>,
-    no: Option<Weight>,
+    yes: Option<WordWeight>,
+    no: Option<WordWeight>,
     negated: bool,
     outcome: bool,
     doubt: bool,
@@ -30,21 +30,21 @@ struct Tally {
 
 /// The question that would make the reply clear, or none.
 pub(super) fn ask_back(
-    trouble: &Trouble,
+    trouble: &ReplyProblem,
     tokens: &[Token],
     folded: &Folded<'_>,
-    pending: &[Pending<'_>],
-) -> Reading {
+    pending: &[PendingApproval<'_>],
+) -> ReadReply {
     let tally = Tally::of(tokens, pending);
-    let command = folded.chars.first() == Some(&'/') && tally.heaviest() == Some(Weight::Formal);
+    let command = folded.chars.first() == Some(&'/') && tally.heaviest() == Some(WordWeight::Formal);
     if !command && !tally.looks_like_a_decision() {
-        return Reading::NotADecision;
+        return ReadReply::NotADecision;
     }
     let waiting: Vec<ApprovalNumber> = pending.iter().map(|one| one.number).collect();
     if pending.is_empty() {
         let said = tokens.get(1).map(|token| folded.text(token.at, token.end)).unwrap_or_default();
-        let asked = Question::NoSuch { said, among: waiting };
-        return if command { Reading::AskBack(asked) } else { Reading::NotADecision };
+        let asked = ReplyQuestion::NoSuch { said, among: waiting };
+        return if command { ReadReply::AskBack(asked) } else { ReadReply::NotADecision };
     }
     let named = |places: &[usize]| -> Vec<ApprovalNumber> {
         pending
@@ -56,30 +56,30 @@ pub(super) fn ask_back(
     };
     let about = if tally.named.is_empty() { waiting.clone() } else { named(&tally.named) };
     let strange = tokens.iter().find(|token| token.word == Word::StrangeId);
-    Reading::AskBack(match trouble {
-        _ if strange.is_some() => Question::NoSuch {
+    ReadReply::AskBack(match trouble {
+        _ if strange.is_some() => ReplyQuestion::NoSuch {
             said: strange.map(|token| folded.text(token.at, token.end)).unwrap_or_default(),
             among: waiting,
         },
-        Trouble::NoSuch(number) => {
-            Question::NoSuch { said: ApprovalNumber(*number).to_string(), among: waiting }
+        ReplyProblem::NoSuch(number) => {
+            ReplyQuestion::NoSuch { said: ApprovalNumber(*number).to_string(), among: waiting }
         }
-        Trouble::HowLong => Question::HowLong { about },
-        Trouble::HowFar => Question::HowFar { about },
-        Trouble::Outcome(places) => Question::Outcome { about: named(places) },
-        Trouble::Which | Trouble::Unclear if tally.named.is_empty() && pending.len() > 1 => {
-            Question::Which { among: waiting }
+        ReplyProblem::HowLong => ReplyQuestion::HowLong { about },
+        ReplyProblem::HowFar => ReplyQuestion::HowFar { about },
+        ReplyProblem::Outcome(places) => ReplyQuestion::Outcome { about: named(places) },
+        ReplyProblem::Which | ReplyProblem::Unclear if tally.named.is_empty() && pending.len() > 1 => {
+            ReplyQuestion::Which { among: waiting }
         }
         // A duration without an explicit form: `approve 30m`.
-        Trouble::Which | Trouble::Unclear if tally.timed && tally.approves_only(pending) => {
-            Question::HowLong { about }
+        ReplyProblem::Which | ReplyProblem::Unclear if tally.timed && tally.approves_only(pending) => {
+            ReplyQuestion::HowLong { about }
         }
-        Trouble::Which | Trouble::Unclear => tally.which_side(about, pending),
+        ReplyProblem::Which | ReplyProblem::Unclear => tally.which_side(about, pending),
     })
 }
 
 impl Tally {
-    fn of(tokens: &[Token], pending: &[Pending<'_>]) -> Self {
+    fn of(tokens: &[Token], pending: &[PendingApproval<'_>]) -> Self {
         let mut tally = Self::default();
         for token in tokens {
             match token.word {
@@ -117,7 +117,7 @@ impl Tally {
         tally
     }
 
-    fn heaviest(&self) -> Option<Weight> {
+    fn heaviest(&self) -> Option<WordWeight> {
         self.yes.max(self.no)
     }
 
@@ -125,31 +125,32 @@ impl Tally {
         let sided = self.heaviest().is_some() || self.negated || self.outcome || self.only;
         let told = sided || ((self.doubt || self.bounded || !self.named.is_empty()) && self.unknown == 0);
         let room = match self.heaviest() {
-            Some(Weight::Plain | Weight::Formal) => BESIDE_A_PLAIN_WORD,
-            Some(Weight::Nod) | None => BESIDE_A_NOD,
+            Some(WordWeight::Plain | WordWeight::Formal) => BESIDE_A_PLAIN_WORD,
+            Some(WordWeight::Nod) | None => BESIDE_A_NOD,
         };
         told && !self.elsewhere && self.unknown <= room
     }
 
-    fn approves_only(&self, pending: &[Pending<'_>]) -> bool {
-        let plain = self.yes >= Some(Weight::Plain) && self.no.is_none() && !self.negated && !self.doubt;
+    fn approves_only(&self, pending: &[PendingApproval<'_>]) -> bool {
+        let plain = self.yes >= Some(WordWeight::Plain) && self.no.is_none() && !self.negated && !self.doubt;
         plain && self.unknown == 0 && pending.iter().all(|one| one.kind == ApprovalKind::Tool)
     }
 
-    fn which_side(&self, about: Vec<ApprovalNumber>, pending: &[Pending<'_>]) -> Question {
-        let cut_off =
-            |one: &&Pending<'_>| one.kind == ApprovalKind::UnknownOutcome && about.contains(&one.number);
+    fn which_side(&self, about: Vec<ApprovalNumber>, pending: &[PendingApproval<'_>]) -> ReplyQuestion {
+        let cut_off = |one: &&PendingApproval<'_>| {
+            one.kind == ApprovalKind::UnknownOutcome && about.contains(&one.number)
+        };
         let outcomes: Vec<ApprovalNumber> = pending.iter().filter(cut_off).map(|one| one.number).collect();
         if !outcomes.is_empty() {
-            return Question::Outcome { about: outcomes };
+            return ReplyQuestion::Outcome { about: outcomes };
         }
         match (self.yes.is_some(), self.no.is_some() || self.negated) {
-            (true, false) => Question::DoYouMean { side: Side::Approve, about },
-            (false, true) => Question::DoYouMean { side: Side::Deny, about },
+            (true, false) => ReplyQuestion::DoYouMean { side: Side::Approve, about },
+            (false, true) => ReplyQuestion::DoYouMean { side: Side::Deny, about },
             (false, false) if !self.doubt && !self.named.is_empty() => {
-                Question::DoYouMean { side: Side::Approve, about }
+                ReplyQuestion::DoYouMean { side: Side::Approve, about }
             }
-            _ => Question::ApproveOrDeny { about },
+            _ => ReplyQuestion::ApproveOrDeny { about },
         }
     }
 }

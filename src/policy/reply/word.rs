@@ -4,11 +4,11 @@
 use std::num::NonZeroU32;
 
 /// Meanings with their words, separated by `|`.
-pub(super) type Table = &'static [(Word, &'static str)];
+pub(super) type WordTable = &'static [(Word, &'static str)];
 
 /// How explicit a yes or a no is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub(super) enum WordWeight {
     /// Yes without a target: `ok`.
     Nod,
     /// States that something may be done: `同意`.
@@ -52,13 +52,13 @@ pub(super) enum Yes {
 
 impl Yes {
     /// How explicit it is.
-    pub(super) const fn weight(self) -> Weight {
+    pub(super) const fn weight(self) -> WordWeight {
         match self {
             Self::Nod | Self::Comment | Self::Sign | Self::Can | Self::Lone | Self::To | Self::Go => {
-                Weight::Nod
+                WordWeight::Nod
             }
-            Self::Past | Self::First | Self::Confirm | Self::Speaker | Self::Verb => Weight::Plain,
-            Self::Formal | Self::Command => Weight::Formal,
+            Self::Past | Self::First | Self::Confirm | Self::Speaker | Self::Verb => WordWeight::Plain,
+            Self::Formal | Self::Command => WordWeight::Formal,
         }
     }
 }
@@ -85,7 +85,7 @@ pub(super) enum Alone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Approve(Yes),
-    Deny(Weight),
+    Deny(WordWeight),
     /// Negates the yes that follows.
     Negation(Alone),
     /// Run the interrupted call again.

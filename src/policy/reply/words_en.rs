@@ -1,10 +1,10 @@
 //! English words, punctuation and emoji of a decision, as data. The longest matching entry is used, so a phrase takes
 //! precedence over its parts. Tables only: `closed` defines which words together make a yes.
 
-use super::word::{Alone, Language, Table, Weight, Word, Yes};
+use super::word::{Alone, Language, Word, WordTable, WordWeight, Yes};
 
 /// Every entry is normalized: half-width, lower case, straight apostrophes, one space. Entries are separated by `|`.
-pub(super) const WORDS: Table = &[
+pub(super) const WORDS: WordTable = &[
     (Word::Approve(Yes::Command), "/approve"),
     (Word::Approve(Yes::Formal), "approve"),
     (Word::Approve(Yes::Verb), "allow|authorize|authorise"),
@@ -38,14 +38,14 @@ pub(super) const WORDS: Table = &[
         "do it|just do it|run it|execute it|ship it|proceed|please do it|please run it|please execute it|\
          please proceed|you may proceed|you can proceed|you may go ahead|you can go ahead",
     ),
-    (Word::Deny(Weight::Formal), "/deny|/reject"),
+    (Word::Deny(WordWeight::Formal), "/deny|/reject"),
     (
-        Word::Deny(Weight::Plain),
+        Word::Deny(WordWeight::Plain),
         "deny|denied|reject|rejected|refuse|refused|decline|declined|disallow|forbid|veto|\
          disapprove|disapproved|disagree|skip|skip it|cancel|cancel it|abort",
     ),
     (
-        Word::Deny(Weight::Nod),
+        Word::Deny(WordWeight::Nod),
         "no|n|no to|nope|nah|no way|no need|stop it|of course not|certainly not|absolutely not|\
          definitely not|please no|👎|❌|🚫|🙅|⛔|✖|🛑",
     ),

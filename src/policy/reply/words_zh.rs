@@ -1,10 +1,10 @@
 //! Chinese words of a decision, as data. The longest matching entry is used, so a phrase takes precedence over its
 //! parts. Tables only: `closed` defines which words together make a yes.
 
-use super::word::{Alone, Language, Table, Weight, Word, Yes};
+use super::word::{Alone, Language, Word, WordTable, WordWeight, Yes};
 
 /// Every entry is normalized: half-width, simplified. Entries are separated by `|`.
-pub(super) const WORDS: Table = &[
+pub(super) const WORDS: WordTable = &[
     (
         Word::Approve(Yes::Verb),
         "同意|批准|允许|准许|同意执行|批准执行|允许执行|同意运行|批准运行|允许运行|同意吧|批准吧|同意哦|同意啦|批准啦",
@@ -21,11 +21,11 @@ pub(super) const WORDS: Table = &[
     (Word::Approve(Yes::Lone), "好|好啊|好呀|好吧|好哦|行|行的|行吧|行啊|行呀|行哦"),
     (Word::Approve(Yes::Go), "去吧|去做吧|跑吧|做吧|干吧|运行吧|执行这个|执行这条命令|执行此命令"),
     (
-        Word::Deny(Weight::Plain),
+        Word::Deny(WordWeight::Plain),
         "拒绝|拒绝执行|驳回|禁止|禁止执行|取消|取消执行|停止执行|不行|不许|不准|跳过|略过|不用|\
          不用了|不必了|不需要|不需要了|免了",
     ),
-    (Word::Deny(Weight::Nod), "否|不了|不要了|别了|不好|算了|算了吧|不干"),
+    (Word::Deny(WordWeight::Nod), "否|不了|不要了|别了|不好|算了|算了吧|不干"),
     (
         Word::Negation(Alone::Denies),
         "不|不要|不可以|不可|不能|不会|不想|不应该|不应|不该|不得|别|请勿|勿|莫|休",

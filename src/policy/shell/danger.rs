@@ -2,7 +2,7 @@
 
 use super::launchers::{is_interpreter, is_shell};
 use super::rules::base_name;
-use super::word::Word;
+use super::word::ShellWord;
 use super::wrappers::{is_launcher, runs_unseen};
 use crate::domain::Risk;
 use crate::policy::Reason;
@@ -156,7 +156,7 @@ const DESTROYS_VERBS: &[(&str, &[&str])] = &[
 ];
 
 /// The dangers of one command.
-pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
+pub(super) fn dangers(words: &[ShellWord]) -> Vec<Reason> {
     let mut out = Vec::new();
     let Some(first) = words.first() else { return out };
     let Some(name) = first.literal().map(base_name) else {
@@ -179,7 +179,7 @@ pub(super) fn dangers(words: &[Word]) -> Vec<Reason> {
     if is_launcher(words) {
         out.push(Reason::Wrapper(name.to_owned()));
     }
-    let inline = |arg: &Word| matches!(arg.text(), "-c" | "-e" | "-E" | "-r" | "--eval" | "-p" | "-");
+    let inline = |arg: &ShellWord| matches!(arg.text(), "-c" | "-e" | "-E" | "-r" | "--eval" | "-p" | "-");
     let language = is_shell(name) || is_interpreter(name);
     if runs_unseen(words) || (language && (words.len() == 1 || args.any(inline))) {
         out.push(Reason::Inline(name.to_owned()));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_network_and_deletion_are_seen() {
-        let words = |text: &str| text.split(' ').map(Word::read).collect::<Vec<_>>();
+        let words = |text: &str| text.split(' ').map(ShellWord::read).collect::<Vec<_>>();
         for (text, network, destroys) in [
             ("curl x", true, false),
             ("/usr/bin/wget x", true, false),

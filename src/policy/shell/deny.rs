@@ -6,7 +6,7 @@
 use super::globals::{Globals, Subcommand, same_subcommand};
 use super::launchers::unversioned;
 use super::rules::base_name;
-use super::word::Word;
+use super::word::ShellWord;
 
 /// Whether a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub(super) enum Match {
 }
 
 /// Whether the rule matches this simple command.
-pub(super) fn matches(rule: &[String], words: &[Word]) -> Match {
+pub(super) fn matches(rule: &[String], words: &[ShellWord]) -> Match {
     let (Some((program, rest)), Some((name, args))) = (rule.split_first(), words.split_first()) else {
         return Match::No;
     };
@@ -43,7 +43,7 @@ fn same_program(program: &str, name: &str) -> Match {
     }
 }
 
-fn arguments(program: &str, rest: &[String], args: &[Word]) -> Match {
+fn arguments(program: &str, rest: &[String], args: &[ShellWord]) -> Match {
     let direct = begins(program, rest, args);
     if direct == Match::Yes || rest.is_empty() {
         return direct;
@@ -54,7 +54,7 @@ fn arguments(program: &str, rest: &[String], args: &[Word]) -> Match {
         Subcommand::Missing => direct,
         Subcommand::At(at) => {
             let after = args.get(at..).unwrap_or_default();
-            let subcommand = after.first().and_then(Word::literal).unwrap_or_default();
+            let subcommand = after.first().and_then(ShellWord::literal).unwrap_or_default();
             let wanted = rest.first().map(String::as_str).unwrap_or_default();
             let aliased = !globals.subcommands.is_empty()
                 && !globals.subcommands.split(' ').any(|known| known == subcommand);
@@ -76,14 +76,14 @@ fn arguments(program: &str, rest: &[String], args: &[Word]) -> Match {
 }
 
 /// Whether the arguments begin with the rule's words.
-fn begins(program: &str, rest: &[String], args: &[Word]) -> Match {
+fn begins(program: &str, rest: &[String], args: &[ShellWord]) -> Match {
     for (i, wanted) in rest.iter().enumerate() {
         match args.get(i) {
             None => return Match::No,
-            Some(Word::Dynamic(_)) => return Match::Perhaps,
-            Some(Word::Literal(word)) if word == wanted => {}
-            Some(Word::Literal(word)) if i == 0 && same_subcommand(program, wanted, word) => {}
-            Some(Word::Literal(_)) => return Match::No,
+            Some(ShellWord::Dynamic(_)) => return Match::Perhaps,
+            Some(ShellWord::Literal(word)) if word == wanted => {}
+            Some(ShellWord::Literal(word)) if i == 0 && same_subcommand(program, wanted, word) => {}
+            Some(ShellWord::Literal(_)) => return Match::No,
         }
     }
     Match::Yes
@@ -91,7 +91,7 @@ fn begins(program: &str, rest: &[String], args: &[Word]) -> Match {
 
 /// Whether the rule's words occur in order among the arguments, with others between them. Any option may be another
 /// spelling of a rule's options: `-r -f` for `-rf`.
-fn in_order(rest: &[String], args: &[Word]) -> Match {
+fn in_order(rest: &[String], args: &[ShellWord]) -> Match {
     let mut args_left = args.iter();
     for wanted in rest.iter().filter(|wanted| !wanted.starts_with('-')) {
         // A file has many spellings: `./x`, `y/../x`.
@@ -138,8 +138,8 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    fn words(text: &str) -> Vec<Word> {
-        text.split(' ').map(Word::read).collect()
+    fn words(text: &str) -> Vec<ShellWord> {
+        text.split(' ').map(ShellWord::read).collect()
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::build_files::{build_files, is_python, takes_data};
 use super::opaque::decides_programs;
 use super::rules::base_name;
 use super::script::Redirect;
-use super::word::Word;
+use super::word::ShellWord;
 
 /// Limits for one command line.
 const MOST_WORDS: usize = 256;
@@ -63,7 +63,12 @@ pub struct Dependencies {
 
 /// Determines the dependencies of a command line. `text` is the line as written, `commands` are the commands found in
 /// it, at any depth, and `redirects` are its own redirections.
-pub(super) fn depends(cwd: &str, text: &str, commands: &[Vec<Word>], redirects: &[Redirect]) -> Dependencies {
+pub(super) fn depends(
+    cwd: &str,
+    text: &str,
+    commands: &[Vec<ShellWord>],
+    redirects: &[Redirect],
+) -> Dependencies {
     let text = &text.replace("$PWD", ".").replace("${PWD}", ".");
     let mut found = Dependencies::default();
     let mut words = literal_words(commands);
@@ -137,9 +142,9 @@ fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redire
 }
 
 /// The words with a known value, and the values inside options.
-fn literal_words(commands: &[Vec<Word>]) -> BTreeSet<String> {
+fn literal_words(commands: &[Vec<ShellWord>]) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    for word in commands.iter().flatten().filter_map(Word::literal) {
+    for word in commands.iter().flatten().filter_map(ShellWord::literal) {
         if word.len() > LONGEST_WORD || word.is_empty() {
             continue;
         }
@@ -196,13 +201,13 @@ fn spellings(word: &str, python: bool) -> Vec<String> {
 }
 
 /// Every folder that a part of the line may run in: after any `cd`, with any `-C`, in any combination.
-fn folders(cwd: &str, commands: &[Vec<Word>], found: &mut Dependencies) -> Vec<String> {
+fn folders(cwd: &str, commands: &[Vec<ShellWord>], found: &mut Dependencies) -> Vec<String> {
     let mut changes: BTreeSet<&str> = BTreeSet::new();
     for words in commands {
         let name = words.first().map(|word| base_name(word.text())).unwrap_or_default();
         if matches!(name, "cd" | "pushd" | "chdir") {
             let target = words.iter().skip(1).find(|word| !word.text().starts_with('-'));
-            match target.map(Word::literal) {
+            match target.map(ShellWord::literal) {
                 Some(Some(folder)) => drop(changes.insert(folder)),
                 Some(None) | None => found.undetermined = true,
             }
@@ -210,7 +215,7 @@ fn folders(cwd: &str, commands: &[Vec<Word>], found: &mut Dependencies) -> Vec<S
         for (at, word) in words.iter().enumerate() {
             let Some(text) = word.literal() else { continue };
             if FOLDER_OPTIONS.contains(&text) {
-                changes.extend(words.get(at + 1).and_then(Word::literal));
+                changes.extend(words.get(at + 1).and_then(ShellWord::literal));
             } else if let Some((option, value)) = text.split_once('=') {
                 changes.extend(FOLDER_OPTIONS.contains(&option).then_some(value));
             } else if let Some(value) = text.strip_prefix("-C") {
@@ -262,7 +267,7 @@ fn with_parents(folders: &[String]) -> BTreeSet<String> {
 
 /// Words that are unknown until the line runs: the folder of their literal prefix is added, and every folder that is
 /// named anywhere in the line, as in `for f in scripts/*; do sh $f; done`.
-fn dynamic(folders: &[String], text: &str, commands: &[Vec<Word>], found: &mut Dependencies) {
+fn dynamic(folders: &[String], text: &str, commands: &[Vec<ShellWord>], found: &mut Dependencies) {
     let mut named: BTreeSet<String> = BTreeSet::new();
     for word in commands.iter().flatten().filter(|word| word.literal().is_none()) {
         found.undetermined = true;

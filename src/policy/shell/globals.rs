@@ -3,7 +3,7 @@
 
 use super::launchers::lists;
 use super::rules::base_name;
-use super::word::Word;
+use super::word::ShellWord;
 
 /// The options of one program before its subcommand. Lists are words separated by spaces.
 pub(super) struct Globals {
@@ -35,7 +35,7 @@ impl Globals {
     }
 
     /// Skips the options before the subcommand.
-    pub(super) fn subcommand(&self, args: &[Word]) -> Subcommand {
+    pub(super) fn subcommand(&self, args: &[ShellWord]) -> Subcommand {
         let mut at = 0;
         while let Some(arg) = args.get(at) {
             let Some(text) = arg.literal() else { return Subcommand::Unknown };

@@ -4,11 +4,11 @@ use super::danger::{dangers, is_network_device, risk_of};
 use super::depends::{Dependencies, depends};
 use super::launchers::is_shell;
 use super::opaque::decides_programs;
-use super::plain::{self, Part};
+use super::plain::{self, CommandPart};
 use super::readonly::{ReadSet, look};
 use super::rules::{Denied, ShellRules};
 use super::script::{Redirect, Script};
-use super::word::Word;
+use super::word::ShellWord;
 use super::{parse, screen, wrappers};
 use crate::domain::Class;
 use crate::domain::Risk;
@@ -67,7 +67,6 @@ pub struct ShellPart {
     pub folders: Vec<String>,
 }
 
-/// A path that is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadPath {
     /// Relative to the project or, with a leading `/`, absolute. `..` is still in it: links determine its meaning.
@@ -128,13 +127,14 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
 
 /// Every command of the line, and whether there may be others.
 #[derive(Debug, Default)]
-struct Found {
-    commands: Vec<Vec<Word>>,
+struct FoundFacts {
+    commands: Vec<Vec<ShellWord>>,
     hidden: bool,
 }
 
-fn everything(script: &Script) -> Found {
-    let mut found = Found { hidden: script.oddities.contains(&Reason::Unparsed), ..Found::default() };
+fn everything(script: &Script) -> FoundFacts {
+    let mut found =
+        FoundFacts { hidden: script.oddities.contains(&Reason::Unparsed), ..FoundFacts::default() };
     found.hidden |= script.assigned.iter().any(|name| decides_programs(name));
     collect(script, 0, &mut found);
     // A file that is written and then run in the same line cannot be inspected.
@@ -148,11 +148,11 @@ fn everything(script: &Script) -> Found {
     found
 }
 
-fn collect(script: &Script, depth: usize, found: &mut Found) {
-    let mut todo: Vec<(Vec<Word>, usize)> =
+fn collect(script: &Script, depth: usize, found: &mut FoundFacts) {
+    let mut todo: Vec<(Vec<ShellWord>, usize)> =
         script.commands.iter().map(|words| (words.clone(), depth)).collect();
     let fed = script.commands.iter().any(|words| {
-        words.first().and_then(Word::literal).is_some_and(|name| is_shell(super::rules::base_name(name)))
+        words.first().and_then(ShellWord::literal).is_some_and(|name| is_shell(super::rules::base_name(name)))
     });
     let mut scripts: Vec<(String, usize)> = Vec::new();
     if fed {
@@ -181,7 +181,7 @@ fn collect(script: &Script, depth: usize, found: &mut Found) {
 }
 
 /// The line's parts, if both parsers agree.
-fn agreed(command: &str, script: &Script) -> Option<Vec<Part>> {
+fn agreed(command: &str, script: &Script) -> Option<Vec<CommandPart>> {
     if !script.oddities.is_empty() {
         return None;
     }
@@ -195,7 +195,7 @@ fn agreed(command: &str, script: &Script) -> Option<Vec<Part>> {
     (one?.iter().collect::<Vec<_>>() == other && redirects == others).then_some(parts)
 }
 
-fn is_compound(script: &Script, parts: Option<&[Part]>) -> bool {
+fn is_compound(script: &Script, parts: Option<&[CommandPart]>) -> bool {
     let redirected = |redirect: &Redirect| *redirect != Redirect::Harmless;
     match parts {
         Some(parts) => parts.len() > 1 || parts.iter().any(|part| part.redirects.iter().any(redirected)),
@@ -207,11 +207,11 @@ fn is_compound(script: &Script, parts: Option<&[Part]>) -> bool {
     }
 }
 
-fn literal(words: &[Word]) -> Option<Vec<String>> {
+fn literal(words: &[ShellWord]) -> Option<Vec<String>> {
     words.iter().map(|word| word.literal().map(str::to_owned)).collect()
 }
 
-fn scripts(found: &Found) -> Vec<String> {
+fn scripts(found: &FoundFacts) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for words in &found.commands {
         let argv: Vec<String> = words.iter().map(|word| word.text().to_owned()).collect();
@@ -249,7 +249,7 @@ impl Judged {
     }
 
     /// Judges each part of a line that was parsed.
-    fn parts(&mut self, rules: &ShellRules, call: &ShellCall<'_>, parts: &[Part], compound: bool) {
+    fn parts(&mut self, rules: &ShellRules, call: &ShellCall<'_>, parts: &[CommandPart], compound: bool) {
         self.only_looks = true;
         self.is_harmless = true;
         let mut cwds = vec![call.cwd.trim_matches('/').to_owned()];
@@ -281,8 +281,7 @@ impl Judged {
         }
     }
 
-    /// Judges the redirections.
-    fn redirects(&mut self, rules: &ShellRules, cwds: &[String], part: &Part) {
+    fn redirects(&mut self, rules: &ShellRules, cwds: &[String], part: &CommandPart) {
         for redirect in &part.redirects {
             match redirect {
                 Redirect::Harmless => {}
@@ -316,7 +315,7 @@ impl Judged {
 
     /// Excludes a part with side effects from grants: with input from a pipe, a word that names something outside the
     /// project, or a word that names a file that can start programs.
-    fn changes(&mut self, rules: &ShellRules, folders: &[String], part: &Part) {
+    fn changes(&mut self, rules: &ShellRules, folders: &[String], part: &CommandPart) {
         self.blocks_grants |= part.piped;
         for word in part.argv.iter().skip(1) {
             for piece in word.split(['=', ':', ',']).filter(|piece| *piece != "/dev/null") {
@@ -405,7 +404,7 @@ impl Judged {
         }
     }
 
-    fn look_for_dangers(&mut self, found: &Found, script: &Script) {
+    fn look_for_dangers(&mut self, found: &FoundFacts, script: &Script) {
         if self.only_looks {
             return;
         }
@@ -427,7 +426,7 @@ impl Judged {
 
     /// Applies the deny list: to each command, and to the text where a part may start another command. No command of
     /// the built-in list runs its arguments.
-    fn look_for_denied(&mut self, rules: &ShellRules, found: &Found, text: &str) {
+    fn look_for_denied(&mut self, rules: &ShellRules, found: &FoundFacts, text: &str) {
         if !rules.denies_anything() {
             return;
         }

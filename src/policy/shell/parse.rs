@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser};
 
 use super::script::{Redirect, RedirectKind, Script};
-use super::word::Word;
+use super::word::ShellWord;
 use super::{plain, screen};
 use crate::policy::Reason;
 
@@ -73,7 +73,7 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
         "test_command" => condition(node, text, script),
         "declaration_command" | "unset_command" => {
             odd(Reason::Assignment);
-            script.commands.push(node_text(node, text).split_whitespace().map(Word::read).collect());
+            script.commands.push(node_text(node, text).split_whitespace().map(ShellWord::read).collect());
         }
         "file_redirect" => redirect(node, text, script),
         "variable_assignment" => assignment(node, text, script),
@@ -83,9 +83,9 @@ fn visit(node: Node<'_>, text: &str, script: &mut Script) {
         "heredoc_body" | "herestring_redirect" => {
             odd(Reason::HereDocument);
             let body = node_text(node, text).trim_start_matches("<<<").trim_start();
-            script.texts.push(match Word::read(body) {
-                Word::Literal(inner) => inner,
-                Word::Dynamic(body) => body,
+            script.texts.push(match ShellWord::read(body) {
+                ShellWord::Literal(inner) => inner,
+                ShellWord::Dynamic(body) => body,
             });
         }
         "if_statement"
@@ -148,14 +148,14 @@ fn assignment(node: Node<'_>, text: &str, script: &mut Script) {
 
 fn command(node: Node<'_>, text: &str, script: &mut Script) {
     let mut cursor = node.walk();
-    let words: Vec<Word> = node
+    let words: Vec<ShellWord> = node
         .children(&mut cursor)
         .filter(|child| {
             child.is_named()
                 && !matches!(child.kind(), "variable_assignment" | "file_redirect" | "comment")
                 && !matches!(child.kind(), "herestring_redirect" | "heredoc_redirect" | "heredoc_body")
         })
-        .map(|child| Word::read(node_text(child, text)))
+        .map(|child| ShellWord::read(node_text(child, text)))
         .collect();
     if words.iter().any(|word| word.literal().is_none() && word.text().starts_with(char::is_whitespace)) {
         // The grammar has joined two lines.
@@ -169,7 +169,7 @@ fn condition(node: Node<'_>, text: &str, script: &mut Script) {
     let source = node_text(node, text);
     match plain::read(source).as_deref() {
         Some([only]) if !source.starts_with("[[") => {
-            script.commands.push(only.argv.iter().cloned().map(Word::Literal).collect());
+            script.commands.push(only.argv.iter().cloned().map(ShellWord::Literal).collect());
         }
         _ => {
             script.oddities.insert(Reason::ControlFlow);
@@ -191,15 +191,15 @@ fn redirect(node: Node<'_>, text: &str, script: &mut Script) {
                 script.redirects.push(Redirect::Harmless);
                 return;
             }
-            _ => target = Some(Word::read(node_text(child, text))),
+            _ => target = Some(ShellWord::read(node_text(child, text))),
         }
     }
     let written = match (&kind, &target) {
-        (Some(kind), Some(Word::Literal(target))) => Redirect::new(*kind, target.clone()),
+        (Some(kind), Some(ShellWord::Literal(target))) => Redirect::new(*kind, target.clone()),
         _ => None,
     };
     script.redirects.push(written.unwrap_or_else(|| {
-        Redirect::Write(target.as_ref().map_or_else(|| node_text(node, text), Word::text).to_owned())
+        Redirect::Write(target.as_ref().map_or_else(|| node_text(node, text), ShellWord::text).to_owned())
     }));
 }
 
@@ -288,7 +288,7 @@ mod tests {
         }
         assert_eq!(names("会议 x; rm é"), ["会议", "rm"]);
         let script = read("rm 会议");
-        assert_eq!(script.commands, [[Word::Literal("rm".into()), Word::Literal("会议".into())]]);
+        assert_eq!(script.commands, [[ShellWord::Literal("rm".into()), ShellWord::Literal("会议".into())]]);
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use super::script::{Redirect, RedirectKind};
-use super::word::{Reader, ends_a_word};
+use super::word::{WordReader, ends_a_word};
 
 /// A simple command of the strict parser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct CommandPart {
     pub(super) argv: Vec<String>,
     /// The position of each word in the text, quotes included.
     pub(super) spans: Vec<Range<usize>>,
@@ -24,9 +24,9 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Parses a whole command line. `None` when any of it is not understood.
-pub(super) fn read(text: &str) -> Option<Vec<Part>> {
+pub(super) fn read(text: &str) -> Option<Vec<CommandPart>> {
     let mut parts = Vec::new();
-    let mut part = Part::default();
+    let mut part = CommandPart::default();
     let mut wanted = false;
     let mut rest = text;
     loop {
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Part>> {
             part.redirects.push(redirect);
             rest = after;
         } else {
-            let (word, after) = Reader::new(rest).word()?;
+            let (word, after) = WordReader::new(rest).word()?;
             if part.argv.is_empty() && !is_command_name(&word, rest) {
                 return None;
             }
@@ -112,7 +112,7 @@ fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
     if after.starts_with(['<', '>', '(', '&', '|']) {
         return Err(NotRead);
     }
-    let (target, after) = Reader::new(after.trim_start_matches([' ', '\t'])).word().ok_or(NotRead)?;
+    let (target, after) = WordReader::new(after.trim_start_matches([' ', '\t'])).word().ok_or(NotRead)?;
     Ok(Some((Redirect::new(kind, target).ok_or(NotRead)?, after)))
 }
 

@@ -3,7 +3,7 @@
 
 use super::deny::{self, Match};
 use super::plain;
-use super::word::Word;
+use super::word::ShellWord;
 use crate::policy::{Compound, Mode};
 
 /// A rule that is not the beginning of one simple command.
@@ -63,7 +63,7 @@ impl ShellRules {
     }
 
     /// The deny rule that matches this command, or may.
-    pub(super) fn denied(&self, words: &[Word]) -> Denied {
+    pub(super) fn denied(&self, words: &[ShellWord]) -> Denied {
         let mut perhaps = false;
         for rule in &self.deny {
             match deny::matches(rule, words) {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_rule_is_a_whole_word_prefix() {
         let rules = rules(&["git push", "rm"]);
-        let words = |text: &str| text.split(' ').map(Word::read).collect::<Vec<_>>();
+        let words = |text: &str| text.split(' ').map(ShellWord::read).collect::<Vec<_>>();
         let git = Denied::Yes("git push".into());
         let rm = Denied::Yes("rm".into());
         for (text, want) in [

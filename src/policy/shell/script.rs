@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::word::Word;
+use super::word::ShellWord;
 use crate::policy::Reason;
 
 /// The result of the tolerant parser.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     /// Every simple command, in the order of the text: of lists, substitutions, functions, all alike.
-    pub(super) commands: Vec<Vec<Word>>,
+    pub(super) commands: Vec<Vec<ShellWord>>,
     pub(super) redirects: Vec<Redirect>,
     /// Why it needs approval, as far as its form shows.
     pub(super) oddities: BTreeSet<Reason>,

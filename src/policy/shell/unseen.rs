@@ -4,10 +4,10 @@
 use super::globals::{Globals, Subcommand};
 use super::launchers::{is_interpreter, lists};
 use super::opaque::{GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
-use super::word::Word;
+use super::word::ShellWord;
 
 /// Whether an option, or the program itself, makes it run something that is not parsed here.
-pub(super) fn hides(name: &str, args: &[Word]) -> bool {
+pub(super) fn hides(name: &str, args: &[ShellWord]) -> bool {
     let has = |options: &str| {
         let mut options = options.split_ascii_whitespace();
         options.any(|option| args.iter().any(|arg| is_option(arg.text(), option)))
@@ -26,7 +26,7 @@ pub(super) fn hides(name: &str, args: &[Word]) -> bool {
 }
 
 /// Whether an interpreter gets its program in the arguments: `-c x`, `-ne x`, `--eval=x`.
-fn takes_code(args: &[Word]) -> bool {
+fn takes_code(args: &[ShellWord]) -> bool {
     const LONG: &str =
         "--eval --print --require --import --run --execute --command --exec --cmd --init-command";
     args.iter().any(|arg| {
@@ -49,14 +49,14 @@ fn sed_executes(text: &str) -> bool {
     (is_substitution && flags.contains('e')) || address == "e" || address.starts_with("e ")
 }
 
-fn git_hides(args: &[Word]) -> bool {
+fn git_hides(args: &[ShellWord]) -> bool {
     let has = |word: &str| args.iter().any(|arg| arg.text() == word);
     let at = match Globals::of("git").map(|globals| globals.subcommand(args)) {
         Some(Subcommand::At(at)) => at,
         Some(Subcommand::Missing) | None => return false,
         Some(Subcommand::Unknown) => return true,
     };
-    match args.get(at).map(Word::text).unwrap_or_default() {
+    match args.get(at).map(ShellWord::text).unwrap_or_default() {
         "bisect" => has("run"),
         "submodule" => has("foreach"),
         subcommand => lists(GIT_STARTS, subcommand),
@@ -65,17 +65,17 @@ fn git_hides(args: &[Word]) -> bool {
 
 /// Whether an argument may be a program in the language of this command: one that looks like code, or one that is
 /// unknown until it runs.
-pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
+pub(super) fn may_carry_code(name: &str, args: &[ShellWord]) -> bool {
     let git = name == "git"
         && args
             .iter()
-            .find_map(Word::literal)
+            .find_map(ShellWord::literal)
             .is_some_and(|subcommand| lists(GIT_SELF_CONTAINED, subcommand));
     let contained = git || lists(SELF_CONTAINED, name);
     // The shell evaluates the index in `test -v 'a[$(x)]'`.
     let evaluates = lists("[ test printf read declare typeset local export unset wait", name);
     args.iter().any(|arg| match arg {
-        Word::Dynamic(text) => {
+        ShellWord::Dynamic(text) => {
             // A pattern may match any program of the system.
             let elsewhere = text.starts_with(['/', '~']) || text.starts_with("..");
             let is_pattern = text.contains(['*', '?', '[', '{']);
@@ -83,8 +83,8 @@ pub(super) fn may_carry_code(name: &str, args: &[Word]) -> bool {
                 || (evaluates && text.contains('['))
                 || (!contained && text.contains(['$', '`', '{']))
         }
-        Word::Literal(text) if contained => evaluates && (text.contains("$(") || text.contains('`')),
-        Word::Literal(text) => {
+        ShellWord::Literal(text) if contained => evaluates && (text.contains("$(") || text.contains('`')),
+        ShellWord::Literal(text) => {
             !lists("awk gawk mawk nawk", name)
                 && text.contains(['$', '`', '|', ';', '&', '(', ')', '<', '>', '\\'])
         }

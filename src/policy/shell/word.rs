@@ -3,14 +3,14 @@
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum ShellWord {
     /// The text alone determines its value.
     Literal(String),
     /// Its value is unknown until the command runs. The text as written.
     Dynamic(String),
 }
 
-impl Word {
+impl ShellWord {
     /// The value, when it is known.
     pub(super) fn literal(&self) -> Option<&str> {
         match self {
@@ -28,7 +28,7 @@ impl Word {
 
     /// Parses the whole text as one word.
     pub(super) fn read(text: &str) -> Self {
-        match Reader::new(text).word() {
+        match WordReader::new(text).word() {
             Some((value, "")) => Self::Literal(value),
             _ => Self::Dynamic(text.to_owned()),
         }
@@ -37,7 +37,7 @@ impl Word {
 
 /// Parses words from the start of a text.
 #[derive(Debug)]
-pub(super) struct Reader<'a> {
+pub(super) struct WordReader<'a> {
     rest: &'a str,
     value: String,
     /// Whether anything, even only `''`, was read.
@@ -46,7 +46,7 @@ pub(super) struct Reader<'a> {
     before: Option<char>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WordReader<'a> {
     pub(super) fn new(rest: &'a str) -> Self {
         Self { rest, value: String::new(), some: false, before: None }
     }
@@ -171,7 +171,7 @@ mod tests {
             ("会议", "会议"),
             ("'a\nb'", "a\nb"),
         ] {
-            assert_eq!(Word::read(text), Word::Literal(value.into()), "{text}");
+            assert_eq!(ShellWord::read(text), ShellWord::Literal(value.into()), "{text}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
             "''~",
             "\\~$x",
         ] {
-            assert_eq!(Word::read(text), Word::Dynamic(text.into()), "{text}");
+            assert_eq!(ShellWord::read(text), ShellWord::Dynamic(text.into()), "{text}");
         }
     }
 }

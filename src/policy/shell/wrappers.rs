@@ -6,31 +6,31 @@ use super::launchers::{Form, LAUNCHERS, Launcher, is_shell, lists};
 use super::opaque::{CALLING, OPAQUE};
 use super::rules::base_name;
 use super::unseen::{hides, may_carry_code};
-use super::word::Word;
+use super::word::ShellWord;
 
 /// What a command starts.
 #[derive(Debug, Default)]
-pub(super) struct Inner {
-    pub(super) commands: Vec<Vec<Word>>,
+pub(super) struct WrappedCommand {
+    pub(super) commands: Vec<Vec<ShellWord>>,
     pub(super) scripts: Vec<String>,
     /// Whether something else may run that is not visible here.
     pub(super) hidden: bool,
 }
 
 /// Whether the command exists to start another one.
-pub(super) fn is_launcher(words: &[Word]) -> bool {
+pub(super) fn is_launcher(words: &[ShellWord]) -> bool {
     let Some((name, args)) = named(words) else { return false };
     launcher(name, args).is_some() || lists(OPAQUE, name) || lists("trap", name)
 }
 
 /// Whether an option or the program itself makes it run something that is not parsed here.
-pub(super) fn runs_unseen(words: &[Word]) -> bool {
+pub(super) fn runs_unseen(words: &[ShellWord]) -> bool {
     named(words).is_some_and(|(name, args)| hides(name, args))
 }
 
 /// What this command starts, as far as its words show.
-pub(super) fn inside(words: &[Word]) -> Inner {
-    let mut inner = Inner::default();
+pub(super) fn inside(words: &[ShellWord]) -> WrappedCommand {
+    let mut inner = WrappedCommand::default();
     if words.is_empty() {
         return inner;
     }
@@ -59,7 +59,7 @@ pub(super) fn inside(words: &[Word]) -> Inner {
     inner
 }
 
-fn named(words: &[Word]) -> Option<(&str, &[Word])> {
+fn named(words: &[ShellWord]) -> Option<(&str, &[ShellWord])> {
     let (first, args) = words.split_first()?;
     let name = base_name(first.literal()?);
     // The loader of shared libraries runs the program it is given.
@@ -68,7 +68,7 @@ fn named(words: &[Word]) -> Option<(&str, &[Word])> {
 }
 
 /// The entry of the table for a command, and the arguments after its subcommand.
-fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a [Word])> {
+fn launcher<'a>(name: &str, args: &'a [ShellWord]) -> Option<(&'static Launcher, &'a [ShellWord])> {
     LAUNCHERS.iter().find_map(|launcher| {
         if !lists(launcher.names, name) {
             return None;
@@ -76,7 +76,8 @@ fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a 
         if launcher.subcommands.is_empty() {
             return Some((launcher, args));
         }
-        let is_subcommand = |arg: &Word| arg.literal().is_some_and(|arg| lists(launcher.subcommands, arg));
+        let is_subcommand =
+            |arg: &ShellWord| arg.literal().is_some_and(|arg| lists(launcher.subcommands, arg));
         let at = match Globals::of(name).map(|globals| globals.subcommand(args)) {
             Some(Subcommand::At(at)) => args.get(at).is_some_and(is_subcommand).then_some(at),
             // Unknown options may be skipped wrongly; the words are searched as well.
@@ -87,7 +88,7 @@ fn launcher<'a>(name: &str, args: &'a [Word]) -> Option<(&'static Launcher, &'a 
 }
 
 /// `sh [options] -c SCRIPT`, `sh FILE`, or a script on the input.
-fn start_shell(args: &[Word], inner: &mut Inner) {
+fn start_shell(args: &[ShellWord], inner: &mut WrappedCommand) {
     const FLAGS: &str = "--debugger --login --noediting --noprofile --norc --no-config --no-execute --posix \
         --private --restricted --verbose";
     let mut takes_script = false;
@@ -123,17 +124,17 @@ fn start_shell(args: &[Word], inner: &mut Inner) {
     inner.hidden = true;
 }
 
-fn trap(args: &[Word], inner: &mut Inner) {
+fn trap(args: &[ShellWord], inner: &mut WrappedCommand) {
     let script = args.iter().find(|arg| !arg.text().starts_with('-'));
-    inner.scripts.extend(script.and_then(Word::literal).map(str::to_owned));
+    inner.scripts.extend(script.and_then(ShellWord::literal).map(str::to_owned));
     inner.hidden |= script.is_some_and(|arg| arg.literal().is_none());
 }
 
-fn calling(options: &str, args: &[Word], inner: &mut Inner) {
+fn calling(options: &str, args: &[ShellWord], inner: &mut WrappedCommand) {
     for (i, arg) in args.iter().enumerate() {
         if options.split_ascii_whitespace().any(|option| option == arg.text()) {
             let rest = args.iter().skip(i + 1);
-            let command: Vec<Word> =
+            let command: Vec<ShellWord> =
                 rest.take_while(|word| !matches!(word.text(), ";" | "+")).cloned().collect();
             inner.hidden |= starts_what_it_finds(&command, "{");
             inner.commands.push(command);
@@ -145,8 +146,8 @@ fn calling(options: &str, args: &[Word], inner: &mut Inner) {
 
 /// Whether the program of a command, or what its program starts, is filled in when it runs: `find . -exec {} x`,
 /// `xargs -I% env %`.
-fn starts_what_it_finds(command: &[Word], placeholder: &str) -> bool {
-    let filled_in = |word: &Word| word.text().contains(placeholder);
+fn starts_what_it_finds(command: &[ShellWord], placeholder: &str) -> bool {
+    let filled_in = |word: &ShellWord| word.text().contains(placeholder);
     let Some((program, rest)) = command.split_first() else { return false };
     let starts = || {
         let name = base_name(program.text());
@@ -156,11 +157,11 @@ fn starts_what_it_finds(command: &[Word], placeholder: &str) -> bool {
 }
 
 /// The text that `xargs` and `parallel` replace in a command.
-fn placeholder(args: &[Word]) -> String {
+fn placeholder(args: &[ShellWord]) -> String {
     const OPTIONS: &[&str] = &["-I", "-J", "--replace=", "-i"];
     let given = args.iter().enumerate().find_map(|(at, arg)| {
         let attached = OPTIONS.iter().find_map(|option| arg.text().strip_prefix(option))?;
-        let next = || args.get(at + 1).map(Word::text).unwrap_or_default();
+        let next = || args.get(at + 1).map(ShellWord::text).unwrap_or_default();
         let own_word = attached.is_empty() && arg.text() != "-i";
         Some(if own_word { next() } else { attached }.to_owned())
     });
@@ -177,7 +178,7 @@ enum Step {
 }
 
 /// Skips the options and operands of a launcher to find the command it starts.
-fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
+fn launch(launcher: &Launcher, args: &[ShellWord], inner: &mut WrappedCommand) {
     let (least, most) = launcher.operands;
     let mut at = 0;
     let mut operands = 0;
@@ -215,7 +216,7 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
                 let words = usize::from(attached.is_none()) + 1;
                 let value = attached.or_else(|| args.get(at + 1)?.literal().map(str::to_owned));
                 let rest: Option<Vec<&str>> =
-                    args.get(at + words..).unwrap_or_default().iter().map(Word::literal).collect();
+                    args.get(at + words..).unwrap_or_default().iter().map(ShellWord::literal).collect();
                 match (value, rest) {
                     // `env -S` uses the words after it too; others ignore them.
                     (Some(value), Some(rest)) => {
@@ -229,7 +230,7 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
             }
         }
     }
-    let rest: Vec<Word> = args.get(at..).unwrap_or_default().to_vec();
+    let rest: Vec<ShellWord> = args.get(at..).unwrap_or_default().to_vec();
     // A launcher without a command starts a shell, or reads commands from its input.
     let nothing_to_start = inner.commands.is_empty() || !launcher.scripts.is_empty();
     inner.hidden |= rest.is_empty() && !started && nothing_to_start && !lists("flock exec", launcher.names);
@@ -241,10 +242,10 @@ fn launch(launcher: &Launcher, args: &[Word], inner: &mut Inner) {
     finish(launcher, rest, inner);
 }
 
-fn finish(launcher: &Launcher, mut rest: Vec<Word>, inner: &mut Inner) {
+fn finish(launcher: &Launcher, mut rest: Vec<ShellWord>, inner: &mut WrappedCommand) {
     match launcher.form {
         Form::Joined => {
-            let literal: Option<Vec<&str>> = rest.iter().map(Word::literal).collect();
+            let literal: Option<Vec<&str>> = rest.iter().map(ShellWord::literal).collect();
             match literal {
                 Some(words) => inner.scripts.push(words.join(" ")),
                 None => inner.hidden = true,
@@ -253,7 +254,7 @@ fn finish(launcher: &Launcher, mut rest: Vec<Word>, inner: &mut Inner) {
             inner.commands.push(rest);
         }
         Form::Open => {
-            rest.push(Word::Dynamic("…".to_owned()));
+            rest.push(ShellWord::Dynamic("…".to_owned()));
             inner.commands.push(rest);
         }
         Form::Argv => inner.commands.push(rest),
@@ -312,7 +313,7 @@ mod tests {
     fn found(text: &str) -> (Vec<String>, Vec<String>, bool) {
         let script = super::super::parse::read(text);
         let inner = inside(script.commands.first().unwrap());
-        let joined = |words: &Vec<Word>| words.iter().map(Word::text).collect::<Vec<_>>().join(" ");
+        let joined = |words: &Vec<ShellWord>| words.iter().map(ShellWord::text).collect::<Vec<_>>().join(" ");
         (inner.commands.iter().map(joined).collect(), inner.scripts, inner.hidden)
     }
 

@@ -13,7 +13,6 @@ use crate::domain::LengthUnit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Heading,
-    /// A code block.
     Code,
     Table,
     /// A thematic break.
@@ -24,14 +23,14 @@ pub enum BlockKind {
 
 /// A block of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block<'a> {
+pub struct MarkdownBlock<'a> {
     pub kind: BlockKind,
     /// Its source without trailing white space.
     pub source: &'a str,
 }
 
 /// The outermost blocks of a text, in order. All of the source is in one of them.
-pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
+pub fn blocks(markdown: &str) -> Vec<MarkdownBlock<'_>> {
     let (mut starts, mut depth) = (Vec::new(), 0_usize);
     for (event, range) in Parser::new_ext(markdown, walk::options()).into_offset_iter() {
         let kind = match &event {
@@ -58,11 +57,11 @@ pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
     starts
         .iter()
         .zip(ends)
-        .map(|((start, kind), end)| Block {
+        .map(|((start, kind), end)| MarkdownBlock {
             kind: *kind,
             source: markdown.get(*start..end).unwrap_or_default(),
         })
-        .map(|block| Block { source: block.source.trim_end(), ..block })
+        .map(|block| MarkdownBlock { source: block.source.trim_end(), ..block })
         .filter(|block| !block.source.is_empty())
         .collect()
 }

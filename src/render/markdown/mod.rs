@@ -14,9 +14,9 @@ mod tests;
 mod walk;
 
 pub(in crate::render) use blocks::UncuttableSpans;
-pub use blocks::{Block, BlockKind, blocks};
+pub use blocks::{BlockKind, MarkdownBlock, blocks};
 pub use pictures::{ZERO_WIDTH_SPACE, without_pictures};
 pub use plain::plain;
 pub use rich::{Mark, Rich, Span};
-pub use table::Layout;
+pub use table::TableLayout;
 pub use walk::{Style, rich};

@@ -124,15 +124,17 @@ fn address(raw: &str) -> String {
     out
 }
 
-/// Separates `!` from `[` wherever a link could follow in the same paragraph.
+/// Separates `!` from `[` wherever a link could follow in the same paragraph, or a reference be defined, for a parser
+/// that knows neither code nor escapes.
 fn separate_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let defines = text.replace(['\\', '`'], "").contains("]:");
     let mut rest = text;
     while let Some(at) = rest.find("![") {
         let (before, after) = rest.split_at_checked(at + 1).unwrap_or((rest, ""));
         out.push_str(before);
-        let paragraph = after.split("\n\n").next().unwrap_or(after);
-        if paragraph.contains("](") || paragraph.contains("][") {
+        let paragraph = after.split("\n\n").next().unwrap_or(after).replace(['\\', '`'], "");
+        if defines || paragraph.contains("](") || paragraph.contains("][") {
             out.push(ZERO_WIDTH_SPACE);
         }
         rest = after;
@@ -193,6 +195,8 @@ mod tests {
             ("    ![a](https://e.x/c)", "    !\u{200b}[a](https://e.x/c)"),
             ("`![a](https://e.x/c)`", "`!\u{200b}[a](https://e.x/c)`"),
             ("```\n![a](https://e.x/c)\n```", "```\n!\u{200b}[a](https://e.x/c)\n```"),
+            ("![]`(https://e.x/c)", "!\u{200b}[]`(https://e.x/c)"),
+            ("`![a]`\n\n    [a]: https://e.x/c", "`!\u{200b}[a]`\n\n    [a]: https://e.x/c"),
             ("```rs\nvec![1, 2]\n```", "```rs\nvec![1, 2]\n```"),
         ] {
             assert_eq!(without_pictures(source), expected, "{source}");

@@ -1,11 +1,11 @@
 //! Markdown as plain text.
 
 use super::rich::Mark;
-use super::table::Layout;
+use super::table::TableLayout;
 use super::walk::{Style, rich};
 
 /// The plain text of a Markdown text: no emphasis, links followed by their address, quotes with `> `.
-pub fn plain(markdown: &str, tables: Layout) -> String {
+pub fn plain(markdown: &str, tables: TableLayout) -> String {
     let rich = rich(markdown, &Style { tables, schemes: &[] });
     let mut quotes =
         rich.spans().iter().filter(|span| span.mark == Mark::Quote).map(|span| span.range.clone()).peekable();

@@ -11,7 +11,7 @@ const WIDEST: usize = 120;
 
 /// Table layouts, widest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TableLayout {
     /// Columns of equal width; records, where the table is too wide for that.
     Aligned,
     /// Cells side by side without padding: never longer than the source.
@@ -30,11 +30,11 @@ pub(super) struct Table {
 
 impl Table {
     /// Lays out the table.
-    pub(super) fn write(&self, layout: Layout, flow: &mut Flow) {
+    pub(super) fn write(&self, layout: TableLayout, flow: &mut Flow) {
         let lines = match layout {
-            Layout::Aligned => self.aligned(),
-            Layout::Compact => Some(self.compact()),
-            Layout::Records => None,
+            TableLayout::Aligned => self.aligned(),
+            TableLayout::Compact => Some(self.compact()),
+            TableLayout::Records => None,
         };
         let Some(lines) = lines else { return self.records(flow) };
         if !lines.trim().is_empty() {

@@ -14,17 +14,17 @@ fn plain_words_have_no_signs() {
         ("| 名 | n |\n|---|---|\n| 苹果 | 1 |", "名   | n\n-----+--\n苹果 | 1"),
         ("||x||", "x"),
     ] {
-        assert_eq!(plain(markdown, Layout::Aligned), expected, "{markdown:?}");
+        assert_eq!(plain(markdown, TableLayout::Aligned), expected, "{markdown:?}");
     }
     let table = "| k | v |\n|---|---|\n| a | 1 |\n| b | |";
-    assert_eq!(plain(table, Layout::Compact), "k|v\n---\na|1\nb|");
-    assert_eq!(plain(table, Layout::Records), "k: a\nv: 1\n\nk: b\nv:");
+    assert_eq!(plain(table, TableLayout::Compact), "k|v\n---\na|1\nb|");
+    assert_eq!(plain(table, TableLayout::Records), "k: a\nv: 1\n\nk: b\nv:");
 }
 
 #[test]
 fn columns_stand_below_each_other_in_every_script() {
     let table = "| a | b |\n|---|---|\n| 中文 | x |\n| 👩\u{200d}👩\u{200d}👧 | x |\n| e\u{301}e\u{301} | x |\n| ｗｉｄｅ | x |";
-    let text = plain(table, Layout::Aligned);
+    let text = plain(table, TableLayout::Aligned);
     let ends: Vec<usize> = text
         .lines()
         .filter_map(|line| line.strip_suffix("x"))
@@ -35,7 +35,7 @@ fn columns_stand_below_each_other_in_every_script() {
 
 #[test]
 fn marks_are_kept_beside_the_words() {
-    let style = Style { tables: Layout::Aligned, schemes: &["https"] };
+    let style = Style { tables: TableLayout::Aligned, schemes: &["https"] };
     let rich = rich("> **[a](https://e.x)** b", &style);
     assert_eq!(rich.text(), "a b");
     let marks: Vec<_> = rich.spans().iter().map(|span| (span.range.clone(), span.mark.clone())).collect();
@@ -59,7 +59,7 @@ fn a_source_is_taken_apart_at_its_outermost_blocks() {
 
 #[test]
 fn a_text_of_any_length_is_read_in_proportion_to_it() {
-    let style = Style { tables: Layout::Aligned, schemes: &[] };
+    let style = Style { tables: TableLayout::Aligned, schemes: &[] };
     for unit in [
         "**a：**b ",
         "||a",
@@ -77,7 +77,7 @@ fn a_text_of_any_length_is_read_in_proportion_to_it() {
     }
     // One long cell does not make all rows as long.
     let table = format!("| a |\n|---|\n| {} |\n{}", "x".repeat(50_000), "| y |\n".repeat(10_000));
-    assert!(plain(&table, Layout::Aligned).len() < 2 * table.len());
+    assert!(plain(&table, TableLayout::Aligned).len() < 2 * table.len());
 }
 
 proptest! {

@@ -10,13 +10,13 @@ use super::cjk_emphasis::{SpacedText, UNSEEN};
 use super::flow::Flow;
 use super::rich::{Mark, Rich};
 use super::spoilers::{self, SpoilerMark};
-use super::table::{Layout, Table};
+use super::table::{Table, TableLayout};
 
 /// What a platform can show.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// How tables are laid out.
-    pub tables: Layout,
+    pub tables: TableLayout,
     /// URL schemes that can be linked, in lower case; other addresses are shown beside their text.
     pub schemes: &'static [&'static str],
 }

@@ -15,7 +15,7 @@ enum CutKind {
 }
 
 /// The last place of each class.
-type Places = [Option<Cut>; 5];
+type BestCuts = [Option<Cut>; 5];
 
 /// A place to cut at.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub(super) enum ScanResult {
 
 /// The kind of the current line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum LineKind {
+enum SourceLineKind {
     Text,
     Opens(Fence),
     Closes,
@@ -54,7 +54,7 @@ pub(super) struct Scan<'a, 's> {
     used: usize,
     solid: usize,
     fence: Option<Fence>,
-    line: LineKind,
+    line: SourceLineKind,
     /// Whether the line so far, and the line before it, are blank.
     blank: bool,
     blank_before: bool,
@@ -63,9 +63,9 @@ pub(super) struct Scan<'a, 's> {
     previous: char,
     /// Whether a sentence has just ended, its closing quotes and brackets included.
     sentence_ended: bool,
-    best: Places,
+    best: BestCuts,
     /// Places inside spans that should stay whole.
-    inside: Places,
+    inside: BestCuts,
 }
 
 impl<'a, 's> Scan<'a, 's> {
@@ -77,7 +77,7 @@ impl<'a, 's> Scan<'a, 's> {
             used: 0,
             solid: 0,
             fence: splitter.fence.clone(),
-            line: LineKind::Text,
+            line: SourceLineKind::Text,
             blank: true,
             blank_before: false,
             opened_before: false,
@@ -95,7 +95,7 @@ impl<'a, 's> Scan<'a, 's> {
             let ahead = text.get(at..).unwrap_or_default();
             if line_start {
                 self.begin_line(at, ahead);
-            } else if self.line == LineKind::Text && at > 0 {
+            } else if self.line == SourceLineKind::Text && at > 0 {
                 self.look_inside_line(at, letter, ahead);
             }
             self.used += length(letter, self.splitter.unit);
@@ -121,14 +121,14 @@ impl<'a, 's> Scan<'a, 's> {
             self.fence = None;
         }
         self.line = match &self.fence {
-            Some(fence) if fence.is_closed_by(line) => LineKind::Closes,
+            Some(fence) if fence.is_closed_by(line) => SourceLineKind::Closes,
             None if self.splitter.mind_fences => {
-                Fence::opened_by(line).map_or(LineKind::Text, LineKind::Opens)
+                Fence::opened_by(line).map_or(SourceLineKind::Text, SourceLineKind::Opens)
             }
-            _ => LineKind::Text,
+            _ => SourceLineKind::Text,
         };
         // A code block needs at least one line in this chunk and in the next.
-        let empty_box = self.fence.is_some() && (self.opened_before || self.line == LineKind::Closes);
+        let empty_box = self.fence.is_some() && (self.opened_before || self.line == SourceLineKind::Closes);
         if !empty_box {
             let between = self.fence.is_none() && self.blank_before;
             self.consider(if between { CutKind::Paragraph } else { CutKind::Line }, at, true);
@@ -136,12 +136,12 @@ impl<'a, 's> Scan<'a, 's> {
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::replace(&mut self.line, LineKind::Text);
-        self.opened_before = matches!(line, LineKind::Opens(_));
+        let line = std::mem::replace(&mut self.line, SourceLineKind::Text);
+        self.opened_before = matches!(line, SourceLineKind::Opens(_));
         match line {
-            LineKind::Opens(fence) => self.fence = Some(fence),
-            LineKind::Closes => self.fence = None,
-            LineKind::Text => {}
+            SourceLineKind::Opens(fence) => self.fence = Some(fence),
+            SourceLineKind::Closes => self.fence = None,
+            SourceLineKind::Text => {}
         }
         self.blank_before = std::mem::replace(&mut self.blank, true);
     }
@@ -188,7 +188,7 @@ impl<'a, 's> Scan<'a, 's> {
 }
 
 /// The best kind that fills a fair part of the chunk; a small chunk is better than a cut word.
-fn choice(places: Places, fair: usize) -> Option<Cut> {
+fn choice(places: BestCuts, fair: usize) -> Option<Cut> {
     let [paragraph, line, sentence, word, letter] = places;
     let is_fair = |cut: &&Cut| cut.solid >= fair;
     let soft = [&paragraph, &line, &sentence, &word];

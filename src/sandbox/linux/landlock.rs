@@ -6,14 +6,14 @@ use ::landlock::{
 };
 
 use crate::domain::Network;
-use crate::sandbox::report::Restrictions;
-use crate::sandbox::rules::{Access, Grant};
+use crate::sandbox::control::Restrictions;
+use crate::sandbox::rules::{Access, PathRule};
 
 /// The newest Landlock version that these rules were tested with; an older kernel enforces fewer of them.
 const KNOWN: ABI = ABI::V6;
 
 /// Restricts this process and its descendants to the grants.
-pub(super) fn enforce(grants: &[Grant], network: Network) -> Result<Restrictions, String> {
+pub(super) fn enforce(grants: &[PathRule], network: Network) -> Result<Restrictions, String> {
     let status = build(grants, network).map_err(|error| format!("Landlock: {error}"))?;
     let abi = match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => effective_abi,
@@ -40,7 +40,7 @@ fn gaps(abi: ABI) -> Vec<String> {
     known.iter().filter(|(since, _)| abi < *since).map(|(_, gap)| (*gap).to_owned()).collect()
 }
 
-fn build(grants: &[Grant], network: Network) -> Result<RestrictionStatus, RulesetError> {
+fn build(grants: &[PathRule], network: Network) -> Result<RestrictionStatus, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?

@@ -1,6 +1,5 @@
 //! The sandbox mechanisms of Linux.
 
-mod capabilities;
 mod landlock;
 mod mount_table;
 mod mounts;

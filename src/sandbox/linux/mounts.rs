@@ -11,8 +11,8 @@ use rustix::mount::{
 };
 
 use super::mount_table::{make_read_only, mount_points, told};
-use super::private_view::{View, is_writable};
-use crate::sandbox::spec::{Limits, Spec};
+use super::private_view::{PrivateView, is_writable};
+use crate::sandbox::spec::{ResourceLimits, Spec};
 
 /// The flags of an empty file system that covers a path.
 const COVER: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
@@ -22,7 +22,7 @@ pub(super) fn arrange(spec: &Spec) -> Result<(), String> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| format!("mounts cannot be made private: {error}"))?;
     // Visible paths are opened before they are covered.
-    let view = View::of(spec)?;
+    let view = PrivateView::of(spec)?;
     let stage = CoverMount::mount(&spec.limits)?;
     view.build(&stage)?;
     hide(spec, &stage)?;
@@ -93,7 +93,7 @@ const STAGE: &str = "/sys";
 pub(super) struct CoverMount;
 
 impl CoverMount {
-    fn mount(limits: &Limits) -> Result<Self, String> {
+    fn mount(limits: &ResourceLimits) -> Result<Self, String> {
         let options = format!("size={},nr_inodes=65536,mode=0755", limits.temporary_bytes);
         let options = std::ffi::CString::new(options).map_err(|error| error.to_string())?;
         let place = Path::new(STAGE);

@@ -7,8 +7,9 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 
-use super::{capabilities, mounts};
-use crate::sandbox::spec::{Limits, Spec};
+use super::mounts;
+use super::restrict::keep_mount_capability;
+use crate::sandbox::spec::{ResourceLimits, Spec};
 
 /// Moves this process into new namespaces and sets up the mounts; its next child is the first process of the new PID
 /// namespace, and when that one ends, the kernel ends all others in it.
@@ -32,13 +33,13 @@ pub(in crate::sandbox) fn separate(spec: &Spec) -> Result<(), String> {
     }
     mounts::arrange(spec)?;
     if !uid.is_root() {
-        capabilities::keep_for_child().map_err(|error| format!("no leave to mount: {error}"))?;
+        keep_mount_capability().map_err(|error| format!("no leave to mount: {error}"))?;
     }
     Ok(())
 }
 
 /// Mounts a `/proc` that shows only the command's own processes.
-pub(in crate::sandbox) fn own_proc(limits: &Limits) -> Result<(), String> {
+pub(in crate::sandbox) fn own_proc(limits: &ResourceLimits) -> Result<(), String> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(|error| format!("no /proc of its own: {error}"))?;
     // The usual process limit does not apply to root. Newer kernels have a limit per namespace; where it is global,

@@ -13,7 +13,7 @@ use rustix::mount::mount_bind_recursive;
 use super::mount_table::told;
 use super::mounts::CoverMount;
 use crate::domain::{Class, Network};
-use crate::sandbox::rules::{self, Access, Grant};
+use crate::sandbox::rules::{self, Access, PathRule};
 use crate::sandbox::spec::Spec;
 
 /// Top-level directories that stay visible beside those in the rules: they contain devices, kernel files and system
@@ -25,23 +25,23 @@ const LINKS: &[&str] = &["/run/current-system", "/run/opengl-driver", "/var/lock
 
 /// A path that stays visible, opened before it is covered.
 #[derive(Debug)]
-struct Kept {
+struct VisiblePath {
     path: PathBuf,
     access: Access,
     source: OwnedFd,
 }
 
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct PrivateView {
     covered: Vec<PathBuf>,
     temporary: Vec<PathBuf>,
     links: Vec<(PathBuf, PathBuf)>,
-    kept: Vec<Kept>,
+    kept: Vec<VisiblePath>,
     /// Other names of visible paths, and sockets. They may be missing.
-    extras: Vec<Kept>,
+    extras: Vec<VisiblePath>,
 }
 
-impl View {
+impl PrivateView {
     /// Reads the current state of the machine, and opens the paths that stay visible.
     pub(super) fn of(spec: &Spec) -> Result<Self, String> {
         let grants = rules::lasting(spec);
@@ -59,7 +59,7 @@ impl View {
         let mut kept = Vec::new();
         for grant in needed(grants) {
             let source = open(&grant.path).map_err(|error| told(&grant.path, "cannot be kept")(error))?;
-            kept.push(Kept { path: grant.path, access: grant.access, source });
+            kept.push(VisiblePath { path: grant.path, access: grant.access, source });
         }
         Ok(Self { covered, temporary, links, kept, extras })
     }
@@ -106,7 +106,7 @@ impl View {
     }
 }
 
-impl Kept {
+impl VisiblePath {
     /// Mounts it at its original path.
     fn mount(&self) -> Result<(), String> {
         let source = PathBuf::from(format!("/proc/self/fd/{}", self.source.as_raw_fd()));
@@ -131,7 +131,7 @@ pub(super) fn is_writable(mount_point: &Path, places: &[(PathBuf, bool)]) -> boo
         .is_some_and(|(_, writable)| *writable)
 }
 
-fn is_covered(directory: &Path, grants: &[Grant]) -> bool {
+fn is_covered(directory: &Path, grants: &[PathRule]) -> bool {
     !UNCOVERED.iter().any(|path| Path::new(path) == directory)
         && !grants.iter().any(|grant| directory.starts_with(&grant.path))
 }
@@ -141,9 +141,9 @@ fn is_below(path: &Path, directories: &[PathBuf]) -> bool {
 }
 
 /// The grants in path order, without those inside a grant of at least the same access.
-fn needed(mut grants: Vec<Grant>) -> Vec<Grant> {
+fn needed(mut grants: Vec<PathRule>) -> Vec<PathRule> {
     grants.sort_by(|one, other| one.path.cmp(&other.path).then(other.is_write().cmp(&one.is_write())));
-    let mut needed: Vec<Grant> = Vec::new();
+    let mut needed: Vec<PathRule> = Vec::new();
     for grant in grants {
         let given = needed
             .iter()
@@ -157,7 +157,7 @@ fn needed(mut grants: Vec<Grant>) -> Vec<Grant> {
 
 /// Names in replaced places that lead to visible paths, and the operator's sockets. Paths that do not exist, or cannot
 /// be opened, are left out.
-fn extras(spec: &Spec, grants: &[Grant], replaced: &[PathBuf]) -> Vec<Kept> {
+fn extras(spec: &Spec, grants: &[PathRule], replaced: &[PathBuf]) -> Vec<VisiblePath> {
     let sockets = match spec.network {
         Network::On => spec.sockets.as_slice(),
         Network::Off => &[],
@@ -171,7 +171,7 @@ fn extras(spec: &Spec, grants: &[Grant], replaced: &[PathBuf]) -> Vec<Kept> {
         .chain(sockets.filter(|(_, place)| !is_hidden(place)))
         .filter(|(path, _)| is_below(path, replaced));
     let kept = wanted.filter_map(|(path, place)| {
-        Some(Kept { path: path.clone(), access: Access::Read, source: open(&place).ok()? })
+        Some(VisiblePath { path: path.clone(), access: Access::Read, source: open(&place).ok()? })
     });
     kept.collect()
 }
@@ -195,8 +195,8 @@ fn top_level_directories() -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn grants(of: &[(&str, Access)]) -> Vec<Grant> {
-        of.iter().map(|(path, access)| Grant { path: PathBuf::from(path), access: *access }).collect()
+    fn grants(of: &[(&str, Access)]) -> Vec<PathRule> {
+        of.iter().map(|(path, access)| PathRule { path: PathBuf::from(path), access: *access }).collect()
     }
 
     #[test]

@@ -117,13 +117,13 @@ const NETWORK_AND_LOCAL_SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::
 const SOCKET_TYPE: u64 = 0xf;
 const UNBOUND_TYPES: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Forbids the calls to this process and its descendants.
 pub(super) fn enforce(spec: &Spec) -> Result<(), String> {
     let told = |error: seccompiler::Error| format!("seccomp: {error}");
     // The arguments of clone3 cannot be inspected. Programs that get ENOSYS use the older call.
-    let newer_clone = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    let newer_clone = SeccompRules::from([(libc::SYS_clone3, Vec::new())]);
     seccompiler::apply_filter(&program(newer_clone, libc::ENOSYS)?).map_err(told)?;
     #[cfg(target_arch = "x86_64")]
     seccompiler::apply_filter(&no_second_table()).map_err(told)?;
@@ -131,8 +131,8 @@ pub(super) fn enforce(spec: &Spec) -> Result<(), String> {
     seccompiler::apply_filter(&program(forbidden, libc::EPERM)?).map_err(told)
 }
 
-fn forbidden(class: Class, network: Network, local: LocalSockets) -> Result<Rules, String> {
-    let mut rules: Rules = NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())).collect();
+fn forbidden(class: Class, network: Network, local: LocalSockets) -> Result<SeccompRules, String> {
+    let mut rules: SeccompRules = NEVER.iter().chain(NEVER_HERE).map(|call| (*call, Vec::new())).collect();
     // A user namespace would give the command back its dropped capabilities.
     let new_user = u64::try_from(libc::CLONE_NEWUSER).unwrap_or_default();
     rules.insert(libc::SYS_clone, vec![when(0, SeccompCmpOp::MaskedEq(new_user), new_user)?]);
@@ -175,7 +175,7 @@ fn none_of(argument: u8, values: &[i32]) -> Result<SeccompRule, String> {
     conditions.and_then(SeccompRule::new).map_err(|error| format!("seccomp: {error}"))
 }
 
-fn program(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+fn program(rules: SeccompRules, errno: i32) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| format!("seccomp: {error}"))?;
     let refuse = SeccompAction::Errno(u32::try_from(errno).unwrap_or(1));
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::limits::{Exceeded, MemoryLimits, MemoryScope};
+use super::limits::{Exceeded, ExceededLimit, MemoryLimits};
 
 /// The mount point of control groups version 2, unless version 1 is there.
 const MOUNTED: &str = "/sys/fs/cgroup";
@@ -62,7 +62,7 @@ fn limit_around(mounted: &Path, group: &Path) -> Option<u64> {
 
 /// The groups of all commands.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct ControlGroups {
     commands: PathBuf,
     limits: MemoryLimits,
     next: AtomicU64,
@@ -79,12 +79,12 @@ struct LeftGroups {
 
 /// The group of one command, removed with it.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct ControlGroup {
     path: PathBuf,
-    groups: Arc<Groups>,
+    groups: Arc<ControlGroups>,
 }
 
-impl Groups {
+impl ControlGroups {
     /// Divides the daemon's own group, if it is delegated.
     pub(super) fn prepare(limits: MemoryLimits) -> io::Result<Arc<Self>> {
         let mounted = Path::new(MOUNTED);
@@ -116,13 +116,13 @@ impl Groups {
     }
 
     /// Creates a group and moves a process into it, with its future descendants.
-    pub(super) fn enter(self: &Arc<Self>, pid: u32, processes: u64) -> io::Result<Group> {
+    pub(super) fn enter(self: &Arc<Self>, pid: u32, processes: u64) -> io::Result<ControlGroup> {
         self.fill(self.create()?, pid, processes)
     }
 
     /// Sets the limits of a new group and moves a process into it.
-    fn fill(self: &Arc<Self>, path: PathBuf, pid: u32, processes: u64) -> io::Result<Group> {
-        let group = Group { path, groups: self.clone() };
+    fn fill(self: &Arc<Self>, path: PathBuf, pid: u32, processes: u64) -> io::Result<ControlGroup> {
+        let group = ControlGroup { path, groups: self.clone() };
         set(&group.path, "memory.max", &self.limits.command.to_string())?;
         set(&group.path, "memory.swap.max", "0").ok();
         // The whole command is ended, not only the process that requested the last page.
@@ -182,7 +182,7 @@ impl Groups {
     }
 }
 
-impl Group {
+impl ControlGroup {
     /// Whether the kernel ended the command because of its memory.
     pub(super) fn exceeded(&self) -> Option<Exceeded> {
         let events = fs::read_to_string(self.path.join("memory.events")).ok()?;
@@ -191,7 +191,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ControlGroup {
     fn drop(&mut self) {
         self.groups.end(std::mem::take(&mut self.path));
     }
@@ -207,9 +207,9 @@ fn exceeded_in(events: &str, limits: &MemoryLimits) -> Option<Exceeded> {
         return None;
     }
     Some(if count("oom") > 0 {
-        Exceeded { scope: MemoryScope::Command, limit: limits.command }
+        Exceeded { scope: ExceededLimit::Command, limit: limits.command }
     } else {
-        Exceeded { scope: MemoryScope::Together, limit: limits.together }
+        Exceeded { scope: ExceededLimit::Together, limit: limits.together }
     })
 }
 
@@ -382,7 +382,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let commands = dir.path().join(COMMANDS);
         group(&commands, "");
-        let groups = Groups::below(dir.path(), LIMITS).unwrap();
+        let groups = ControlGroups::below(dir.path(), LIMITS).unwrap();
         assert_eq!(read(&commands, "memory.max"), LIMITS.together.to_string());
         let command = commands.join("command-0");
         group(&command, "");
@@ -399,10 +399,10 @@ mod tests {
         assert_eq!(entered.exceeded(), None);
         put(&command.join("memory.events"), "max 3\noom 1\noom_kill 2\n");
         let scope = entered.exceeded().map(|exceeded| (exceeded.scope, exceeded.limit));
-        assert_eq!(scope, Some((MemoryScope::Command, LIMITS.command)));
+        assert_eq!(scope, Some((ExceededLimit::Command, LIMITS.command)));
         put(&command.join("memory.events"), "max 0\noom 0\noom_kill 2\n");
         let scope = entered.exceeded().map(|exceeded| (exceeded.scope, exceeded.limit));
-        assert_eq!(scope, Some((MemoryScope::Together, LIMITS.together)));
+        assert_eq!(scope, Some((ExceededLimit::Together, LIMITS.together)));
         drop(entered);
         assert_eq!(read(&command, "cgroup.kill"), "1");
         assert!(groups.left().paths.contains(&command), "tried again until the kernel lets it go");
@@ -420,7 +420,7 @@ mod tests {
         let stale = commands.join("command-0");
         group(&commands, "");
         group(&stale, "4711");
-        let groups = Groups::below(dir.path(), LIMITS).unwrap();
+        let groups = ControlGroups::below(dir.path(), LIMITS).unwrap();
         assert_eq!(read(&stale, "cgroup.kill"), "1");
         assert!(groups.left().paths.contains(&stale));
         assert_eq!(groups.create().unwrap(), commands.join("command-1"));

@@ -36,7 +36,7 @@ impl MemoryLimits {
 
 /// Which limit a command has exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryScope {
+pub enum ExceededLimit {
     Command,
     /// The limit of all commands; this one used the most.
     Together,
@@ -45,21 +45,21 @@ pub enum MemoryScope {
 /// A command has exceeded a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    pub scope: MemoryScope,
+    pub scope: ExceededLimit,
     /// The limit, in bytes.
     pub limit: u64,
 }
 
 /// Which commands have exceeded a limit, by their bytes.
 pub(super) fn exceeding<I: Copy>(used: &[(I, u64)], limits: &MemoryLimits) -> Vec<(I, Exceeded)> {
-    let alone = Exceeded { scope: MemoryScope::Command, limit: limits.command };
+    let alone = Exceeded { scope: ExceededLimit::Command, limit: limits.command };
     let over: Vec<_> =
         used.iter().filter(|(_, bytes)| *bytes > limits.command).map(|(id, _)| (*id, alone)).collect();
     let total = used.iter().fold(0_u64, |total, (_, bytes)| total.saturating_add(*bytes));
     if !over.is_empty() || total <= limits.together {
         return over;
     }
-    let together = Exceeded { scope: MemoryScope::Together, limit: limits.together };
+    let together = Exceeded { scope: ExceededLimit::Together, limit: limits.together };
     used.iter().max_by_key(|(_, bytes)| *bytes).map(|(id, _)| (*id, together)).into_iter().collect()
 }
 
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn each_command_above_its_limit_is_named_and_else_the_largest_where_all_are_above_theirs() {
         let limits = MemoryLimits { command: 100, together: 250 };
-        let alone = Exceeded { scope: MemoryScope::Command, limit: 100 };
-        let together = Exceeded { scope: MemoryScope::Together, limit: 250 };
+        let alone = Exceeded { scope: ExceededLimit::Command, limit: 100 };
+        let together = Exceeded { scope: ExceededLimit::Together, limit: 250 };
         for (used, expected) in [
             (&[][..], &[][..]),
             (&[(1, 100), (2, 100)], &[]),

@@ -3,37 +3,37 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use super::cgroup::{Group, Groups, MemoryControl};
+use super::cgroup::{ControlGroup, ControlGroups, MemoryControl};
 use super::limits::{Exceeded, MemoryLimits};
 use super::sampler::{Sampled, Sampler};
 
 /// Limits the memory of all commands of a daemon. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Memory(Arc<Inner>);
+pub struct MemoryLimiter(Arc<LimitState>);
 
 #[derive(Debug)]
-struct Inner {
+struct LimitState {
     limits: MemoryLimits,
     /// `None` where control groups are not available.
-    groups: OnceLock<Option<Arc<Groups>>>,
+    groups: OnceLock<Option<Arc<ControlGroups>>>,
     sampler: Arc<Sampler>,
 }
 
 /// The memory limit of one command.
 #[derive(Debug)]
-pub struct MemoryLimit(Kept);
+pub struct MemoryLimit(Mechanism);
 
 #[derive(Debug)]
-enum Kept {
-    Grouped(Group),
+enum Mechanism {
+    Grouped(ControlGroup),
     Sampled(Sampled),
 }
 
-impl Memory {
-    /// With these limits. Nothing happens before [`Memory::prepare`] or the first command.
+impl MemoryLimiter {
+    /// With these limits. Nothing happens before [`MemoryLimiter::prepare`] or the first command.
     pub fn new(limits: MemoryLimits) -> Self {
         let sampler = Sampler::new(limits);
-        Self(Arc::new(Inner { limits, groups: OnceLock::new(), sampler }))
+        Self(Arc::new(LimitState { limits, groups: OnceLock::new(), sampler }))
     }
 
     pub fn limits(&self) -> MemoryLimits {
@@ -48,10 +48,10 @@ impl Memory {
         }
     }
 
-    fn groups(&self) -> Option<&Arc<Groups>> {
+    fn groups(&self) -> Option<&Arc<ControlGroups>> {
         let prepared = self.0.groups.get_or_init(|| {
             let MemoryLimits { command, together } = self.0.limits;
-            match Groups::prepare(self.0.limits) {
+            match ControlGroups::prepare(self.0.limits) {
                 Ok(groups) => {
                     tracing::info!(by = "cgroup", command, together, "command memory limited");
                     Some(groups)
@@ -69,11 +69,11 @@ impl Memory {
     pub(in crate::sandbox) fn open(&self, pid: u32, processes: u64) -> io::Result<MemoryLimit> {
         if let Some(groups) = self.groups() {
             match groups.enter(pid, processes) {
-                Ok(group) => return Ok(MemoryLimit(Kept::Grouped(group))),
+                Ok(group) => return Ok(MemoryLimit(Mechanism::Grouped(group))),
                 Err(error) => tracing::warn!(%error, "control group not usable, sampling instead"),
             }
         }
-        Ok(MemoryLimit(Kept::Sampled(self.0.sampler.watch(pid)?)))
+        Ok(MemoryLimit(Mechanism::Sampled(self.0.sampler.watch(pid)?)))
     }
 }
 
@@ -82,16 +82,16 @@ impl MemoryLimit {
     /// Cancel-safe.
     pub async fn exceeded(&mut self) -> Exceeded {
         match &mut self.0 {
-            Kept::Grouped(_) => std::future::pending().await,
-            Kept::Sampled(sampled) => sampled.exceeded().await,
+            Mechanism::Grouped(_) => std::future::pending().await,
+            Mechanism::Sampled(sampled) => sampled.exceeded().await,
         }
     }
 
     /// Whether the kernel ended the command because of its memory. Call it after the command's end.
     pub fn ended_by_kernel(&self) -> Option<Exceeded> {
         match &self.0 {
-            Kept::Grouped(group) => group.exceeded(),
-            Kept::Sampled(_) => None,
+            Mechanism::Grouped(group) => group.exceeded(),
+            Mechanism::Sampled(_) => None,
         }
     }
 }

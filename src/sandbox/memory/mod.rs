@@ -12,5 +12,5 @@ mod sampler;
 mod usage;
 
 pub use cgroup::{MemoryControl, control_of};
-pub use limits::{Exceeded, MemoryLimits, MemoryScope};
-pub use memory_limit::{Memory, MemoryLimit};
+pub use limits::{Exceeded, ExceededLimit, MemoryLimits};
+pub use memory_limit::{MemoryLimit, MemoryLimiter};

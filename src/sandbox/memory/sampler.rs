@@ -20,11 +20,11 @@ const REST: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Sampler {
     limits: MemoryLimits,
-    state: Mutex<State>,
+    state: Mutex<SamplerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SamplerState {
     next: u64,
     watched: BTreeMap<u64, Watched>,
     /// Whether the thread runs.
@@ -74,7 +74,7 @@ impl Sampler {
         Ok(sampled)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SamplerState> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl Drop for Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::memory::limits::MemoryScope;
+    use crate::sandbox::memory::limits::ExceededLimit;
 
     #[test]
     fn commands_close_to_a_limit_are_looked_at_more_often_but_never_all_the_time() {
@@ -160,7 +160,7 @@ mod tests {
         let mut small = sampler.watch(u32::MAX).unwrap();
         let mut large = sampler.watch(std::process::id()).unwrap();
         let exceeded = large.exceeded().await;
-        assert_eq!(exceeded, Exceeded { scope: MemoryScope::Command, limit: 1 << 10 });
+        assert_eq!(exceeded, Exceeded { scope: ExceededLimit::Command, limit: 1 << 10 });
         assert!(futures_util::poll!(std::pin::pin!(small.exceeded())).is_pending());
         drop((small, large));
         while sampler.lock().looking {

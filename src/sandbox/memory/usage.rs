@@ -22,7 +22,7 @@ pub(super) fn measure(roots: &[u32], precision: Precision) -> Vec<u64> {
 }
 
 fn bytes_of(processes: &[u32], precision: Precision) -> u64 {
-    let mut used = Used::default();
+    let mut used = MemoryUse::default();
     let mut files = BTreeMap::new();
     for pid in processes {
         used = used.plus(memory_of(*pid, precision));
@@ -39,13 +39,13 @@ fn bytes_of(processes: &[u32], precision: Precision) -> u64 {
 
 /// Bytes in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Used {
+struct MemoryUse {
     private: u64,
     /// Mapped files that exist in memory only.
     shared: u64,
 }
 
-impl Used {
+impl MemoryUse {
     fn plus(self, other: Self) -> Self {
         Self {
             private: self.private.saturating_add(other.private),
@@ -92,7 +92,7 @@ fn parent_in(stat: &str) -> Option<u32> {
 }
 
 /// A process that has ended uses nothing.
-fn memory_of(pid: u32, precision: Precision) -> Used {
+fn memory_of(pid: u32, precision: Precision) -> MemoryUse {
     let exact = || {
         let table = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         used_in(&table, &["Pss_Anon", "SwapPss"], "Pss_Shmem")
@@ -109,11 +109,11 @@ fn memory_of(pid: u32, precision: Precision) -> Used {
 }
 
 /// The values of a kernel table; `None` where its first row is missing.
-fn used_in(table: &str, private: &[&str], shared: &str) -> Option<Used> {
+fn used_in(table: &str, private: &[&str], shared: &str) -> Option<MemoryUse> {
     kibibytes_in(table, private.first()?)?;
     let bytes = |name: &str| kibibytes_in(table, name).unwrap_or(0).saturating_mul(1024);
     let private = private.iter().map(|name| bytes(name)).fold(0, u64::saturating_add);
-    Some(Used { private, shared: bytes(shared) })
+    Some(MemoryUse { private, shared: bytes(shared) })
 }
 
 /// Unnamed open files that exist in memory only, by device and inode, with their bytes. They use memory also while they
@@ -158,7 +158,7 @@ mod tests {
     fn rows_are_added_and_a_table_without_them_says_nothing() {
         let table = "Rss: 900 kB\nPss_Anon:  10 kB\nPss_Shmem:  2 kB\nSwapPss: 1 kB\n";
         let used = used_in(table, &["Pss_Anon", "SwapPss"], "Pss_Shmem");
-        assert_eq!(used, Some(Used { private: 11 * 1024, shared: 2 * 1024 }));
+        assert_eq!(used, Some(MemoryUse { private: 11 * 1024, shared: 2 * 1024 }));
         assert_eq!(used_in(table, &["RssAnon", "VmSwap"], "Pss_Shmem"), None);
     }
 

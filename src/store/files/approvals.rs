@@ -1,18 +1,17 @@
 //! Approvals on disk: one file each, kept after the decision. Written to a temporary file and renamed, so that a file
 //! is always complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::approval_numbers::ApprovalNumbers;
 use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{Layout, private_dir};
-use super::waiting::Waiting;
 use crate::domain::{Approval, ApprovalFile, ApprovalId, ApprovalNumber, ThreadId};
-use crate::ports::{ApprovalBook, BoxFuture, StoreError};
+use crate::ports::{ApprovalStore, BoxFuture, StoreError};
 
 const OWNER_ONLY: u32 = 0o600;
 
@@ -25,7 +24,7 @@ pub struct FileApprovals {
     /// The approvals that were pending at the start. Loaded once for all threads, because there are many files.
     left: tokio::sync::OnceCell<BTreeMap<ThreadId, Vec<ApprovalId>>>,
     /// The pending approvals, loaded on first use, so that settled ones are not read again.
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingSet>,
     /// Set once the numbers of all existing approvals are in the index.
     noted: tokio::sync::OnceCell<()>,
 }
@@ -59,7 +58,7 @@ impl FileApprovals {
     }
 }
 
-impl ApprovalBook for FileApprovals {
+impl ApprovalStore for FileApprovals {
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>> {
         Box::pin(async move {
             // One at a time, so that no number is assigned twice.
@@ -251,6 +250,39 @@ fn next_number(layout: &Layout) -> Result<ApprovalNumber, StoreError> {
     Ok(ApprovalNumber(next))
 }
 
+/// The pending approvals; `None` before the first query.
+#[derive(Debug, Default)]
+pub(super) struct PendingSet(Mutex<Option<BTreeSet<ApprovalId>>>);
+
+impl PendingSet {
+    /// Records a write. Called after the write: a concurrent scan sees the file, or is updated here.
+    pub(super) fn note(&self, written: &Approval) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(waiting) = known.as_mut() else { return };
+        if written.is_pending() {
+            waiting.insert(written.id.clone());
+        } else {
+            waiting.remove(&written.id);
+        }
+    }
+
+    /// The pending approvals. The first call scans with `all`; writes meanwhile are recorded after that.
+    pub(super) fn ids(
+        &self,
+        all: impl FnOnce() -> Result<Vec<Approval>, StoreError>,
+    ) -> Result<Vec<ApprovalId>, StoreError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = match known.as_mut() {
+            Some(waiting) => waiting,
+            None => {
+                let found = all()?.into_iter().filter(Approval::is_pending).map(|approval| approval.id);
+                known.insert(found.collect())
+            }
+        };
+        Ok(waiting.iter().cloned().collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,6 +304,7 @@ mod tests {
             scopes: vec![ScopeKind::Once],
             memory_scope: Default::default(),
             owners_only: false,
+            asked_in: Vec::new(),
             fingerprint: "f".to_owned(),
             requested_by: "web:user:ada".parse().unwrap(),
             created_at: Timestamp::from_millis(i64::from(number)),

@@ -13,7 +13,7 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// As [`replace_file`], but without a sync of the directory: after a power loss the old content may be back.
-pub(super) fn swap(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(in crate::store) fn swap(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut temp = tempfile::Builder::new()
         .prefix(".new-")
         .permissions(std::fs::Permissions::from_mode(mode))

@@ -46,8 +46,17 @@ impl FileStore for AttachmentFiles {
             });
             let (temporary, content) = temporary.await?;
             let content = tokio::fs::File::from_std(content);
-            Ok(Box::new(Growing { target: named, temporary, content }) as Box<dyn FileWriter>)
+            Ok(Box::new(GrowingFile { target: named, temporary, content }) as Box<dyn FileWriter>)
         })
+    }
+
+    fn remove_all(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(on_disk(self.folder.join(thread.file_name()), |folder| {
+            match std::fs::remove_dir_all(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            }
+        }))
     }
 
     fn open(&self, thread: &ThreadId, name: &str) -> BoxFuture<'_, Result<Option<OpenFile>, StoreError>> {
@@ -92,13 +101,13 @@ fn find(folder: &Path, thread: &str, name: &str) -> io::Result<Option<(std::fs::
 
 /// A file that is being written under a temporary name.
 #[derive(Debug)]
-struct Growing {
+struct GrowingFile {
     target: PathBuf,
     temporary: NamedTempFile,
     content: tokio::fs::File,
 }
 
-impl FileWriter for Growing {
+impl FileWriter for GrowingFile {
     fn write<'a>(&'a mut self, piece: &'a [u8]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let written = self.content.write_all(piece).await;

@@ -25,7 +25,7 @@ use crate::ports::{
 /// Most lines in the queue.
 const WAITING: usize = 4096;
 
-enum Task {
+enum AuditTask {
     Line(Box<AuditLine>),
     Flush(oneshot::Sender<()>),
 }
@@ -33,9 +33,9 @@ enum Task {
 /// The trail of one project. Dropping it lets the writer finish its queue.
 pub struct AuditLog {
     dir: PathBuf,
-    tasks: mpsc::Sender<Task>,
+    tasks: mpsc::Sender<AuditTask>,
     /// The writer until the first line starts its thread: a command that only reads needs none.
-    idle: Mutex<Option<(Writer, mpsc::Receiver<Task>)>>,
+    idle: Mutex<Option<(AuditWriter, mpsc::Receiver<AuditTask>)>>,
     redact: Arc<OnceLock<Redaction>>,
     lost: Arc<AtomicU64>,
 }
@@ -53,7 +53,7 @@ impl AuditLog {
         let lost = Arc::new(AtomicU64::new(0));
         let redact = Arc::new(OnceLock::new());
         let dir = Layout::new(ship_dir).logs();
-        let writer = Writer {
+        let writer = AuditWriter {
             dir: dir.clone(),
             redact: Arc::clone(&redact),
             lost: Arc::clone(&lost),
@@ -77,7 +77,7 @@ impl AuditLog {
 impl Audit for AuditLog {
     fn record(&self, line: AuditLine) {
         self.start();
-        if self.tasks.try_send(Task::Line(Box::new(line))).is_err() {
+        if self.tasks.try_send(AuditTask::Line(Box::new(line))).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -94,7 +94,7 @@ impl Audit for AuditLog {
                 return;
             }
             let (done, settled) = oneshot::channel();
-            if self.tasks.send(Task::Flush(done)).await.is_ok() {
+            if self.tasks.send(AuditTask::Flush(done)).await.is_ok() {
                 // A writer that has ended has written its queue.
                 settled.await.unwrap_or_default();
             }
@@ -113,7 +113,7 @@ impl Audit for AuditLog {
 /// The newest lines that match, from the newest file back.
 fn read(dir: &Path, query: &AuditQuery) -> Result<AuditLines, StoreError> {
     let mut found = VecDeque::new();
-    let mut unreadable = 0;
+    let (mut unreadable, mut skipped) = (0, 0);
     for path in audit_files(dir, query.since)?.iter().rev() {
         if found.len() >= query.limit {
             break;
@@ -124,7 +124,12 @@ fn read(dir: &Path, query: &AuditQuery) -> Result<AuditLines, StoreError> {
         for line in lines.rev() {
             match serde_json::from_slice::<Value>(line) {
                 Ok(facts) if facts.is_object() => {
-                    if found.len() < query.limit && query.fits(&facts) {
+                    if found.len() >= query.limit || !query.fits(&facts) {
+                        continue;
+                    }
+                    if skipped < query.skip {
+                        skipped += 1;
+                    } else {
                         let text = String::from_utf8_lossy(line).into_owned();
                         found.push_front(StoredAuditLine { text, facts });
                     }
@@ -142,7 +147,7 @@ struct Today {
     file: File,
 }
 
-struct Writer {
+struct AuditWriter {
     dir: PathBuf,
     redact: Arc<OnceLock<Redaction>>,
     lost: Arc<AtomicU64>,
@@ -151,12 +156,12 @@ struct Writer {
     failing: bool,
 }
 
-impl Writer {
-    fn run(mut self, mut inbox: mpsc::Receiver<Task>) {
+impl AuditWriter {
+    fn run(mut self, mut inbox: mpsc::Receiver<AuditTask>) {
         while let Some(task) = inbox.blocking_recv() {
             match task {
-                Task::Line(line) => self.take(&line),
-                Task::Flush(done) => {
+                AuditTask::Line(line) => self.take(&line),
+                AuditTask::Flush(done) => {
                     self.settle();
                     // The caller may have timed out.
                     done.send(()).unwrap_or_default();

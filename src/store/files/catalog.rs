@@ -12,10 +12,10 @@ use std::os::unix::fs::FileExt;
 use super::atomic;
 use super::index_record::{ByHash, Hashes};
 use super::layout::{Layout, private_file};
-use super::lines::{LineReader, fnv, length};
+use super::lines::{JsonlReader, fnv, length};
 use super::summary::SummaryRecord;
 use crate::domain::{Platform, ThreadId, Timestamp};
-use crate::ports::{Among, ListPosition, ThreadQuery};
+use crate::ports::{ListPosition, ThreadFilter, ThreadQuery};
 
 /// The file is rewritten when it has more lines than twice the threads plus this.
 const SPARE_LINES: usize = 256;
@@ -26,7 +26,7 @@ pub(super) fn hash_of(thread: &ThreadId) -> u64 {
 }
 
 /// The order of the list: newest first.
-type Order = (Reverse<Timestamp>, u64);
+type ListOrder = (Reverse<Timestamp>, u64);
 
 /// The part of a thread's entry that is in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,7 +106,7 @@ impl Catalog {
     }
 
     fn read_lines(&mut self, file: File, slots: &mut ByHash<CatalogSlot>) -> io::Result<()> {
-        let mut lines = LineReader::from(file, 0)?;
+        let mut lines = JsonlReader::from(file, 0)?;
         while let Some((offset, line)) = lines.next_line()? {
             self.lines = self.lines.saturating_add(1);
             self.end = offset.saturating_add(length(line));
@@ -183,6 +183,9 @@ impl Catalog {
     ) {
         for thread in looked_at {
             self.stale.remove(&hash_of(thread));
+            if !layout.thread(thread).exists() {
+                self.forget(hash_of(thread));
+            }
         }
         let Some(slots) = &self.slots else { return };
         // A summary that was made in the background may be older than the current one.
@@ -198,6 +201,14 @@ impl Catalog {
         }
         if !written.unwrap_or_default() {
             self.remember(fresh);
+        }
+    }
+
+    /// A deleted thread is listed no more. Its line in the file counts for nothing without a thread file.
+    fn forget(&mut self, hash: u64) {
+        self.unwritten.remove(&hash);
+        if let Some(slots) = &mut self.slots {
+            slots.remove(&hash);
         }
     }
 
@@ -283,10 +294,10 @@ impl Catalog {
             },
         };
         let hashes = |threads: &std::collections::BTreeSet<ThreadId>| threads.iter().map(hash_of).collect();
-        let (only, except): (Option<Hashes>, Hashes) = match &query.among {
-            Among::All => (None, Hashes::default()),
-            Among::Only(threads) => (Some(hashes(threads)), Hashes::default()),
-            Among::Except(threads) => (None, hashes(threads)),
+        let (only, except): (Option<Hashes>, Hashes) = match &query.filter {
+            ThreadFilter::All => (None, Hashes::default()),
+            ThreadFilter::Only(threads) => (Some(hashes(threads)), Hashes::default()),
+            ThreadFilter::Except(threads) => (None, hashes(threads)),
         };
         let listed = |hash: &u64, slot: &CatalogSlot| {
             !slot.empty
@@ -296,7 +307,8 @@ impl Catalog {
                 && behind.is_none_or(|behind| (Reverse(slot.updated_at), *hash) > behind)
         };
         let listed = slots.iter().filter(|(hash, slot)| listed(hash, slot));
-        let mut order: Vec<Order> = listed.map(|(hash, slot)| (Reverse(slot.updated_at), *hash)).collect();
+        let mut order: Vec<ListOrder> =
+            listed.map(|(hash, slot)| (Reverse(slot.updated_at), *hash)).collect();
         let more = order.len() > query.limit;
         if more {
             order.select_nth_unstable(query.limit);

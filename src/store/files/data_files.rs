@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::disk::{Disk, refused};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length};
+use crate::domain::ThreadId;
 use crate::ports::StoreError;
 
 const MAX_OPEN: usize = 128;
@@ -60,7 +61,6 @@ impl DataFiles {
         settle_end(disk.as_ref(), opened, facts.len())
     }
 
-    /// Appends to the file.
     pub(super) fn append(&mut self, key: &FileKey, bytes: &[u8]) -> Result<(), StoreError> {
         let disk = Arc::clone(&self.disk);
         let write = |opened: &mut CachedFile| {
@@ -90,6 +90,12 @@ impl DataFiles {
         self.forget(key);
         let path = self.layout.data(key);
         self.disk.replace(&path, bytes).map_err(|source| refused(path, source))
+    }
+
+    /// Deletes the files of a thread.
+    pub(super) fn delete(&mut self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.open.retain(|key, _| key.thread != *thread);
+        delete_files(self.disk.as_ref(), &self.layout, thread)
     }
 
     fn forget(&mut self, key: &FileKey) {
@@ -123,6 +129,19 @@ fn settle_end(disk: &dyn Disk, opened: &mut CachedFile, length: u64) -> io::Resu
         opened.length = end;
     }
     Ok(opened.length)
+}
+
+/// Deletes the files of a thread and its index. Files that are gone already are no error.
+pub(super) fn delete_files(disk: &dyn Disk, layout: &Layout, thread: &ThreadId) -> Result<(), StoreError> {
+    let data = [Stream::Thread, Stream::Outbox]
+        .map(|stream| layout.data(&FileKey { thread: thread.clone(), stream }));
+    for path in data.into_iter().chain([layout.index(thread)]) {
+        match disk.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(refused(path, error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Removes the index of a thread whose file lost lines. A reader with the old index open keeps its own copy, so no

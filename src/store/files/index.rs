@@ -14,7 +14,7 @@ use super::disk::refused;
 use super::head::{Head, HeadParser, ParseDepth};
 use super::index_record::{ByHash, LineRecord, RECORD_BYTES, RecordKind, id_hash, run_hash};
 use super::layout::{Layout, private_file};
-use super::lines::{LineReader, fnv, length, to_u64};
+use super::lines::{JsonlReader, fnv, length, to_u64};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 use crate::uimessage::{Role, UiMessage};
@@ -102,7 +102,7 @@ impl View {
             from = end;
         }
         let mut looker = HeadParser::new(care, &self.thread);
-        let mut lines = LineReader::from(self.data.try_clone()?, from)?;
+        let mut lines = JsonlReader::from(self.data.try_clone()?, from)?;
         while let Some((offset, line)) = lines.next_line()? {
             let record = describe(&mut looker, offset, line);
             if record.kind == RecordKind::Void && line != b"\n" {

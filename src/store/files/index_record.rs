@@ -32,7 +32,6 @@ pub(super) enum RecordKind {
 pub(super) struct LineRecord {
     /// The hash of the message's id.
     pub(super) id: u64,
-    /// The offset of the line.
     pub(super) offset: u64,
     /// Its length, with the line end.
     pub(super) length: u32,

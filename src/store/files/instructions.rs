@@ -10,13 +10,12 @@ use crate::ports::{BoxFuture, CurrentInstructions, Instructions};
 /// Reads and checks the whole file; the error is a text for the log.
 pub type ReadInstructions = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 
-/// The instructions in a file.
 #[derive(Clone)]
 pub struct InstructionsFile {
-    inner: Arc<Inner>,
+    inner: Arc<InstructionsState>,
 }
 
-struct Inner {
+struct InstructionsState {
     path: PathBuf,
     read: ReadInstructions,
     last: Mutex<Last>,
@@ -47,7 +46,7 @@ impl InstructionsFile {
     /// The file at `path`, whose text was `text` when the daemon started.
     pub fn new(path: PathBuf, text: &str, read: ReadInstructions) -> Self {
         let last = Mutex::new(Last { text: text.into(), version: None });
-        Self { inner: Arc::new(Inner { path, read, last }) }
+        Self { inner: Arc::new(InstructionsState { path, read, last }) }
     }
 }
 
@@ -64,7 +63,7 @@ impl Instructions for InstructionsFile {
     }
 }
 
-impl Inner {
+impl InstructionsState {
     fn last(&self) -> std::sync::MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

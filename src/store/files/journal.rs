@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::disk::{Disk, refused};
@@ -21,7 +22,7 @@ const SMALL_BYTES: u64 = 64 * 1024;
 /// The journal that is written.
 #[derive(Debug)]
 pub(super) struct Journal {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
     seq: u64,
     length: u64,
@@ -50,9 +51,14 @@ impl Journal {
             Ok((file, length(&line)))
         };
         match begin() {
-            Ok((file, base)) => {
-                Ok(Self { file, path, seq, length: base, base, unsynced: vec![layout.journals()] })
-            }
+            Ok((file, base)) => Ok(Self {
+                file: Arc::new(file),
+                path,
+                seq,
+                length: base,
+                base,
+                unsynced: vec![layout.journals()],
+            }),
             Err(source) => {
                 if let Err(error) = disk.remove(&path) {
                     tracing::debug!(path = %path.display(), %error, "unused journal not removed");
@@ -77,7 +83,7 @@ impl Journal {
             }
             Ok(file)
         };
-        let file = resume().map_err(|source| refused(&path, source))?;
+        let file = Arc::new(resume().map_err(|source| refused(&path, source))?);
         let unsynced = vec![layout.journals()];
         Ok(Self { file, path, seq, length: contents.kept, base: contents.base, unsynced })
     }
@@ -94,6 +100,11 @@ impl Journal {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its file, to be synced by another thread.
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -207,7 +218,7 @@ pub(super) fn open_threads<'a>(journals: impl IntoIterator<Item = &'a Contents>)
                 Record::Commit { thread, open: true, .. } => {
                     threads.insert(thread.clone());
                 }
-                Record::Commit { thread, open: false, .. } => {
+                Record::Commit { thread, open: false, .. } | Record::Delete { thread } => {
                     threads.remove(thread);
                 }
                 Record::Checkpoint { .. } | Record::Rewrite { .. } => {}

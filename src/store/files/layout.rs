@@ -155,7 +155,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Options for a file that only its owner may read.
-pub(super) fn private_file() -> OpenOptions {
+pub(in crate::store) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE_MODE);
     options

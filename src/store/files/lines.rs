@@ -8,13 +8,13 @@ const CHUNK: usize = 64 * 1024;
 
 /// Reads complete lines from an offset on, one at a time.
 #[derive(Debug)]
-pub(super) struct LineReader {
+pub(super) struct JsonlReader {
     file: BufReader<File>,
     offset: u64,
     line: Vec<u8>,
 }
 
-impl LineReader {
+impl JsonlReader {
     /// Begins at `offset`, which must be the start of a line.
     pub(super) fn from(mut file: File, offset: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(offset))?;
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_unended_line_is_no_line() {
-        let mut reader = LineReader::from(file(b"a\n\xe2\x80\xa8b\nrest"), 0).unwrap();
+        let mut reader = JsonlReader::from(file(b"a\n\xe2\x80\xa8b\nrest"), 0).unwrap();
         assert_eq!(reader.next_line().unwrap(), Some((0, &b"a\n"[..])));
         assert_eq!(reader.next_line().unwrap(), Some((2, "\u{2028}b\n".as_bytes())));
         assert_eq!(reader.next_line().unwrap(), None);

@@ -3,15 +3,18 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::disk::refused;
 use super::layout::{Layout, private_dir, private_file};
 use crate::domain::Timestamp;
 use crate::ports::StoreError;
 
-const PROBE_RETRIES: u32 = 4;
-const PROBE_PAUSE: Duration = Duration::from_millis(5);
+/// A query of the holder takes a shared lock briefly, which must not look like a second daemon.
+const PROBE_PATIENCE: Duration = Duration::from_millis(20);
+/// A child process that a killed daemon was starting shares its lock until the child runs its own program.
+const ENDED_HOLDER_PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +53,7 @@ impl Lock {
         private_dir(&layout.run()).map_err(io)?;
         let mut file =
             private_file().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-        match patient_lock(&file) {
+        match patient_lock(&mut file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let holder = read_holder(&mut file);
@@ -85,15 +88,26 @@ impl Lock {
     }
 }
 
-/// Retries, because a query of the holder takes a shared lock briefly and must not look like a second daemon.
-fn patient_lock(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..PROBE_RETRIES {
+/// Takes the lock; retries while the holder may be a query or a process that has ended.
+fn patient_lock(file: &mut File) -> Result<(), TryLockError> {
+    let began = Instant::now();
+    loop {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PROBE_PAUSE),
+            Err(TryLockError::WouldBlock) => {}
             done => return done,
         }
+        let patience = if has_ended(&read_holder(file)) { ENDED_HOLDER_PATIENCE } else { PROBE_PATIENCE };
+        if began.elapsed() >= patience {
+            return Err(TryLockError::WouldBlock);
+        }
+        std::thread::sleep(PAUSE);
     }
-    file.try_lock()
+}
+
+/// Whether the process that wrote its id into the lock file is gone.
+fn has_ended(holder: &Holder) -> bool {
+    let pid = holder.pid.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
 fn write_holder(file: &mut File) -> io::Result<()> {
@@ -104,7 +118,11 @@ fn write_holder(file: &mut File) -> io::Result<()> {
 
 fn read_holder(file: &mut File) -> Holder {
     let mut text = String::new();
-    let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+    let pid = file
+        .rewind()
+        .and_then(|()| file.read_to_string(&mut text))
+        .ok()
+        .and_then(|_| text.trim().parse().ok());
     let since = file.metadata().and_then(|facts| facts.modified()).ok();
     let since = since.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let since = since.and_then(|age| i64::try_from(age.as_millis()).ok()).map(Timestamp::from_millis);
@@ -130,6 +148,24 @@ mod tests {
         drop(first);
         assert_eq!(Lock::holder(&layout), None);
         Lock::acquire(&layout).unwrap();
+    }
+
+    #[test]
+    fn a_child_of_a_killed_daemon_holds_the_lock_up_only_while_it_starts() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        private_dir(&layout.run()).unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let mut shared = private_file().create(true).append(true).open(layout.lock()).unwrap();
+        shared.write_all(format!("{}\n", child.id()).as_bytes()).unwrap();
+        shared.try_lock().unwrap();
+        let starting = std::thread::spawn(move || {
+            std::thread::sleep(PROBE_PATIENCE * 3);
+            drop(shared);
+        });
+        Lock::acquire(&layout).unwrap();
+        starting.join().unwrap();
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! state/search.sqlite           full-text index of threads, core memory and notes (a cache)
 //! memory/, tasks/*.md           memory and tasks; people may edit them too
 //! logs/audit-<date>.jsonl       who allowed what, and with which outcome
+//! logs/usage-<month>.jsonl      what calls used and cost
 //! run/lock                      held by the one daemon of the project
 //! ```
 //!
@@ -40,6 +41,7 @@ mod archive;
 mod atomic;
 mod attachment_files;
 mod audit;
+mod backup;
 mod catalog;
 mod daemon_log;
 mod data_files;
@@ -54,6 +56,7 @@ mod kept_outputs;
 mod layout;
 mod lines;
 mod lock;
+mod log_reader;
 mod lost_journal;
 mod memory;
 mod notes;
@@ -65,25 +68,30 @@ mod search;
 mod shared_file;
 mod stats;
 mod summary;
+mod tar;
 mod task_files;
 #[cfg(test)]
 mod tests;
 mod thread_files;
 mod tool_outputs;
-mod waiting;
+mod usage_ledger;
 mod writer;
 mod writer_thread;
 
 pub use approvals::FileApprovals;
+pub(in crate::store) use atomic::swap;
 pub use atomic::{probe_writable, replace_file};
 pub use attachment_files::AttachmentFiles;
 pub use audit::AuditLog;
+pub use backup::FileBackup;
 pub use daemon_log::{daemon_log, make_private};
 pub use disk::survive_file_size_limits;
 pub use history::{TAIL_BYTES, TAIL_MESSAGES};
 pub use instructions::{InstructionsFile, ReadInstructions};
+pub(in crate::store) use layout::private_file;
 pub use layout::{Layout, private_dir};
 pub use lock::{Holder, Lock, OpenError};
+pub use log_reader::LogFiles;
 pub use memory::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
@@ -94,3 +102,4 @@ pub(in crate::store) use summary::title_of;
 pub use task_files::FileTasks;
 pub use thread_files::ThreadFiles;
 pub use tool_outputs::ToolOutputFiles;
+pub use usage_ledger::UsageLedgerFiles;

@@ -56,6 +56,8 @@ pub(super) enum Record<'a> {
     },
     /// An outbox was rewritten without settled deliveries. Its state is the same.
     Rewrite { thread: ThreadId, outbox: Append<'a> },
+    /// A thread was deleted, with everything that was written to it before.
+    Delete { thread: ThreadId },
 }
 
 impl Record<'_> {

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use super::archive::ClosedJournal;
 use super::atomic;
-use super::data_files::forget_index;
+use super::data_files::{delete_files, forget_index};
 use super::disk::{Disk, refused};
 use super::journal::{Contents, Journal, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
@@ -63,10 +63,19 @@ pub(super) fn recover(disk: &dyn Disk, layout: &Layout) -> Result<Recovered, Sto
         }
     }
     let mut images: BTreeMap<FileKey, Image> = BTreeMap::new();
-    for (_, contents) in &contents {
-        for (key, append) in contents.records.iter().flat_map(appends) {
+    let mut deleted = BTreeSet::new();
+    for record in contents.iter().flat_map(|(_, contents)| &contents.records) {
+        if let Record::Delete { thread } = record {
+            images.retain(|key, _| key.thread != *thread);
+            deleted.insert(thread.clone());
+        }
+        for (key, append) in appends(record) {
             images.entry(key).or_default().put(append.at, &append.bytes());
         }
+    }
+    // What was written after a deletion is whole in the images, from the first byte on.
+    for thread in &deleted {
+        delete_files(disk, layout, thread)?;
     }
     let mut gap = false;
     for (key, image) in &images {
@@ -107,7 +116,7 @@ fn touched(contents: &Contents) -> BTreeSet<FileKey> {
 /// The writes of a record.
 fn appends<'a>(record: &'a Record<'static>) -> Vec<(FileKey, &'a Append<'static>)> {
     let (thread, messages, outbox) = match record {
-        Record::Checkpoint { .. } => return Vec::new(),
+        Record::Checkpoint { .. } | Record::Delete { .. } => return Vec::new(),
         Record::Commit { thread, messages, outbox, .. } => (thread, messages.as_ref(), outbox.as_ref()),
         Record::Rewrite { thread, outbox } => (thread, None, Some(outbox)),
     };

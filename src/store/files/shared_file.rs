@@ -59,11 +59,11 @@ impl From<&Metadata> for FileVersion {
 /// The file, and its last read content.
 #[derive(Debug)]
 pub struct SharedFile<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<SharedFileState<T>>,
 }
 
 #[derive(Debug)]
-struct Inner<T> {
+struct SharedFileState<T> {
     path: PathBuf,
     lock: PathBuf,
     known: Mutex<Option<(FileVersion, Arc<T>)>>,
@@ -72,7 +72,7 @@ struct Inner<T> {
 impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
     /// The file `<name>.json` of a `.ship` directory. Opens nothing.
     fn new(ship_dir: &Path, name: &str) -> Self {
-        let inner = Inner {
+        let inner = SharedFileState {
             path: ship_dir.join(format!("{name}.json")),
             lock: ship_dir.join("run").join(format!("{name}.lock")),
             known: Mutex::new(None),
@@ -101,7 +101,7 @@ where
     }
 }
 
-impl<T: Serialize + DeserializeOwned + Default> Inner<T> {
+impl<T: Serialize + DeserializeOwned + Default> SharedFileState<T> {
     /// Costs one `stat` while the file is unchanged.
     fn read(&self) -> Result<Arc<T>, StoreError> {
         let facts = match std::fs::metadata(&self.path) {
@@ -173,7 +173,7 @@ mod tests {
         all: Vec<u32>,
     }
 
-    fn file(dir: &Path) -> Arc<Inner<Numbers>> {
+    fn file(dir: &Path) -> Arc<SharedFileState<Numbers>> {
         SharedFile::new(dir, "numbers").inner
     }
 

@@ -34,7 +34,7 @@ pub struct ThreadFiles {
     reader: Arc<Reader>,
     reads: Arc<Semaphore>,
     commands: Option<Sender<WriterCommand>>,
-    scribe: Mutex<Option<JoinHandle<()>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
     unfinished: Vec<ThreadId>,
     /// The scan for further ones, and its results.
@@ -92,7 +92,7 @@ impl ThreadFiles {
         let unfinished = recovered.open.iter().cloned().collect();
         let needs_scan = recovered.scan;
         let stats = Arc::new(Stats::default());
-        let (commands, scribe) =
+        let (commands, writer) =
             writer_thread::start(disk, layout.clone(), Arc::clone(&stats), recovered, lock, bounds)?;
         let (pass_on, found) = oneshot::channel();
         let scan =
@@ -102,7 +102,7 @@ impl ThreadFiles {
             layout,
             reads: Arc::new(Semaphore::new(MAX_READS)),
             commands: Some(commands),
-            scribe: Mutex::new(Some(scribe)),
+            writer: Mutex::new(Some(writer)),
             stats,
             unfinished,
             scan,
@@ -146,9 +146,12 @@ impl Drop for ThreadFiles {
     fn drop(&mut self) {
         self.scan = None;
         locked(&self.summaries).end();
-        self.commands = None;
-        let scribe = self.scribe.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if scribe.is_some_and(|scribe| scribe.join().is_err()) {
+        if let Some(commands) = self.commands.take() {
+            // A writer that has ended accepts nothing.
+            commands.send(WriterCommand::Abandon).unwrap_or_else(drop);
+        }
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if writer.is_some_and(|writer| writer.join().is_err()) {
             tracing::error!("store writer panicked");
         }
     }
@@ -194,6 +197,15 @@ impl ThreadStore for ThreadFiles {
         let (ack, done) = oneshot::channel();
         let handed =
             draft(&self.layout, commit).and_then(|draft| self.tell(WriterCommand::Commit(draft, ack)));
+        Box::pin(async move {
+            handed?;
+            done.await.map_err(|_| StoreError::closed())?
+        })
+    }
+
+    fn delete(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let (ack, done) = oneshot::channel();
+        let handed = self.tell(WriterCommand::Delete(thread.clone(), ack));
         Box::pin(async move {
             handed?;
             done.await.map_err(|_| StoreError::closed())?

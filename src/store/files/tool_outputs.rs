@@ -33,7 +33,7 @@ impl ToolOutputFiles {
 impl ToolOutputs for ToolOutputFiles {
     fn begin(&self, call: &ToolCallId) -> Box<dyn ToolOutput> {
         let name = format!("{PREFIX}{}", call.plain_name());
-        Box::new(FullOutput { folder: self.folder.clone(), name, state: State::Fresh, written: 0 })
+        Box::new(FullOutput { folder: self.folder.clone(), name, state: OutputState::Fresh, written: 0 })
     }
 }
 
@@ -42,12 +42,12 @@ impl ToolOutputs for ToolOutputFiles {
 struct FullOutput {
     folder: PathBuf,
     name: String,
-    state: State,
+    state: OutputState,
     written: u64,
 }
 
 #[derive(Debug)]
-enum State {
+enum OutputState {
     Fresh,
     Open(File, PathBuf),
     /// Writing has failed; the command continues.
@@ -56,13 +56,13 @@ enum State {
 
 impl FullOutput {
     async fn try_write(&mut self, text: &str) -> io::Result<()> {
-        if matches!(self.state, State::Fresh) {
+        if matches!(self.state, OutputState::Fresh) {
             let (file, path) = self.create().await?;
-            self.state = State::Open(file, path);
+            self.state = OutputState::Open(file, path);
         }
         match &mut self.state {
-            State::Open(file, _) => file.write_all(text.as_bytes()).await,
-            State::Fresh | State::Broken => Ok(()),
+            OutputState::Open(file, _) => file.write_all(text.as_bytes()).await,
+            OutputState::Fresh | OutputState::Broken => Ok(()),
         }
     }
 
@@ -92,14 +92,14 @@ impl ToolOutput for FullOutput {
             self.written += text.len() as u64;
             if let Err(error) = self.try_write(text).await {
                 tracing::warn!(%error, file = self.name, "tool output not written");
-                self.state = State::Broken;
+                self.state = OutputState::Broken;
             }
         })
     }
 
     fn close(self: Box<Self>, needed: bool) -> BoxFuture<'static, Option<String>> {
         Box::pin(async move {
-            let State::Open(mut file, path) = self.state else { return None };
+            let OutputState::Open(mut file, path) = self.state else { return None };
             if let Err(error) = file.flush().await {
                 tracing::warn!(%error, file = %path.display(), "tool output not written");
             }

@@ -58,10 +58,13 @@ pub(super) struct ChangeReport {
 
 /// The writes of a batch.
 #[derive(Debug, Default)]
-struct BatchPlan {
+pub(super) struct BatchPlan {
     journal: Vec<u8>,
     tails: BTreeMap<FileKey, Tail>,
-    sync: bool,
+    /// Whether the journal must be synced before the data files are written.
+    pub(super) sync: bool,
+    /// The length of the journal before.
+    before: u64,
 }
 
 /// What is appended to one file.
@@ -98,14 +101,14 @@ pub(super) struct Writer {
     /// Files with content from the journal.
     pub(super) touched: BTreeSet<FileKey>,
     /// Receives old journals for removal.
-    pub(super) retired: Sender<ClosedJournal>,
+    pub(super) closed: Sender<ClosedJournal>,
     /// Whether the journal may no longer be appended to.
     suspect: bool,
     bounds: Bounds,
     changed: Option<BTreeSet<ThreadId>>,
     /// Outboxes that may be worth rewriting.
     grown: Vec<FileKey>,
-    debts: Vec<Rollback>,
+    rollbacks: Vec<Rollback>,
 }
 
 impl Writer {
@@ -114,7 +117,7 @@ impl Writer {
         layout: Layout,
         stats: Arc<Stats>,
         journal: Journal,
-        retired: Sender<ClosedJournal>,
+        closed: Sender<ClosedJournal>,
         bounds: Bounds,
     ) -> Self {
         let files = DataFiles::new(Arc::clone(&disk), layout.clone());
@@ -127,12 +130,12 @@ impl Writer {
             open: BTreeSet::new(),
             scanning: false,
             touched: BTreeSet::new(),
-            retired,
+            closed,
             suspect: false,
             bounds,
             changed: None,
             grown: Vec::new(),
-            debts: Vec::new(),
+            rollbacks: Vec::new(),
         }
     }
 
@@ -145,19 +148,79 @@ impl Writer {
 
     /// Writes commits together. On an error none of them is there.
     pub(super) fn write(&mut self, drafts: &[&SerializedCommit]) -> Result<(), StoreError> {
-        self.pay_debts()?;
+        let plan = self.begin(drafts)?;
+        let synced = if plan.sync { self.journal.sync(self.disk.as_ref(), &self.stats) } else { Ok(()) };
+        self.end(drafts, plan, synced)
+    }
+
+    /// Begins to write commits together: they are in the journal, which is not synced. [`Self::end`] must follow.
+    pub(super) fn begin(&mut self, drafts: &[&SerializedCommit]) -> Result<BatchPlan, StoreError> {
+        self.roll_back()?;
         if self.suspect {
             self.rotate()?;
         }
         let plan = self.plan(drafts)?;
+        match self.journal.append(self.disk.as_ref(), &plan.journal) {
+            Ok(()) => Ok(plan),
+            Err(error) => {
+                self.take_back(&plan);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds a commit to a batch whose journal is being synced. It is in the journal at once, which is enough to survive the
+    /// end of the process. On an error it is not there.
+    pub(super) fn follow(
+        &mut self,
+        plan: &mut BatchPlan,
+        draft: &SerializedCommit,
+    ) -> Result<(), StoreError> {
+        let key = FileKey { thread: draft.thread.clone(), stream: Stream::Outbox };
+        let (from, at) = match plan.tails.get(&key) {
+            Some(tail) => (tail.from, tail.from.saturating_add(length(&tail.bytes))),
+            None => {
+                let end = self.files.end(&key)?;
+                (end, end)
+            }
+        };
+        let outbox = Some(Append { at, lines: Cow::Borrowed(draft.outbox.as_slice()) });
+        let open = draft.work == Work::Open;
+        let record = Record::Commit { thread: draft.thread.clone(), open, messages: None, outbox };
+        let line = record.encode().map_err(|source| refused(self.journal.path(), source))?;
         let before = self.journal.length();
-        match self.execute(&plan) {
+        if let Err(error) = self.journal.append(self.disk.as_ref(), &line) {
+            self.rollbacks.push(Rollback::Journal(before));
+            return Err(error);
+        }
+        let tail = plan.tails.entry(key).or_insert_with(|| Tail { from, bytes: Vec::new() });
+        tail.bytes.extend_from_slice(&join(&draft.outbox));
+        Ok(())
+    }
+
+    /// Whether nothing has to be undone first.
+    pub(super) fn is_sound(&self) -> bool {
+        self.rollbacks.is_empty()
+    }
+
+    /// Ends a batch, with the result of the sync that it needs. On an error none of its commits is there.
+    pub(super) fn end(
+        &mut self,
+        drafts: &[&SerializedCommit],
+        plan: BatchPlan,
+        synced: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        // After a failed sync it is unknown which bytes are on the disk, and a second sync may wrongly succeed.
+        self.suspect |= synced.is_err();
+        let written = synced
+            .and_then(|()| plan.tails.iter().try_for_each(|(key, tail)| self.files.append(key, &tail.bytes)));
+        match written {
             Ok(()) => {
                 self.remember(drafts, plan);
                 Ok(())
             }
             Err(error) => {
-                self.take_back(&plan, before);
+                self.take_back(&plan);
                 Err(error)
             }
         }
@@ -165,22 +228,51 @@ impl Writer {
 
     /// Writes one commit. On a full disk, replacing the journal may free space.
     pub(super) fn write_alone(&mut self, draft: &SerializedCommit) -> Result<(), StoreError> {
-        match self.write(&[draft]) {
-            Err(error)
-                if error.kind() == StoreErrorKind::Full
-                    && self.debts.is_empty()
-                    && self.journal.holds_room() =>
-            {
-                self.rotate()?;
-                self.write(&[draft])
-            }
-            done => done,
+        self.write(&[draft]).or_else(|error| self.write_again(error, draft))
+    }
+
+    /// Writes a commit again that failed for a lack of space, if replacing the journal may free some.
+    pub(super) fn write_again(
+        &mut self,
+        error: StoreError,
+        draft: &SerializedCommit,
+    ) -> Result<(), StoreError> {
+        let may_free = self.rollbacks.is_empty() && self.journal.holds_room();
+        if error.kind() != StoreErrorKind::Full || !may_free {
+            return Err(error);
         }
+        self.rotate()?;
+        self.write(&[draft])
+    }
+
+    /// Deletes a thread. It is in the journal first, so that a later start completes a deletion that was cut off.
+    pub(super) fn delete(&mut self, thread: &ThreadId) -> Result<(), StoreError> {
+        self.roll_back()?;
+        if self.suspect {
+            self.rotate()?;
+        }
+        let record = Record::Delete { thread: thread.clone() };
+        let line = record.encode().map_err(|source| refused(self.journal.path(), source))?;
+        let before = self.journal.length();
+        let noted = self.journal.append(self.disk.as_ref(), &line).and_then(|()| self.sync_journal());
+        if let Err(error) = noted {
+            self.take_back(&BatchPlan { before, ..BatchPlan::default() });
+            return Err(error);
+        }
+        self.files.delete(thread)?;
+        self.open.remove(thread);
+        self.touched.retain(|key| key.thread != *thread);
+        self.grown.retain(|key| key.thread != *thread);
+        if let Some(changed) = &mut self.changed {
+            changed.insert(thread.clone());
+        }
+        Ok(())
     }
 
     /// The writes of a batch.
     fn plan(&mut self, drafts: &[&SerializedCommit]) -> Result<BatchPlan, StoreError> {
-        let mut plan = BatchPlan::default();
+        // The data files are written last, because none of them may contain what the journal could still lose.
+        let mut plan = BatchPlan { before: self.journal.length(), ..BatchPlan::default() };
         for draft in drafts {
             let messages = self.extend(&mut plan, draft, Stream::Thread)?;
             let outbox = self.extend(&mut plan, draft, Stream::Outbox)?;
@@ -217,18 +309,6 @@ impl Writer {
         Ok(Some(Append { at, lines: Cow::Borrowed(lines) }))
     }
 
-    /// Writes in this order, because no data file may contain what the journal could still lose.
-    fn execute(&mut self, plan: &BatchPlan) -> Result<(), StoreError> {
-        self.journal.append(self.disk.as_ref(), &plan.journal)?;
-        if plan.sync {
-            self.sync_journal()?;
-        }
-        for (key, tail) in &plan.tails {
-            self.files.append(key, &tail.bytes)?;
-        }
-        Ok(())
-    }
-
     fn sync_journal(&mut self) -> Result<(), StoreError> {
         let synced = self.journal.sync(self.disk.as_ref(), &self.stats);
         // After a failed sync it is unknown which bytes are on the disk, and a second sync may wrongly succeed.
@@ -263,21 +343,22 @@ impl Writer {
 
     /// Undoes data first, then the journal: if the process ends in between, the next start finds the commits complete
     /// in the journal, and not half of them in the files.
-    fn take_back(&mut self, plan: &BatchPlan, journal_length: u64) {
-        self.debts = plan.tails.iter().map(|(key, tail)| Rollback::Data(key.clone(), tail.from)).collect();
-        self.debts.push(Rollback::Journal(journal_length));
-        if let Err(error) = self.pay_debts() {
+    fn take_back(&mut self, plan: &BatchPlan) {
+        self.rollbacks =
+            plan.tails.iter().map(|(key, tail)| Rollback::Data(key.clone(), tail.from)).collect();
+        self.rollbacks.push(Rollback::Journal(plan.before));
+        if let Err(error) = self.roll_back() {
             tracing::error!(%error, "rollback failed; writes are suspended");
         }
     }
 
-    fn pay_debts(&mut self) -> Result<(), StoreError> {
-        while let Some(debt) = self.debts.first() {
-            match debt {
+    fn roll_back(&mut self) -> Result<(), StoreError> {
+        while let Some(rollback) = self.rollbacks.first() {
+            match rollback {
                 Rollback::Data(key, length) => self.files.cut(key, *length)?,
                 Rollback::Journal(length) => self.journal.cut(self.disk.as_ref(), *length)?,
             }
-            self.debts.remove(0);
+            self.rollbacks.remove(0);
         }
         Ok(())
     }
@@ -287,13 +368,13 @@ impl Writer {
         let seq = self.journal.seq().saturating_add(1);
         let next = Journal::create(self.disk.as_ref(), &self.layout, seq, &self.open)?;
         let old = std::mem::replace(&mut self.journal, next);
-        let retired = ClosedJournal {
+        let closed = ClosedJournal {
             journal: old.path().to_owned(),
             successor: self.journal.path().to_owned(),
             touched: std::mem::take(&mut self.touched),
         };
         self.suspect = false;
-        if self.retired.send(retired).is_err() {
+        if self.closed.send(closed).is_err() {
             tracing::warn!(journal = %old.path().display(), "old journal stays until the next start");
         }
         Ok(())
@@ -301,12 +382,12 @@ impl Writer {
 
     /// Maintenance that no commit waits for.
     pub(super) fn tidy(&mut self) {
-        while let (true, Some(key)) = (self.debts.is_empty(), self.grown.pop()) {
+        while let (true, Some(key)) = (self.rollbacks.is_empty(), self.grown.pop()) {
             if let Err(error) = self.shrink_outbox(&key) {
                 tracing::warn!(thread = %key.thread, %error, "outbox rewrite failed");
             }
         }
-        if self.debts.is_empty()
+        if self.rollbacks.is_empty()
             && self.journal.is_full(self.bounds.journal)
             && let Err(error) = self.rotate()
         {
@@ -334,7 +415,7 @@ impl Writer {
         match rewritten {
             Ok(()) => self.touched.insert(key.clone()),
             Err(error) => {
-                self.take_back(&BatchPlan::default(), before);
+                self.take_back(&BatchPlan { before, ..BatchPlan::default() });
                 return Err(error);
             }
         };
@@ -349,7 +430,7 @@ impl Writer {
     /// Adds the results of the scan. The marker is removed once a journal has them.
     pub(super) fn end_scan(&mut self, found: BTreeSet<ThreadId>) -> Result<(), StoreError> {
         self.open.extend(found);
-        self.pay_debts()?;
+        self.roll_back()?;
         self.rotate()?;
         self.sync_journal()?;
         self.scanning = false;
@@ -364,7 +445,7 @@ impl Writer {
 
     /// Leaves a journal with only the unfinished work.
     pub(super) fn close(&mut self) -> Result<(), StoreError> {
-        self.pay_debts()?;
+        self.roll_back()?;
         if self.journal.has_commits() { self.rotate() } else { Ok(()) }
     }
 }

@@ -1,11 +1,15 @@
 //! The writer thread: one thread that does all the writing. Queued commits are written together, so that many threads
-//! share one sync.
+//! share one sync. While the journal is synced, receipts of deliveries go into it at once: a send that the platform has
+//! answered is repeated after a crash until its receipt is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::File;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 
@@ -16,9 +20,9 @@ use super::lock::Lock;
 use super::lost_journal;
 use super::recover::Recovered;
 use super::stats::Stats;
-use super::writer::{Bounds, ChangeReport, SerializedCommit, Writer};
+use super::writer::{BatchPlan, Bounds, ChangeReport, SerializedCommit, Writer};
 use crate::domain::ThreadId;
-use crate::ports::StoreError;
+use crate::ports::{Durability, StoreError};
 
 /// Most commits written together.
 const MAX_BATCH: usize = 256;
@@ -28,6 +32,8 @@ const MAX_BATCH: usize = 256;
 pub(super) enum WriterCommand {
     /// Write a commit, and confirm it with the requested durability.
     Commit(SerializedCommit, oneshot::Sender<Result<(), StoreError>>),
+    /// Delete a thread with its history and its outbox.
+    Delete(ThreadId, oneshot::Sender<Result<(), StoreError>>),
     Survey(oneshot::Sender<ChangeReport>),
     /// Report whether a thread has work left.
     IsOpen(ThreadId, oneshot::Sender<bool>),
@@ -37,6 +43,28 @@ pub(super) enum WriterCommand {
     Hello(oneshot::Sender<()>),
     /// Finish, and report when everything is written.
     Close(oneshot::Sender<()>),
+    /// Finish as after a crash: the journal stays as it is.
+    Abandon,
+    /// The journal was synced.
+    Synced(io::Result<()>),
+}
+
+/// A commit, and who waits for it.
+type QueuedCommit = (SerializedCommit, oneshot::Sender<Result<(), StoreError>>);
+
+impl WriterCommand {
+    const fn writes(&self) -> bool {
+        match self {
+            Self::Commit(..) | Self::Delete(..) => true,
+            Self::Survey(_)
+            | Self::IsOpen(..)
+            | Self::Found(..)
+            | Self::Hello(_)
+            | Self::Close(_)
+            | Self::Abandon
+            | Self::Synced(_) => false,
+        }
+    }
 }
 
 /// A background scan of every thread file. Dropping it stops the scan and waits for its end.
@@ -76,7 +104,7 @@ impl Drop for BackgroundScan {
     }
 }
 
-/// Starts the writer thread. It ends, and releases the lock, on `Close` or when all senders are gone.
+/// Starts the writer thread. It ends, and releases the lock, on `Close` or `Abandon`.
 pub(super) fn start(
     disk: Arc<dyn Disk>,
     layout: Layout,
@@ -85,26 +113,44 @@ pub(super) fn start(
     lock: Lock,
     bounds: Bounds,
 ) -> Result<(Sender<WriterCommand>, JoinHandle<()>), StoreError> {
-    let (retired, to_retire) = mpsc::channel();
-    let retirement = JournalRemover { disk: Arc::clone(&disk), layout: layout.clone() };
+    let (closed, to_remove) = mpsc::channel();
+    let removal = JournalRemover { disk: Arc::clone(&disk), layout: layout.clone() };
     for old in recovered.retired {
         if recovered.gap {
-            retirement.give_up(&old)?;
+            removal.give_up(&old)?;
         } else {
             // The receiver is in this function, so it exists.
-            retired.send(old).map_err(|_| StoreError::closed())?;
+            closed.send(old).map_err(|_| StoreError::closed())?;
         }
     }
-    let retirement = spawn(&layout, "store-archive", move || retirement.run(&to_retire))?;
+    let removal = spawn(&layout, "store-archive", move || removal.run(&to_remove))?;
 
-    let mut writer = Writer::new(disk, layout.clone(), stats, recovered.journal, retired, bounds);
+    let mut writer = Writer::new(disk, layout.clone(), stats, recovered.journal, closed, bounds);
     writer.open = recovered.open;
     writer.scanning = recovered.scan;
     writer.touched = recovered.touched;
     let (commands, inbox) = mpsc::channel();
-    let scribe = WriterThread { writer, retirement, lock };
-    let handle = spawn(&layout, "store-scribe", move || scribe.run(&inbox))?;
+    let (to_sync, files) = mpsc::channel();
+    let (disk, synced) = (Arc::clone(&writer.disk), commands.clone());
+    let stats = Arc::clone(&writer.stats);
+    let syncs = spawn(&layout, "store-sync", move || sync_files(disk.as_ref(), &stats, &files, &synced))?;
+    let thread = WriterThread { writer, to_sync, syncs, backlog: VecDeque::new(), removal, lock };
+    let handle = spawn(&layout, "store-writer", move || thread.run(&inbox))?;
     Ok((commands, handle))
+}
+
+/// Syncs files until there are no more, and reports each result to the writer.
+fn sync_files(disk: &dyn Disk, stats: &Stats, files: &Receiver<Arc<File>>, writer: &Sender<WriterCommand>) {
+    while let Ok(file) = files.recv() {
+        let begun = Instant::now();
+        let synced = disk.sync(&file);
+        if synced.is_ok() {
+            stats.count_sync(begun.elapsed());
+        }
+        if writer.send(WriterCommand::Synced(synced)).is_err() {
+            return;
+        }
+    }
 }
 
 fn spawn(
@@ -118,33 +164,50 @@ fn spawn(
 
 struct WriterThread {
     writer: Writer,
-    retirement: JoinHandle<()>,
+    /// Journals to be synced by `syncs`.
+    to_sync: Sender<Arc<File>>,
+    syncs: JoinHandle<()>,
+    /// What arrived during a sync and has to wait for its end.
+    backlog: VecDeque<WriterCommand>,
+    removal: JoinHandle<()>,
     lock: Lock,
 }
 
 impl WriterThread {
     fn run(mut self, inbox: &Receiver<WriterCommand>) {
         self.writer.make_names_sure();
-        let mut done = None;
-        while let Ok(command) = inbox.recv() {
+        let (mut done, mut ends) = (None, false);
+        while let Some(command) = self.backlog.pop_front().or_else(|| inbox.recv().ok()) {
             let mut batch = Vec::new();
             let mut next = Some(command);
             while let Some(command) = next {
                 match command {
                     WriterCommand::Commit(draft, ack) => batch.push((draft, ack)),
+                    WriterCommand::Delete(thread, ack) => {
+                        // Commits of the same batch came before it.
+                        self.write(std::mem::take(&mut batch), inbox);
+                        let deleted = self.writer.delete(&thread);
+                        if let Err(error) = &deleted {
+                            tracing::error!(%thread, %error, cause = %Cause(error), "deletion failed");
+                        }
+                        ack.send(deleted).unwrap_or_else(drop);
+                    }
                     WriterCommand::Survey(answer) => answer.send(self.writer.survey()).unwrap_or_else(drop),
                     WriterCommand::IsOpen(thread, answer) => {
                         answer.send(self.writer.may_be_open(&thread)).unwrap_or_else(drop);
                     }
                     WriterCommand::Found(found, pass_on) => self.end_scan(found, pass_on),
                     WriterCommand::Hello(answer) => answer.send(()).unwrap_or_else(drop),
-                    WriterCommand::Close(ack) => done = Some(ack),
+                    WriterCommand::Close(ack) => (done, ends) = (Some(ack), true),
+                    WriterCommand::Abandon => ends = true,
+                    // Each sync is awaited where it begins.
+                    WriterCommand::Synced(_) => {}
                 }
-                let more = batch.len() < MAX_BATCH && done.is_none();
-                next = if more { inbox.try_recv().ok() } else { None };
+                let more = batch.len() < MAX_BATCH && !ends;
+                next = if more { self.backlog.pop_front().or_else(|| inbox.try_recv().ok()) } else { None };
             }
-            self.write(batch);
-            if done.is_some() {
+            self.write(batch, inbox);
+            if ends {
                 break;
             }
             self.writer.tidy();
@@ -154,11 +217,21 @@ impl WriterThread {
 
     /// Writes the commits together; if that fails, each by itself, so that one that cannot be written does not fail the
     /// others.
-    fn write(&mut self, batch: Vec<(SerializedCommit, oneshot::Sender<Result<(), StoreError>>)>) {
-        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
-        let together = drafts.len() > 1 && self.writer.write(&drafts).is_ok();
+    fn write(&mut self, mut batch: Vec<QueuedCommit>, inbox: &Receiver<WriterCommand>) {
+        if batch.is_empty() {
+            return;
+        }
+        let mut together = self.write_together(&mut batch, inbox);
+        let alone = batch.len() == 1;
         for (draft, ack) in batch {
-            let written = if together { Ok(()) } else { self.writer.write_alone(&draft) };
+            let written = match std::mem::replace(&mut together, Ok(())) {
+                Ok(()) => Ok(()),
+                Err(error) if alone => self.writer.write_again(error, &draft),
+                Err(error) => {
+                    together = Err(error);
+                    self.writer.write_alone(&draft)
+                }
+            };
             if let Err(error) = &written {
                 self.writer.stats.count_failure();
                 tracing::error!(thread = %draft.thread, %error, cause = %Cause(error), "commit failed");
@@ -166,6 +239,54 @@ impl WriterThread {
             // The caller may be gone; the write stays.
             ack.send(written).unwrap_or_else(drop);
         }
+    }
+
+    /// Adds to the batch what may follow while the journal is synced.
+    fn write_together(
+        &mut self,
+        batch: &mut Vec<QueuedCommit>,
+        inbox: &Receiver<WriterCommand>,
+    ) -> Result<(), StoreError> {
+        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
+        let mut plan = self.writer.begin(&drafts)?;
+        let synced = if plan.sync { self.sync_journal(&mut plan, batch, inbox) } else { Ok(()) };
+        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
+        self.writer.end(&drafts, plan, synced)
+    }
+
+    /// Syncs the journal. Meanwhile outbox lines that need no sync are appended to it and join the batch.
+    fn sync_journal(
+        &mut self,
+        plan: &mut BatchPlan,
+        batch: &mut Vec<QueuedCommit>,
+        inbox: &Receiver<WriterCommand>,
+    ) -> Result<(), StoreError> {
+        let disk = Arc::clone(&self.writer.disk);
+        self.writer.journal.sync_name(disk.as_ref())?;
+        self.to_sync.send(self.writer.journal.file()).map_err(|_| StoreError::closed())?;
+        loop {
+            match inbox.recv().map_err(|_| StoreError::closed())? {
+                WriterCommand::Synced(synced) => {
+                    return synced.map_err(|source| refused(self.writer.journal.path(), source));
+                }
+                WriterCommand::Commit(draft, ack) if self.may_follow(&draft) => {
+                    match self.writer.follow(plan, &draft) {
+                        Ok(()) => batch.push((draft, ack)),
+                        Err(_) => self.backlog.push_back(WriterCommand::Commit(draft, ack)),
+                    }
+                }
+                command => self.backlog.push_back(command),
+            }
+        }
+    }
+
+    /// Whether a commit has only outbox lines that need no sync, and overtakes no other commit.
+    fn may_follow(&self, draft: &SerializedCommit) -> bool {
+        draft.durability == Durability::Written
+            && draft.messages.is_empty()
+            && !draft.outbox.is_empty()
+            && self.writer.is_sound()
+            && !self.backlog.iter().any(WriterCommand::writes)
     }
 
     /// If the journal cannot be written, the marker stays and the next start scans again.
@@ -186,7 +307,12 @@ impl WriterThread {
             tracing::warn!(%error, "journal not shortened");
         }
         drop(self.writer);
-        if self.retirement.join().is_err() {
+        // Ends the thread that syncs.
+        drop(self.to_sync);
+        if self.syncs.join().is_err() {
+            tracing::error!("journal sync panicked");
+        }
+        if self.removal.join().is_err() {
             tracing::error!("journal removal panicked");
         }
         drop(self.lock);

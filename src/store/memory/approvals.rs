@@ -5,10 +5,10 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{Approval, ApprovalId, ApprovalNumber, ThreadId};
-use crate::ports::{ApprovalBook, BoxFuture, StoreError};
+use crate::ports::{ApprovalStore, BoxFuture, StoreError};
 
 #[derive(Debug, Default)]
-struct Book {
+struct ApprovalBook {
     last: u32,
     approvals: BTreeMap<ApprovalId, Approval>,
 }
@@ -16,7 +16,7 @@ struct Book {
 /// The approvals of one daemon.
 #[derive(Debug, Default)]
 pub struct InMemoryApprovals {
-    book: Arc<Mutex<Book>>,
+    book: Arc<Mutex<ApprovalBook>>,
     /// The approvals that were pending at its start.
     left: Vec<(ThreadId, ApprovalId)>,
 }
@@ -29,7 +29,7 @@ impl InMemoryApprovals {
         Self { book: self.book.clone(), left }
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, ApprovalBook> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,7 +42,7 @@ impl InMemoryApprovals {
     }
 }
 
-impl ApprovalBook for InMemoryApprovals {
+impl ApprovalStore for InMemoryApprovals {
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>> {
         let mut book = self.book();
         book.last = book.last.saturating_add(1);

@@ -2,25 +2,19 @@
 //! for crashes; one suite checks both.
 
 mod approvals;
-mod audit;
-mod document;
 mod files;
+mod ledgers;
 mod notes;
-mod outputs;
-mod remembered;
+mod records;
 mod search;
-mod store;
 mod tasks;
 mod threads;
 
 pub use approvals::InMemoryApprovals;
-pub use audit::InMemoryAudit;
-pub use document::{InMemoryAccess, InMemoryDocument, InMemoryGrants};
-pub use files::InMemoryFiles;
+pub use files::{InMemoryFiles, InMemoryOutputs};
+pub use ledgers::{InMemoryAudit, InMemoryUsage};
 pub use notes::InMemoryNotes;
-pub use outputs::InMemoryOutputs;
-pub use remembered::InMemoryMemory;
+pub use records::{InMemoryAccess, InMemoryDocument, InMemoryGrants, InMemoryMemory, InMemoryStore};
 pub use search::InMemorySearch;
-pub use store::InMemoryStore;
 pub use tasks::InMemoryTasks;
 pub use threads::InMemoryThreads;

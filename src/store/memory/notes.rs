@@ -9,17 +9,17 @@ use serde_json::Value;
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
 /// Values by their nested store and their name.
-type All = BTreeMap<(Vec<String>, String), Value>;
+type AllNotes = BTreeMap<(Vec<String>, String), Value>;
 
 /// One store. Clones and nested stores share their values.
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryNotes {
-    all: Arc<Mutex<All>>,
+    all: Arc<Mutex<AllNotes>>,
     shelf: Vec<String>,
 }
 
 impl InMemoryNotes {
-    fn all(&self) -> MutexGuard<'_, All> {
+    fn all(&self) -> MutexGuard<'_, AllNotes> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

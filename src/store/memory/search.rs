@@ -1,10 +1,13 @@
 //! Search in memory: ranks every text of the areas, without an index.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::domain::{MessageId, ScopeKey, ThreadId};
 use crate::ports::{
     BoxFuture, Coverage, FoundText, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,
     MissingIndex, Search, SearchArea, SearchHit, SearchPage, SearchRequest, StoreError, TextSource,
-    ThreadStore as _,
+    ThreadQuery, ThreadStore as _,
 };
 use crate::search::{Frequencies, Passage, Query, Ranked, rank};
 use crate::store::memory::{InMemoryMemory, InMemoryThreads};
@@ -15,11 +18,15 @@ const MOST_MESSAGES: usize = 10_000;
 /// Texts of different areas are no neighbours.
 const AREA: i64 = 1 << 24;
 
+/// Until when what was said under a scope is not found.
+pub(super) type ForgottenScopes = Arc<Mutex<BTreeMap<ScopeKey, i64>>>;
+
 /// Search over notes and threads.
 #[derive(Debug, Default)]
 pub struct InMemorySearch {
     pub(super) memory: InMemoryMemory,
     pub(super) threads: InMemoryThreads,
+    pub(super) forgotten: ForgottenScopes,
 }
 
 impl InMemorySearch {
@@ -37,7 +44,14 @@ impl InMemorySearch {
     }
 
     async fn messages(&self, thread: &ThreadId) -> Result<Vec<FoundText>, StoreError> {
-        let messages = self.threads.page(thread, None, MOST_MESSAGES).await?;
+        let mut messages = self.threads.page(thread, None, MOST_MESSAGES).await?;
+        let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut scope = None;
+        messages.retain(|message| {
+            scope = message.memory_scope().and_then(|own| own.write().cloned()).or(scope.take());
+            let through = scope.as_ref().and_then(|scope| forgotten.get(scope));
+            through.is_none_or(|through| message.metadata.timestamp.as_millis() > *through)
+        });
         let said =
             messages.into_iter().filter(|message| !message.metadata.command && message.role != Role::System);
         Ok(said
@@ -124,8 +138,30 @@ impl Search for InMemorySearch {
         Box::pin(self.list(request))
     }
 
+    fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+        Box::pin(async move {
+            let mut found = BTreeSet::new();
+            for summary in self.threads.list(ThreadQuery::newest(usize::MAX)).await?.threads {
+                let texts = self.messages(&summary.thread_id).await?;
+                let has = |word: &str| texts.iter().any(|text| text.text.to_lowercase().contains(word));
+                if words.to_lowercase().split_whitespace().all(has) {
+                    found.insert(summary.thread_id);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     fn follow(&self, _: Vec<SearchArea>, _: MissingIndex) -> BoxFuture<'_, Result<Indexed, StoreError>> {
         Box::pin(std::future::ready(Ok(Indexed::UpToDate)))
+    }
+
+    fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
+        if let Some(through) = said_through {
+            let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+            forgotten.insert(scope.clone(), through);
+        }
+        Box::pin(std::future::ready(Ok(())))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -121,6 +121,11 @@ impl Thread {
 }
 
 impl ThreadStore for InMemoryThreads {
+    fn delete(&self, thread: &ThreadId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.threads().remove(thread);
+        Box::pin(ready(Ok(())))
+    }
+
     fn load(&self, thread: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
         let known = self.threads().get(thread).cloned().unwrap_or_default();
         let (undelivered, cut_off, dead) = known.deliveries();

@@ -54,7 +54,6 @@ impl<F: MemoryFiles> MemoryBook<F> {
         Self(Arc::new(Book { files, clock, state: Mutex::default() }))
     }
 
-    /// The files.
     pub fn files(&self) -> &F {
         &self.0.files
     }

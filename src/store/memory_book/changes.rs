@@ -55,7 +55,13 @@ impl<F: MemoryFiles> Book<F> {
         }
         let mark = batch.mark.map(|mark| {
             let (seq, batch) = (plan.next_seq(), plan.first);
-            StoredLine::Distilled(DistilLine { seq, op: ledger::Distil::Distil, mark, batch, last: seq })
+            StoredLine::Distilled(Box::new(DistilLine {
+                seq,
+                op: ledger::Distil::Distil,
+                mark,
+                batch,
+                last: seq,
+            }))
         });
         let lines = self.make(&mut state, plan, mark)?;
         Ok(lines.into_iter().filter(|line| own.contains(&line.seq)).collect())

@@ -20,7 +20,7 @@ const MOST_LINES: usize = 1_000;
 #[serde(untagged)]
 pub(super) enum StoredLine {
     Change(Box<LedgerLine>),
-    Distilled(DistilLine),
+    Distilled(Box<DistilLine>),
 }
 
 /// How far a thread was read, as a line of the file.
@@ -127,7 +127,8 @@ impl LedgerState {
     fn absorb(&mut self, line: StoredLine) {
         self.settled = false;
         let line = match line {
-            StoredLine::Distilled(DistilLine { mark, .. }) => {
+            StoredLine::Distilled(line) => {
+                let mark = line.mark;
                 self.marks.insert(mark.thread.clone(), mark);
                 return;
             }

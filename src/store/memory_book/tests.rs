@@ -18,7 +18,7 @@ const NOTES: &str = "memory/notes/project/1970-01.md";
 
 /// What happens to writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
+enum FileFault {
     None,
     /// There is no room for files whose path contains this.
     FullFor(&'static str),
@@ -30,7 +30,7 @@ enum Trouble {
 #[derive(Clone, Debug)]
 struct TroubledFiles {
     files: HeldFiles,
-    trouble: Trouble,
+    trouble: FileFault,
     writes: Arc<AtomicUsize>,
 }
 
@@ -39,10 +39,10 @@ impl TroubledFiles {
     fn write(&self, name: &str) -> Result<(), (io::Error, bool)> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst);
         match self.trouble {
-            Trouble::FullFor(part) if name.contains(part) => {
+            FileFault::FullFor(part) if name.contains(part) => {
                 Err((io::Error::from(io::ErrorKind::StorageFull), false))
             }
-            Trouble::DiesAt(at) if number >= at => Err((io::Error::other("dead"), number == at)),
+            FileFault::DiesAt(at) if number >= at => Err((io::Error::other("dead"), number == at)),
             _ => Ok(()),
         }
     }
@@ -80,7 +80,7 @@ impl MemoryFiles for TroubledFiles {
 
     fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
         match self.trouble {
-            Trouble::DiesAt(_) => Err(io::Error::other("dead")),
+            FileFault::DiesAt(_) => Err(io::Error::other("dead")),
             _ => self.files.truncate(name, length),
         }
     }
@@ -101,7 +101,7 @@ impl MemoryFiles for TroubledFiles {
     }
 }
 
-fn book(files: &HeldFiles, trouble: Trouble) -> MemoryBook<TroubledFiles> {
+fn book(files: &HeldFiles, trouble: FileFault) -> MemoryBook<TroubledFiles> {
     let files = TroubledFiles { files: files.clone(), trouble, writes: Arc::default() };
     MemoryBook::over(files, Arc::new(SystemClock))
 }
@@ -130,7 +130,7 @@ fn text(files: &HeldFiles, name: &str) -> String {
 /// Core memory and a note that were there before the trouble, and the id of the first core item.
 async fn begun() -> (HeldFiles, String) {
     let files = HeldFiles::default();
-    let memory = book(&files, Trouble::None);
+    let memory = book(&files, FileFault::None);
     let line = memory.apply(add(Tier::Core, "old")).await.unwrap().unwrap();
     memory.apply(add(Tier::Notes, "old note")).await.unwrap();
     (files, line.id.unwrap())
@@ -152,9 +152,9 @@ async fn a_batch_that_is_cut_off_at_any_write_is_there_completely_or_not_at_all(
     let mut whole = 0;
     for at in 0..4 {
         let (files, id) = begun().await;
-        let done = book(&files, Trouble::DiesAt(at)).apply_all(batch(&id)).await;
+        let done = book(&files, FileFault::DiesAt(at)).apply_all(batch(&id)).await;
         // The next process.
-        let memory = book(&files, Trouble::None);
+        let memory = book(&files, FileFault::None);
         let core = memory.core(&ScopeKey::Project).await.unwrap();
         let added = memory.apply(add(Tier::Core, "later")).await.unwrap();
         assert!(added.is_some());
@@ -183,12 +183,12 @@ async fn a_batch_that_is_cut_off_at_any_write_is_there_completely_or_not_at_all(
 async fn a_forgotten_item_is_forgotten_although_the_process_died_before_the_file_was_written() {
     let (files, id) = begun().await;
     let forget = change(Tier::Core, MemoryEdit::Forget { id });
-    assert!(book(&files, Trouble::DiesAt(1)).apply(forget).await.is_err());
-    assert_eq!(book(&files, Trouble::None).core(&ScopeKey::Project).await.unwrap().text, "");
+    assert!(book(&files, FileFault::DiesAt(1)).apply(forget).await.is_err());
+    assert_eq!(book(&files, FileFault::None).core(&ScopeKey::Project).await.unwrap().text, "");
     let (files, _) = begun().await;
     let by = add(Tier::Core, "x").provenance;
-    assert!(book(&files, Trouble::DiesAt(1)).forget_all(&ScopeKey::Project, by).await.is_err());
-    let memory = book(&files, Trouble::None);
+    assert!(book(&files, FileFault::DiesAt(1)).forget_all(&ScopeKey::Project, by).await.is_err());
+    let memory = book(&files, FileFault::None);
     assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "");
     assert_eq!(memory.notes(&ScopeKey::Project, None).await.unwrap().notes, []);
     assert!(!text(&files, LEDGER).contains("old"), "{}", text(&files, LEDGER));
@@ -199,7 +199,7 @@ async fn without_room_nothing_is_changed_and_the_next_change_succeeds() {
     for part in ["ledger", "project.md", "notes"] {
         let (files, id) = begun().await;
         let before = [LEDGER, CORE, NOTES].map(|name| text(&files, name));
-        let full = book(&files, Trouble::FullFor(part));
+        let full = book(&files, FileFault::FullFor(part));
         for _ in 0..2 {
             match full.apply_all(batch(&id)).await {
                 Err(ChangeError::Store(error)) => assert_eq!(error.kind(), StoreErrorKind::Full),
@@ -207,7 +207,7 @@ async fn without_room_nothing_is_changed_and_the_next_change_succeeds() {
             }
             assert_eq!([LEDGER, CORE, NOTES].map(|name| text(&files, name)), before, "{part}");
         }
-        assert_eq!(book(&files, Trouble::None).apply_all(batch(&id)).await.unwrap().len(), 4, "{part}");
+        assert_eq!(book(&files, FileFault::None).apply_all(batch(&id)).await.unwrap().len(), 4, "{part}");
     }
 }
 
@@ -215,7 +215,7 @@ async fn without_room_nothing_is_changed_and_the_next_change_succeeds() {
 async fn a_file_that_was_edited_by_hand_is_noted_and_kept() {
     let (files, _) = begun().await;
     files.replace(CORE, b"- by hand\n").unwrap();
-    let memory = book(&files, Trouble::None);
+    let memory = book(&files, FileFault::None);
     for _ in 0..2 {
         assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "- by hand\n");
     }
@@ -235,12 +235,12 @@ async fn a_file_that_was_edited_by_hand_is_noted_and_kept() {
 async fn torn_and_foreign_lines_of_the_ledger_are_skipped_and_counted() {
     let (files, _) = begun().await;
     files.append(LEDGER, b"{\"seq\": 3, \"op\": \"add\", \"scope\": \"nobody\"}\n{\"seq\": 4, \"sc").unwrap();
-    let memory = book(&files, Trouble::None);
+    let memory = book(&files, FileFault::None);
     assert!(memory.core(&ScopeKey::Project).await.unwrap().text.contains("old"));
     memory.apply(add(Tier::Core, "new")).await.unwrap();
     let page = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap();
     assert_eq!((page.lines.len(), page.damaged), (3, 2));
-    let again = book(&files, Trouble::None);
+    let again = book(&files, FileFault::None);
     again.apply(add(Tier::Core, "newest")).await.unwrap();
     assert_eq!(again.core(&ScopeKey::Project).await.unwrap().items().len(), 3);
 }

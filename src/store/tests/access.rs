@@ -3,7 +3,7 @@
 use super::for_every_store;
 use super::support::{TestStore, at};
 use crate::domain::{Author, AuthorId, AuthorRole, Role};
-use crate::ports::{Approved, Guest, PairingRequest};
+use crate::ports::{AccessSubject, PairingConfirmation, PairingRequest};
 use crate::store::State;
 
 for_every_store!(
@@ -36,17 +36,17 @@ async fn a_stranger_is_let_in_by_the_code_they_were_given(store: TestStore) {
     let state = store.reopen(state).await;
     assert_eq!(code_of(&state, "telegram:user:1", 1).await, code, "the same one while it lives");
     let approved = state.access.approve(&code, Role::Member, &operator(), at(2)).await.unwrap();
-    assert!(matches!(approved, Approved::Let(member) if member.id == ada));
+    assert!(matches!(approved, PairingConfirmation::Confirmed(member) if member.id == ada));
     let again = state.access.approve(&code, Role::Member, &operator(), at(3)).await.unwrap();
-    assert_eq!(again, Approved::NoSuchCode, "a code is used once");
+    assert_eq!(again, PairingConfirmation::NoSuchCode, "a code is used once");
     let state = store.reopen(state).await;
     assert_eq!(state.access.role_of(&ada).await.unwrap(), Some(Role::Member));
     assert!(state.access.change_role(&ada, Role::Owner, &operator(), at(4)).await.unwrap().is_some());
     assert_eq!(state.access.role_of(&ada).await.unwrap(), Some(Role::Owner));
-    assert!(state.access.revoke(&Guest::Person(ada.clone()), &operator(), at(5)).await.unwrap());
+    assert!(state.access.revoke(&AccessSubject::Person(ada.clone()), &operator(), at(5)).await.unwrap());
     assert_eq!(state.access.role_of(&ada).await.unwrap(), None);
     assert!(state.access.is_removed(&ada).await.unwrap());
-    assert!(!state.access.revoke(&Guest::Person(ada), &operator(), at(6)).await.unwrap());
+    assert!(!state.access.revoke(&AccessSubject::Person(ada), &operator(), at(6)).await.unwrap());
     state.threads.close().await;
 }
 
@@ -56,12 +56,12 @@ async fn a_code_dies_after_an_hour_and_guessing_is_stopped(store: TestStore) {
     assert_eq!(state.access.list(at(59)).await.unwrap().asking.len(), 1);
     assert!(state.access.list(at(60)).await.unwrap().asking.is_empty());
     let late = state.access.approve(&code, Role::Member, &operator(), at(60)).await.unwrap();
-    assert_eq!(late, Approved::NoSuchCode);
+    assert_eq!(late, PairingConfirmation::NoSuchCode);
     let mut last = late;
     for _ in 0..10 {
         last = state.access.approve("AAAA2222", Role::Member, &operator(), at(61)).await.unwrap();
     }
-    assert!(matches!(last, Approved::Locked { .. }), "{last:?}");
+    assert!(matches!(last, PairingConfirmation::Locked { .. }), "{last:?}");
     state.threads.close().await;
 }
 
@@ -87,7 +87,7 @@ async fn a_group_is_open_until_it_is_closed(store: TestStore) {
     assert!(state.access.is_open(&platform, "-100").await.unwrap());
     assert_eq!(state.access.list(at(2)).await.unwrap().chats.len(), 1);
     let group = "telegram:chat:-100".parse().unwrap();
-    assert!(state.access.revoke(&Guest::Chat(group), &operator(), at(3)).await.unwrap());
+    assert!(state.access.revoke(&AccessSubject::Chat(group), &operator(), at(3)).await.unwrap());
     assert!(!state.access.is_open(&platform, "-100").await.unwrap());
     state.threads.close().await;
 }

@@ -173,7 +173,14 @@ async fn what_is_forgotten_is_in_no_file(store: TestStore) {
 async fn changes_are_made_together_or_not_at_all(store: TestStore) {
     let state = store.open();
     let thread = "telegram:chat:7".parse().unwrap();
-    let mark = DistilMark { thread, through: "m9".parse().unwrap(), at: at(2), turns: 3, since: Some(at(1)) };
+    let mark = DistilMark {
+        thread,
+        through: "m9".parse().unwrap(),
+        at: at(2),
+        turns: 3,
+        since: Some(at(1)),
+        question: None,
+    };
     let note = |text: &str| MemoryChange {
         provenance: Provenance { origin: Origin::Auto, reviewed: false, ..by_ann(1) },
         ..change("telegram:user:7", Tier::Notes, MemoryEdit::Add { text: text.to_owned(), section: None })

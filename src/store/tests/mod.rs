@@ -3,12 +3,10 @@
 
 mod access;
 mod approvals;
-mod audit;
 mod files;
 mod grants;
 mod memory;
 mod notes;
-mod outputs;
 mod support;
 mod threads;
 

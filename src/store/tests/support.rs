@@ -120,6 +120,7 @@ pub(super) fn asked(number: u32, thread: &ThreadId) -> Approval {
         scopes: vec![ScopeKind::Once],
         memory_scope: Default::default(),
         owners_only: false,
+        asked_in: Vec::new(),
         fingerprint: "f".to_owned(),
         requested_by: "web:user:ada".parse().unwrap(),
         created_at: at(u64::from(number)),

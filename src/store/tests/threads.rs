@@ -5,7 +5,7 @@ use serde_json::json;
 use super::for_every_store;
 use super::support::{TestStore, at, attempted, commit, dead, entry, failed, message, receipt, thread};
 use crate::domain::{ThreadId, ThreadState};
-use crate::ports::{Among, Commit, Durability, StoreErrorKind, ThreadQuery, Work};
+use crate::ports::{Commit, Durability, StoreErrorKind, ThreadFilter, ThreadQuery, Work};
 use crate::uimessage::UiMessage;
 
 for_every_store!(
@@ -20,6 +20,7 @@ for_every_store!(
     the_list_is_given_in_pages,
     a_closed_store_refuses_commits,
     commits_of_one_caller_keep_their_order,
+    a_deleted_thread_is_gone_also_after_a_restart,
     a_thread_is_taken_up_with_its_checkpoints_and_what_stands_behind_them,
 );
 
@@ -184,7 +185,7 @@ async fn the_list_is_given_in_pages(store: TestStore) {
         }
     }
     assert_eq!(names, [vec![thread("4"), thread("3")], vec![thread("2"), thread("1")], vec![thread("0")]]);
-    let only = ThreadQuery { among: Among::Only([thread("1")].into()), ..ThreadQuery::newest(9) };
+    let only = ThreadQuery { filter: ThreadFilter::Only([thread("1")].into()), ..ThreadQuery::newest(9) };
     assert_eq!(state.threads.list(only).await.unwrap().threads.len(), 1);
     let other = ThreadQuery { platform: Some("qq".parse().unwrap()), ..ThreadQuery::newest(9) };
     assert_eq!(state.threads.list(other).await.unwrap().threads, []);
@@ -258,5 +259,26 @@ async fn a_thread_is_taken_up_with_its_checkpoints_and_what_stands_behind_them(s
     let record = state.threads.load(&a).await.unwrap();
     assert_eq!(ids(&record.checkpoints), ["k1", "k2"], "one that covers an unknown message is passed over");
     assert_eq!(ids(&record.tail), ["k1", "u4", "k2", "again", "u5", "k3"]);
+    state.threads.close().await;
+}
+
+async fn a_deleted_thread_is_gone_also_after_a_restart(store: TestStore) {
+    let (a, b, state) = (thread("a"), thread("b"), store.open());
+    for thread in [&a, &b] {
+        state.threads.commit(commit(thread, vec![message(thread, "u1", "run", "hello")])).await.unwrap();
+    }
+    assert_eq!(state.threads.list(ThreadQuery::newest(9)).await.unwrap().threads.len(), 2);
+    state.threads.delete(&a).await.unwrap();
+    state.threads.delete(&a).await.unwrap();
+    assert!(!state.threads.exists(&a).await.unwrap());
+    let listed = state.threads.list(ThreadQuery::newest(9)).await.unwrap().threads;
+    assert_eq!(listed.iter().map(|summary| &summary.thread_id).collect::<Vec<_>>(), [&b]);
+    let state = store.reopen(state).await;
+    assert!(state.threads.load(&a).await.unwrap().tail.is_empty());
+    assert_eq!(state.threads.load(&b).await.unwrap().tail.len(), 1);
+    // Its name can be used again, and has nothing of before.
+    state.threads.commit(commit(&a, vec![message(&a, "u2", "run", "again")])).await.unwrap();
+    let state = store.reopen(state).await;
+    assert_eq!(ids(&state.threads.load(&a).await.unwrap().tail), ["u2"]);
     state.threads.close().await;
 }

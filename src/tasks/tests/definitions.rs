@@ -5,17 +5,19 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::Language;
+use crate::domain::{Language, RunMemory};
 use crate::tasks::definition::{
     Deliver, NotifyFailure, OnApproval, Placeholders, Quiet, ReadTask, RunThread, TaskId, TaskKind,
-    TaskProblem, read,
+    TaskProblem,
 };
+use crate::tasks::frontmatter::{TaskContext, read};
 use crate::tasks::planner::{Missed, Overlap};
 use crate::tasks::words::mistake;
 
 fn parse(text: &str) -> Result<ReadTask, TaskProblem> {
     let now: Timestamp = "2026-11-18T00:00:00Z".parse().unwrap();
-    read(text.as_bytes(), &TimeZone::UTC, now)
+    let models = ["deep".to_owned()].into();
+    read(text.as_bytes(), &TaskContext { zone: TimeZone::UTC, models }, now)
 }
 
 #[test]
@@ -38,7 +40,7 @@ fn every_key_is_read() {
     let file = "\u{feff}---\r\nat:\r\n  - 2026-12-01 09:00\r\n  - 2026-12-02 09:00\r\ntimezone: Asia/Shanghai\r\n\
                 enabled: no\r\ndeliver: [telegram:chat:1, feishu:chat:oc_1]\r\nthread: run\r\ncontext: 3\r\n\
                 missed: all\r\ngrace: 1d\r\noverlap: queue\r\nquiet: never\r\nonApproval: deny\r\ntimeout: 1h\r\n\
-                maxSteps: 5\r\nmodel: deep\r\nnotifyFailure: {to: none, after: 3}\r\nauthor: telegram:user:7\r\n\
+                maxSteps: 5\r\nmemory: author\r\nnotifyFailure: {to: none, after: 3}\r\nauthor: telegram:user:7\r\n\
                 kind: message\r\ncolour: red\r\n---\r\n\r\nTea is ready.\r\n";
     let ReadTask { definition: task, unknown_keys } = parse(file).unwrap();
     assert_eq!(unknown_keys, ["colour"]);
@@ -52,7 +54,7 @@ fn every_key_is_read() {
         (Overlap::Queue, Quiet::Never, OnApproval::Deny)
     );
     assert_eq!((task.timeout, task.max_steps), (Duration::from_secs(3600), Some(5)));
-    assert_eq!((task.model.as_deref(), task.kind), (Some("deep"), TaskKind::Message));
+    assert_eq!((task.memory, task.kind), (RunMemory::Author, TaskKind::Message));
     assert_eq!(task.failures, NotifyFailure { owner: false, after: 3 });
     assert_eq!(task.author.unwrap().as_str(), "telegram:user:7");
     assert_eq!(task.body, "Tea is ready.");
@@ -89,8 +91,8 @@ fn a_mistake_names_its_line_and_what_to_do() {
         assert_ne!(mistake(&problem, Language::Zh).message, told.message);
     }
     let now: Timestamp = "2026-11-18T00:00:00Z".parse().unwrap();
-    assert!(read(&[0xff, 0xfe], &TimeZone::UTC, now).is_err());
-    assert!(read(&vec![b'x'; 65 * 1024], &TimeZone::UTC, now).is_err());
+    assert!(read(&[0xff, 0xfe], &TaskContext::in_zone(TimeZone::UTC), now).is_err());
+    assert!(read(&vec![b'x'; 65 * 1024], &TaskContext::in_zone(TimeZone::UTC), now).is_err());
 }
 
 #[test]

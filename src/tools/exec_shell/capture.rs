@@ -21,7 +21,7 @@ const LINE_CHARS: usize = 200;
 
 /// The output of a command.
 #[derive(Debug)]
-pub(super) struct Transcript {
+pub(super) struct CommandTranscript {
     pub(super) stdout: Excerpt,
     pub(super) stderr: Excerpt,
     clean_stdout: Cleaner,
@@ -32,7 +32,7 @@ pub(super) struct Transcript {
     told: Instant,
 }
 
-impl Transcript {
+impl CommandTranscript {
     pub(super) fn new(
         redact: &Redact,
         full: Box<dyn ToolOutput>,
@@ -96,14 +96,14 @@ impl Transcript {
     }
 
     /// Adds the text that was held back and closes the file; returns its path where the excerpts are incomplete.
-    pub(super) async fn finish(mut self) -> Said {
+    pub(super) async fn finish(mut self) -> CommandOutput {
         let (stdout, stderr) = (self.clean_stdout.finish(), self.clean_stderr.finish());
         self.stdout.push(&stdout);
         self.stderr.push(&stderr);
         self.full.write(&stdout).await;
         self.full.write(&stderr).await;
         let truncated = self.stdout.is_cut() || self.stderr.is_cut();
-        Said {
+        CommandOutput {
             stdout: self.stdout.text(),
             stderr: self.stderr.text(),
             truncated,
@@ -114,7 +114,7 @@ impl Transcript {
 
 /// The output for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct CommandOutput {
     pub(super) stdout: String,
     pub(super) stderr: String,
     /// Whether something was omitted.
@@ -130,9 +130,9 @@ mod tests {
     use crate::store::ToolOutputFiles;
     use crate::tools::testing::Project;
 
-    fn transcript(project: &Project, progress: Option<mpsc::Sender<Progress>>) -> Transcript {
+    fn transcript(project: &Project, progress: Option<mpsc::Sender<Progress>>) -> CommandTranscript {
         let full = ToolOutputFiles::new(&project.path(".ship")).begin(&"c1".parse().unwrap());
-        Transcript::new(&Redact::new(|text| text.replace("hunter2", "[redacted]")), full, progress)
+        CommandTranscript::new(&Redact::new(|text| text.replace("hunter2", "[redacted]")), full, progress)
     }
 
     #[tokio::test]
@@ -141,8 +141,12 @@ mod tests {
         let mut transcript = transcript(&project, None);
         transcript.record(&b"out hunter2\n"[..], &b"err\n"[..]).await;
         let said = transcript.finish().await;
-        let expected =
-            Said { stdout: "out [redacted]\n".into(), stderr: "err\n".into(), truncated: false, full: None };
+        let expected = CommandOutput {
+            stdout: "out [redacted]\n".into(),
+            stderr: "err\n".into(),
+            truncated: false,
+            full: None,
+        };
         assert_eq!(said, expected);
         assert_eq!(std::fs::read_dir(project.path(".ship/logs")).unwrap().count(), 0);
     }

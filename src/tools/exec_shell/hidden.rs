@@ -14,7 +14,7 @@ const OTHERS: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "ve
 
 /// Every reserved file and folder of the project, links resolved. Accesses the disk.
 pub(super) fn hidden_in(project: &Path) -> Vec<PathBuf> {
-    let mut search = Search { project, left: ENTRIES, found: Vec::new() };
+    let mut search = HiddenSearch { project, left: ENTRIES, found: Vec::new() };
     // Level by level: the most important places are found first, also in a large project.
     let mut level = vec![project.to_owned()];
     for _ in 0..DEPTH {
@@ -26,13 +26,13 @@ pub(super) fn hidden_in(project: &Path) -> Vec<PathBuf> {
 }
 
 #[derive(Debug)]
-struct Search<'a> {
+struct HiddenSearch<'a> {
     project: &'a Path,
     left: usize,
     found: Vec<PathBuf>,
 }
 
-impl Search<'_> {
+impl HiddenSearch<'_> {
     /// Searches one folder; returns the folders in it to search next.
     fn look_into(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut deeper = Vec::new();

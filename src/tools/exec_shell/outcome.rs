@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::capture::Said;
+use super::capture::CommandOutput;
 use crate::domain::Class;
-use crate::sandbox::{Ended, Exceeded, Isolation, MemoryScope};
+use crate::sandbox::{CommandEnd, Exceeded, ExceededLimit, Isolation};
 
 /// Why a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(super) enum Why {
 pub(super) struct Ran {
     pub(super) why: Why,
     /// How it ended; `None` where even killing it brought no report.
-    pub(super) ended: Option<Ended>,
-    pub(super) said: Said,
+    pub(super) ended: Option<CommandEnd>,
+    pub(super) said: CommandOutput,
     pub(super) took: Duration,
     pub(super) class: Class,
     pub(super) isolation: Isolation,
@@ -37,8 +37,10 @@ impl Ran {
     pub(super) fn into_output(mut self) -> Value {
         let mut output = Map::new();
         match self.ended {
-            Some(Ended::Exited(code)) => drop(output.insert("exitCode".into(), code.into())),
-            Some(Ended::Killed(signal)) => drop(output.insert("signal".into(), signal_name(signal).into())),
+            Some(CommandEnd::Exited(code)) => drop(output.insert("exitCode".into(), code.into())),
+            Some(CommandEnd::Killed(signal)) => {
+                drop(output.insert("signal".into(), signal_name(signal).into()))
+            }
             None => {}
         }
         output.insert("stdout".into(), self.said.stdout.into());
@@ -73,11 +75,11 @@ impl Ran {
 fn told(exceeded: Exceeded) -> String {
     let megabytes = exceeded.limit >> 20;
     match exceeded.scope {
-        MemoryScope::Command => format!(
+        ExceededLimit::Command => format!(
             "the command was ended because it used more than {megabytes} MB of memory, which is the limit for one \
              command (limits.commandMemoryMb)"
         ),
-        MemoryScope::Together => format!(
+        ExceededLimit::Together => format!(
             "the command was ended because all running commands together used more than {megabytes} MB of memory, \
              and this one used the most"
         ),
@@ -113,13 +115,18 @@ mod tests {
     #[test]
     fn a_command_that_used_too_much_memory_is_told_so_with_the_limit() {
         for (scope, expected) in [
-            (MemoryScope::Command, "used more than 512 MB of memory, which is the limit for one command"),
-            (MemoryScope::Together, "all running commands together used more than 512 MB of memory"),
+            (ExceededLimit::Command, "used more than 512 MB of memory, which is the limit for one command"),
+            (ExceededLimit::Together, "all running commands together used more than 512 MB of memory"),
         ] {
             let ran = Ran {
                 why: Why::OutOfMemory(Exceeded { scope, limit: 512 << 20 }),
                 ended: None,
-                said: Said { stdout: String::new(), stderr: String::new(), truncated: false, full: None },
+                said: CommandOutput {
+                    stdout: String::new(),
+                    stderr: String::new(),
+                    truncated: false,
+                    full: None,
+                },
                 took: Duration::ZERO,
                 class: Class::ProjectWritable,
                 isolation: Isolation::Namespaces,
@@ -134,11 +141,15 @@ mod tests {
 
     #[test]
     fn the_outcome_says_how_it_ended_and_what_was_said() {
-        let said =
-            Said { stdout: "o".into(), stderr: String::new(), truncated: true, full: Some("f.log".into()) };
+        let said = CommandOutput {
+            stdout: "o".into(),
+            stderr: String::new(),
+            truncated: true,
+            full: Some("f.log".into()),
+        };
         let ran = Ran {
             why: Why::TimedOut,
-            ended: Some(Ended::Killed(9)),
+            ended: Some(CommandEnd::Killed(9)),
             said,
             took: Duration::from_millis(1_500),
             class: Class::ReadOnly,

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::capture::Transcript;
+use super::capture::CommandTranscript;
 use super::outcome::Why;
 use super::settings::ExecSettings;
 use crate::ports::ToolFailure;
-use crate::sandbox::{self, Ended, LaunchError, Running, Spec};
+use crate::sandbox::{self, CommandEnd, LaunchError, RunningCommand, Spec};
 
 /// Deadline of the helpers' own work, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,13 +28,13 @@ pub(super) async fn run(
     environment: &[(String, String)],
     allowed: Duration,
     cancel: &CancellationToken,
-    transcript: &mut Transcript,
-) -> Result<(Why, Option<Ended>, Duration), ToolFailure> {
+    transcript: &mut CommandTranscript,
+) -> Result<(Why, Option<CommandEnd>, Duration), ToolFailure> {
     let started = Instant::now();
     let running = sandbox::start(&settings.helper, spec, environment, &settings.memory)
         .await
         .map_err(|error| failed(&error))?;
-    let Running { lifeline, mut end, stdout, stderr, mut memory } = running;
+    let RunningCommand { lifeline, mut end, stdout, stderr, mut memory } = running;
     let (why, ended) = {
         let mut work = pin!(async {
             let mut recording = pin!(transcript.record(stdout, stderr));
@@ -54,7 +54,7 @@ pub(super) async fn run(
             ended = &mut work => {
                 if let Some(exceeded) = memory.ended_by_kernel() {
                     // The kernel killed the helpers with it, so they report nothing.
-                    let ended = ended.unwrap_or(Ended::Killed(SIGKILL));
+                    let ended = ended.unwrap_or(CommandEnd::Killed(SIGKILL));
                     return Ok((Why::OutOfMemory(exceeded), Some(ended), started.elapsed()));
                 }
                 return Ok((Why::Done, Some(known(ended)?), started.elapsed()));
@@ -81,7 +81,7 @@ pub(super) async fn run(
     Ok((why, ended, started.elapsed()))
 }
 
-fn known(ended: Result<Ended, LaunchError>) -> Result<Ended, ToolFailure> {
+fn known(ended: Result<CommandEnd, LaunchError>) -> Result<CommandEnd, ToolFailure> {
     ended.map_err(|error| failed(&error))
 }
 

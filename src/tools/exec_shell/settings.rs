@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use super::scratch::Scratch;
 use crate::ports::ToolOutputs;
-use crate::sandbox::{Finding, Limits, Memory, Mode};
+use crate::sandbox::{MemoryLimiter, ProbeResult, ResourceLimits, SandboxMode};
 
 /// Redacts a text.
 type Apply = dyn Fn(&str) -> String + Send + Sync;
 
 /// Redacts the beginning of a growing text, and returns its length.
-type Settled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
+type RedactSettled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
 
 /// Redacts known secrets.
 #[derive(Clone)]
 pub struct Redact {
     apply: Arc<Apply>,
-    settled: Arc<Settled>,
+    settled: Arc<RedactSettled>,
 }
 
 impl Redact {
@@ -79,9 +79,9 @@ pub struct ExecSettings {
     pub outputs: Arc<dyn ToolOutputs>,
     /// Our own binary: see [`crate::sandbox::own_binary`].
     pub helper: PathBuf,
-    pub mode: Mode,
+    pub mode: SandboxMode,
     /// The sandbox probe of this machine.
-    pub found: Finding,
+    pub found: ProbeResult,
     /// The daemon's environment; commands get only a small part of it.
     pub environment: Vec<(String, String)>,
     /// Paths that commands may read and execute beside the system and the project: see [`super::programs_of`].
@@ -96,8 +96,8 @@ pub struct ExecSettings {
     pub grace: Duration,
     /// Most concurrent commands.
     pub max_processes: usize,
-    pub limits: Limits,
-    pub memory: Memory,
+    pub limits: ResourceLimits,
+    pub memory: MemoryLimiter,
     /// Redacts the output.
     pub redact: Redact,
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::aliases::aliases_in;
-use super::capture::Transcript;
+use super::capture::CommandTranscript;
 use super::environment::{environment_of, git_hardened};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
@@ -102,7 +102,7 @@ impl ExecShell {
             environment.extend(git_hardened(&spec.project));
         }
         let full = settings.outputs.begin(&context.call);
-        let mut transcript = Transcript::new(&settings.redact, full, context.progress);
+        let mut transcript = CommandTranscript::new(&settings.redact, full, context.progress);
         let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
         let call = context.call.plain_name();

@@ -9,9 +9,9 @@ use super::hidden::{hidden_in, place_of};
 use super::repository::check_repository;
 use crate::policy::shell::{GitUse, ReadPath};
 use crate::policy::{Reason, paths};
-use crate::sandbox::{Finding, Mode};
+use crate::sandbox::{ProbeResult, SandboxMode};
 use crate::tools::secret_search::{
-    FileId, SearchLimits, SecretNames, id_of, is_secret, other_names_in, other_names_of,
+    SearchLimits, SecretFileId, SecretNames, id_of, is_secret, other_names_in, other_names_of,
     other_names_of_secrets, search,
 };
 
@@ -26,7 +26,7 @@ pub fn object_to_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Optio
 
 /// Whether secrets are hidden from commands without approval, as soon as the sandbox was probed. Where a sandbox is
 /// required and missing, no command runs.
-pub async fn hides_secrets(found: Finding, mode: Mode) -> bool {
+pub async fn hides_secrets(found: ProbeResult, mode: SandboxMode) -> bool {
     found.isolation_for(mode).await.map_or(true, crate::sandbox::Isolation::hides)
 }
 
@@ -36,12 +36,12 @@ pub async fn hides_secrets(found: Finding, mode: Mode) -> bool {
 /// The reason why approval is needed: it reads a secret that cannot be hidden, something outside the project, or more
 /// than can be searched; or git would run programs of the repository's configuration.
 pub(super) fn check_reads(project: &Path, reads: &[ReadPath], hides: bool) -> Result<Vec<PathBuf>, Reason> {
-    examine(project, reads, hides).map(Check::into_hidden)
+    examine(project, reads, hides).map(ReadCheck::into_hidden)
 }
 
-fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Check<'a>, Reason> {
+fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<ReadCheck<'a>, Reason> {
     let runs_git = reads.iter().any(|read| read.git != GitUse::None);
-    let mut check = Check { project, hides, runs_git, hidden: Vec::new() };
+    let mut check = ReadCheck { project, hides, runs_git, hidden: Vec::new() };
     let (mut shared, mut trees, mut follows_links) = (Vec::new(), Vec::new(), false);
     for read in reads {
         let Some((path, facts)) = resolve(project, &read.path)? else { continue };
@@ -73,7 +73,7 @@ fn resolve(project: &Path, path: &str) -> Result<Option<(PathBuf, fs::Metadata)>
     Ok(fs::symlink_metadata(&real).ok().map(|facts| (relative.to_owned(), facts)))
 }
 
-struct Check<'a> {
+struct ReadCheck<'a> {
     project: &'a Path,
     hides: bool,
     runs_git: bool,
@@ -81,7 +81,7 @@ struct Check<'a> {
     hidden: Vec<PathBuf>,
 }
 
-impl Check<'_> {
+impl ReadCheck<'_> {
     /// Searches directories that are read completely.
     fn trees(&mut self, mut trees: Vec<PathBuf>, follows_links: bool) -> Result<(), Reason> {
         let mut seen: Vec<PathBuf> = Vec::new();
@@ -119,7 +119,7 @@ impl Check<'_> {
 
     /// Files that may be secret ones under another name. A file that the command names is not hidden: that would only
     /// look like an error.
-    fn other_names(&mut self, shared: &[(PathBuf, FileId)], named: bool) -> Result<(), Reason> {
+    fn other_names(&mut self, shared: &[(PathBuf, SecretFileId)], named: bool) -> Result<(), Reason> {
         let others = other_names_of_secrets(self.project, shared).ok_or_else(|| too_large(&[]))?;
         match others.first() {
             Some(first) if named || !self.hides || self.runs_git => {

@@ -4,11 +4,11 @@
 //! call is judged again right before it runs: it must still be the call that was shown.
 
 use super::audit;
-use super::question::{Question, Request};
+use super::question::{Question, QuestionRequest};
 use super::visibility::{QuestionVisibility, asked_by};
 use crate::domain::{
     Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, Author, AuthorId, AuthorRole,
-    Decided, Intent, Scope, Timestamp, ToolCallId,
+    Decided, Intent, Scope, ScopeKind, Timestamp, ToolCallId,
 };
 use crate::ports::{DeliveryError, Durability, Judgement, Receipt, Ruling, ThreadRecord};
 use crate::render::Phrase;
@@ -19,7 +19,6 @@ use crate::turn::runs::run::Run;
 use crate::turn::runs::steps::progress;
 use crate::turn::{Effect, Spoken};
 
-/// The outcome of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::turn) enum AnswerOutcome {
     Counted,
@@ -37,10 +36,10 @@ pub(in crate::turn) enum AnswerOutcome {
 
 /// The authority of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::turn) enum Authority {
+pub(in crate::turn) enum DecisionAuthority {
     /// They hold the operator's token.
     Operator,
-    /// They spoke in the chat.
+    /// They wrote in the chat.
     Speaker(AuthorRole),
 }
 
@@ -62,7 +61,7 @@ pub(in crate::turn) struct Answered {
 
 /// Whether an approved call may still run.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::turn) enum Check {
+pub(in crate::turn) enum AnswerCheck {
     Unchanged,
     /// It would do something else than what was shown.
     Changed,
@@ -152,7 +151,7 @@ impl Approvals {
     /// Asks about a call.
     pub(in crate::turn) fn ask(
         &mut self,
-        request: Request,
+        request: QuestionRequest,
         judgement: Judgement,
         slot: ApprovalSlot,
         ctx: &TurnContext<'_>,
@@ -172,19 +171,19 @@ impl Approvals {
         call: &ToolCallId,
         judgement: &Judgement,
         now: Timestamp,
-    ) -> Option<(Check, Vec<Effect>)> {
+    ) -> Option<(AnswerCheck, Vec<Effect>)> {
         let at = self.approved.iter().position(|approval| approval.tool_call == *call)?;
         let mut approval = self.approved.remove(at);
         let (check, why) = match &judgement.ruling {
-            Ruling::Deny(why) => (Check::Denied(why.clone()), why.clone()),
+            Ruling::Deny(why) => (AnswerCheck::Denied(why.clone()), why.clone()),
             Ruling::Allow(_) | Ruling::Ask if approval.fingerprint == judgement.fingerprint => {
                 if let ApprovalState::Approved { decided, scope } = approval.state.clone() {
                     approval.state = ApprovalState::Spent { decided, scope };
                 }
-                return Some((Check::Unchanged, vec![Effect::SaveApproval(Box::new(approval))]));
+                return Some((AnswerCheck::Unchanged, vec![Effect::SaveApproval(Box::new(approval))]));
             }
             Ruling::Allow(_) | Ruling::Ask => {
-                (Check::Changed, "what it would do has changed since it was approved".to_owned())
+                (AnswerCheck::Changed, "what it would do has changed since it was approved".to_owned())
             }
         };
         approval.state = ApprovalState::Cancelled { at: now, reason: why };
@@ -197,29 +196,29 @@ impl Approvals {
         id: &ApprovalId,
         answer: &Answer,
         decided: Decided,
-        authority: Authority,
+        authority: DecisionAuthority,
         ctx: &TurnContext<'_>,
     ) -> Answered {
         let approval = self.find(id).cloned();
         let (outcome, settled) = match approval.clone() {
-            Some(approval) => self.weigh(approval, answer, decided.clone(), authority, ctx),
+            Some(approval) => self.apply_answer(approval, answer, decided.clone(), authority, ctx),
             None => (AnswerOutcome::NotOpen, Vec::new()),
         };
         let refusal = audit::refused(&outcome, ctx.thread(), (id, approval.as_ref()), &decided);
         Answered { outcome, settled, refusal }
     }
 
-    fn weigh(
+    fn apply_answer(
         &mut self,
         mut approval: Approval,
         answer: &Answer,
         decided: Decided,
-        authority: Authority,
+        authority: DecisionAuthority,
         ctx: &TurnContext<'_>,
     ) -> (AnswerOutcome, Vec<Settlement>) {
         let may = match authority {
-            Authority::Operator => true,
-            Authority::Speaker(role) => ctx.rules().rights.may_decide(&approval, &decided.by, role),
+            DecisionAuthority::Operator => true,
+            DecisionAuthority::Speaker(role) => ctx.rules().rights.may_decide(&approval, &decided.by, role),
         };
         if !may {
             return (AnswerOutcome::NotTheirs, Vec::new());
@@ -227,15 +226,26 @@ impl Approvals {
         if ctx.now >= approval.expires_at {
             return (AnswerOutcome::TooLate, self.expire(ctx));
         }
-        if (answer, approval.kind) == (&Answer::Done, ApprovalKind::Tool) {
+        let fits = match (answer, approval.kind) {
+            (Answer::Done, ApprovalKind::Tool | ApprovalKind::Budget) => false,
+            (Answer::Approve(scope), ApprovalKind::Budget) => {
+                *scope == Scope::Once || ScopeKind::RAISES.contains(&scope.kind())
+            }
+            _ => true,
+        };
+        if !fits {
             return (AnswerOutcome::NotAnAnswer, Vec::new());
         }
         let by = decided.by.clone();
         let mut outcome = AnswerOutcome::Counted;
         approval.state = match answer {
             Answer::Approve(wanted) => {
-                let scope = approval.held(*wanted);
-                if scope != *wanted {
+                let wanted = match (wanted, approval.kind) {
+                    (Scope::Once, ApprovalKind::Budget) => Scope::PlusOne,
+                    (wanted, _) => *wanted,
+                };
+                let scope = approval.held(wanted);
+                if scope != wanted {
                     outcome = AnswerOutcome::CountedOnce;
                 }
                 ApprovalState::Approved { decided, scope }
@@ -249,7 +259,7 @@ impl Approvals {
             _ => Phrase::Resolved { approval: Box::new(approval.clone()), by: name },
         };
         let settlement = self.settle(approval, Some(&by), &phrase, ctx);
-        if authority == Authority::Operator {
+        if authority == DecisionAuthority::Operator {
             self.visibility.settled_by_operator();
         }
         (outcome, vec![settlement])
@@ -267,7 +277,8 @@ impl Approvals {
         self.visibility.settle(&approval, by, ctx.now);
         let mut effects = audit::save(&approval);
         if let ApprovalState::Approved { scope, .. } = &approval.state {
-            if *scope != Scope::Once {
+            // A raised cap is a grant that its call makes.
+            if *scope != Scope::Once && approval.kind != ApprovalKind::Budget {
                 effects.push(Effect::Grant(Box::new(approval.clone()), *scope));
             }
             self.approved.push(approval.clone());
@@ -391,6 +402,6 @@ impl Approvals {
 
     /// Records the delay of a message that a person wrote at `at`.
     pub(in crate::turn) fn note_said(&mut self, at: Timestamp, now: Timestamp) {
-        self.visibility.hear(at, now);
+        self.visibility.note_message(at, now);
     }
 }

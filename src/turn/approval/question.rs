@@ -5,16 +5,17 @@ use serde_json::Value;
 
 use crate::domain::{
     Approval, ApprovalKind, ApprovalState, AttachmentKind, AuthorId, CorrelationId, Intent, MemoryScope,
-    ScopeKind, StoredFile, ToolCallId,
+    ScopeKind, StoredFile, ThreadId, ToolCallId,
 };
 use crate::policy::tools::needs_owner;
 use crate::ports::{Judgement, WholeText};
 use crate::render::{Phrase, fit_question};
 use crate::turn::context::TurnContext;
 use crate::turn::event::ApprovalSlot;
+use crate::turn::runs::over_budget::CapQuestion;
 
 /// A call that a person must be asked about.
-pub(in crate::turn) struct Request {
+pub(in crate::turn) struct QuestionRequest {
     pub(in crate::turn) kind: ApprovalKind,
     pub(in crate::turn) run: CorrelationId,
     pub(in crate::turn) call: ToolCallId,
@@ -23,6 +24,8 @@ pub(in crate::turn) struct Request {
     pub(in crate::turn) requested_by: AuthorId,
     /// The memory that the run may use.
     pub(in crate::turn) memory_scope: MemoryScope,
+    /// Further threads where it is asked.
+    pub(in crate::turn) asked_in: Vec<ThreadId>,
 }
 
 /// A question that is to be asked.
@@ -36,12 +39,17 @@ pub(in crate::turn) struct Question {
 
 impl Question {
     pub(super) fn new(
-        request: Request,
+        request: QuestionRequest,
         judgement: Judgement,
         slot: ApprovalSlot,
         ctx: &TurnContext<'_>,
     ) -> Self {
-        let owners_only = needs_owner(&request.tool, &request.input);
+        let of_cap = request.kind == ApprovalKind::Budget;
+        let owners_only = of_cap || needs_owner(&request.tool, &request.input);
+        let cap = CapQuestion::read(&request.input).filter(|_| of_cap);
+        let expires_at = ctx.now.plus_millis(ctx.rules().expire_ms);
+        // When the cap begins anew, the turn goes on without an answer.
+        let expires_at = cap.map_or(expires_at, |question| question.cap.ends.min(expires_at));
         let approval = Approval {
             id: slot.id,
             number: slot.number,
@@ -55,15 +63,16 @@ impl Question {
             details: judgement.details,
             risk: judgement.risk,
             scopes: match request.kind {
-                ApprovalKind::Tool => judgement.scopes,
+                ApprovalKind::Tool | ApprovalKind::Budget => judgement.scopes,
                 ApprovalKind::UnknownOutcome => vec![ScopeKind::Once],
             },
             memory_scope: request.memory_scope,
             owners_only,
+            asked_in: request.asked_in,
             fingerprint: judgement.fingerprint,
             requested_by: request.requested_by,
             created_at: ctx.now,
-            expires_at: ctx.now.plus_millis(ctx.rules().expire_ms),
+            expires_at,
             state: ApprovalState::Pending,
         };
         let language = ctx.language();

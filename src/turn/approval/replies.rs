@@ -2,17 +2,19 @@
 
 use super::approvals::{AnswerOutcome, Approvals, Settlement};
 use crate::domain::{
-    Answer, Approval, ApprovalId, ApprovalNumber, ApprovalState, IngressEvent, ReadReplies, Said, ScopeKind,
-    WhileWaiting,
+    Answer, Approval, ApprovalId, ApprovalKind, ApprovalNumber, ApprovalState, IngressEvent, ReadReplies,
+    Said, Scope, ScopeKind, WhileWaiting,
 };
 use crate::policy::reply::{
-    HintedReading, Meant, ModelHint, Pending, Question, Reading, Ruling, ask_back_from_model, read,
+    HintedReading, Meant, ModelHint, PendingApproval, ReadReply, ReplyQuestion, ReplyRuling,
+    ask_back_from_model, chosen, raise, read,
 };
 use crate::render::Phrase;
-use crate::turn::Effect;
 use crate::turn::context::TurnContext;
 use crate::turn::exchange::DaemonReply;
+use crate::turn::runs::promotion::{PROMOTION, Proposal};
 use crate::turn::runs::run::Run;
+use crate::turn::{Effect, Lookups};
 
 /// A longer text is a message, not an answer.
 const LONGEST_REPLY: usize = 300;
@@ -27,40 +29,74 @@ pub(in crate::turn) enum ReplyReading {
     AskBack(DaemonReply),
     Decide {
         /// The approvals that it decides, each with the decision.
-        sure: Vec<(Approval, Ruling)>,
+        sure: Vec<(Approval, ReplyRuling)>,
         /// The approvals that it may not refer to.
         doubtful: Vec<Approval>,
     },
 }
 
 impl Approvals {
-    /// Reads a message that may be an answer: approvals are pending, or it names settled ones.
+    /// Reads a message that may be an answer: approvals are pending here or were asked here, or it names settled ones.
     pub(in crate::turn) fn read(
         &self,
         said: &Said,
         event: &IngressEvent,
-        named: &[Approval],
+        lookups: &Lookups,
         ctx: &TurnContext<'_>,
     ) -> ReplyReading {
         let pending = self.pending();
-        let waits = |id: &ApprovalId| pending.iter().any(|asked| asked.id == *id);
-        let settled = named.iter().filter(|named| !waits(&named.id)).cloned();
-        let candidates: Vec<Approval> = pending.iter().cloned().chain(settled).collect();
+        let open: Vec<Approval> = pending.iter().chain(&lookups.asked_here).cloned().collect();
+        let waits = |id: &ApprovalId| open.iter().any(|asked| asked.id == *id);
+        let settled = lookups.approvals.iter().filter(|named| !waits(&named.id)).cloned();
+        let candidates: Vec<Approval> = open.iter().cloned().chain(settled).collect();
         if candidates.is_empty() {
             return ReplyReading::Message;
         }
-        if !self.can_decide(event, said, ctx) {
+        if !can_decide(event, said, &open, ctx) {
             return ReplyReading::NotADecision;
         }
         let pointed = self.pointed_at(said, &candidates);
-        match read_pointed(said.decision_text(), &candidates, pointed.place()) {
-            Reading::NotADecision | Reading::AskBack(_) if pending.is_empty() => ReplyReading::Message,
-            Reading::NotADecision => ReplyReading::NotADecision,
+        let reading = read_choice(said.decision_text(), pending)
+            .or_else(|| read_raise(said.decision_text(), &open, pointed.place()))
+            .unwrap_or_else(|| read_pointed(said.decision_text(), &candidates, pointed.place()));
+        match reading {
+            ReadReply::NotADecision | ReadReply::AskBack(_) if pending.is_empty() => ReplyReading::Message,
+            ReadReply::NotADecision => ReplyReading::NotADecision,
+            // A question about core memory asks nobody back: a person who says something else has gone on.
+            ReadReply::AskBack(_) if pending.iter().any(|asked| asked.tool == PROMOTION) => {
+                ReplyReading::NotADecision
+            }
             // A message that does not address the agent gets no question back.
-            Reading::AskBack(_) if said.context_only => ReplyReading::Message,
-            Reading::AskBack(question) => ReplyReading::AskBack(self.ask_back(&question, ctx)),
-            Reading::Decide(rulings) => self.separate(rulings, &candidates, pointed, event, ctx),
+            ReadReply::AskBack(_) if said.context_only => ReplyReading::Message,
+            ReadReply::AskBack(question) => ReplyReading::AskBack(self.ask_back(&question, ctx)),
+            ReadReply::Decide(rulings) if said.voice.is_some() => {
+                self.heard(said, &rulings, &candidates, ctx)
+            }
+            ReadReply::Decide(rulings) => {
+                self.separate(rulings, (&candidates, open.len()), pointed, event, ctx)
+            }
         }
+    }
+
+    /// A decision in a transcript: recognisers confuse "approve" and "decline", so it only leads to a question back.
+    fn heard(
+        &self,
+        said: &Said,
+        rulings: &[ReplyRuling],
+        candidates: &[Approval],
+        ctx: &TurnContext<'_>,
+    ) -> ReplyReading {
+        let named = rulings.iter().filter_map(|ruling| candidates.get(ruling.index));
+        let pending: Vec<&Approval> = named.filter(|approval| approval.is_pending()).collect();
+        if pending.is_empty() || said.context_only {
+            return ReplyReading::Message;
+        }
+        let question = ReplyQuestion::Heard {
+            said: said.text.trim().to_owned(),
+            about: pending.iter().map(|approval| approval.number).collect(),
+            interrupted: pending.iter().any(|approval| approval.kind == ApprovalKind::UnknownOutcome),
+        };
+        ReplyReading::AskBack(self.ask_back(&question, ctx))
     }
 
     /// Separates the rulings that are certain from those that may not refer to the approval: a text from before the
@@ -68,19 +104,19 @@ impl Approvals {
     /// where the author can have seen it.
     fn separate(
         &self,
-        rulings: Vec<Ruling>,
-        candidates: &[Approval],
+        rulings: Vec<ReplyRuling>,
+        (candidates, open): (&[Approval], usize),
         pointed: Pointed,
         event: &IngressEvent,
         ctx: &TurnContext<'_>,
     ) -> ReplyReading {
-        let beside_settled = candidates.len() > self.pending().len();
+        let beside_settled = candidates.len() > open;
         let said = self.visibility.said_at(event.at, ctx.now);
         let seen = |question: &Approval| {
             let requested = ctx.history.requested_at(&question.correlation);
             self.visibility.can_answer(question, requested, &event.author.id, said)
         };
-        let certain = |question: &Approval, ruling: &Ruling| {
+        let certain = |question: &Approval, ruling: &ReplyRuling| {
             // A reply to a question is always later than it; a number may also be a guess.
             let known = said >= question.created_at;
             let meant = (ruling.meant == Meant::ByItsName && known) || pointed == Pointed::At(ruling.index);
@@ -104,7 +140,7 @@ impl Approvals {
     }
 
     /// A question back, with the ways to answer it on this platform.
-    fn ask_back(&self, question: &Question, ctx: &TurnContext<'_>) -> DaemonReply {
+    fn ask_back(&self, question: &ReplyQuestion, ctx: &TurnContext<'_>) -> DaemonReply {
         let buttons = ctx.rules().capabilities.buttons && ctx.is_push();
         let text = question.with_answers(ctx.language(), buttons);
         DaemonReply::asking(text, self.pending().iter().filter(|one| question.about().contains(&one.number)))
@@ -116,7 +152,7 @@ impl Approvals {
         hint: &ModelHint,
         ctx: &TurnContext<'_>,
     ) -> Option<DaemonReply> {
-        let pending: Vec<Pending<'_>> = self.pending().iter().map(as_pending).collect();
+        let pending: Vec<PendingApproval<'_>> = self.pending().iter().map(as_pending).collect();
         match ask_back_from_model(hint, &pending) {
             HintedReading::AskBack(question) => Some(self.ask_back(&question, ctx)),
             _ => None,
@@ -141,14 +177,6 @@ impl Approvals {
         candidates.iter().position(is_meant).map_or(Pointed::Elsewhere, Pointed::At)
     }
 
-    /// Whether a text can be a decision at all. Forwarded or automatic messages, messages with files, messages to
-    /// another person, and unaddressed messages of people who may not decide are no decisions.
-    fn can_decide(&self, event: &IngressEvent, said: &Said, ctx: &TurnContext<'_>) -> bool {
-        let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
-        let may = || Self::may_answer_one(&event.author, self.pending(), ctx);
-        are_own_words(said) && (!said.context_only || (!to_another && may()))
-    }
-
     /// Treats a message as ordinary while approvals are pending: it withdraws them, is classified by a model, or is
     /// answered with the reminder.
     pub(in crate::turn) fn not_a_decision(
@@ -161,7 +189,9 @@ impl Approvals {
         if said.context_only || self.pending().is_empty() {
             return (Vec::new(), Vec::new());
         }
-        if ctx.rules().while_waiting == WhileWaiting::Supersede {
+        // A transcript withdraws nothing that was asked for: it may have been meant as a yes.
+        let supersedes = ctx.rules().while_waiting == WhileWaiting::Supersede && said.voice.is_none();
+        if supersedes || run.is_promotion() {
             return (self.withdraw("a new message took its place", &event.author.id, ctx), Vec::new());
         }
         if self.is_for_a_model(said, event, ctx) {
@@ -186,8 +216,44 @@ impl Approvals {
     }
 }
 
+/// The decision of a text that chooses some of the items that a promotion asks about.
+fn read_choice(words: &str, pending: &[Approval]) -> Option<ReadReply> {
+    let [question] = pending else { return None };
+    let (_, items) = Proposal::read(&question.input).filter(|_| question.tool == PROMOTION)?;
+    let kept = chosen(words, items.len())?;
+    let kept = kept.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let answer = Answer::Approve(Scope::Once);
+    let ruling =
+        ReplyRuling { index: 0, answer, reason: Some(format!("only {kept}")), meant: Meant::Unnamed };
+    Some(ReadReply::Decide(vec![ruling]))
+}
+
+/// The decision of a text that answers the question about a spend cap: the one that it names or replies to, or the only
+/// question there is.
+fn read_raise(words: &str, open: &[Approval], pointed: Option<usize>) -> Option<ReadReply> {
+    let (number, answer) = raise(words)?;
+    let named = number.map(|number| open.iter().position(|asked| asked.number == number));
+    let index = match named.or(pointed.map(Some)) {
+        Some(index) => index?,
+        None if open.len() == 1 => 0,
+        None => return None,
+    };
+    open.get(index).filter(|asked| asked.kind == ApprovalKind::Budget)?;
+    let meant = if number.is_some() { Meant::ByItsName } else { Meant::Unnamed };
+    Some(ReadReply::Decide(vec![ReplyRuling { index, answer, reason: None, meant }]))
+}
+
+/// Whether a text can be a decision at all. Forwarded or automatic messages, messages with files, messages to another
+/// person, and unaddressed messages of people who may not decide are no decisions.
+fn can_decide(event: &IngressEvent, said: &Said, open: &[Approval], ctx: &TurnContext<'_>) -> bool {
+    let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
+    let may = || Approvals::may_answer_one(&event.author, open, ctx);
+    are_own_words(said) && (!said.context_only || (!to_another && may()))
+}
+
 fn are_own_words(said: &Said) -> bool {
-    said.forwarded_from.is_none() && !said.automatic && said.files.is_empty()
+    let plain = said.files.is_empty() || said.voice.is_some();
+    said.forwarded_from.is_none() && !said.automatic && plain
 }
 
 /// The text about a settled approval, and who decided.
@@ -248,16 +314,16 @@ fn number_of(text: &str) -> Option<ApprovalNumber> {
 }
 
 /// Reads a text as a reply to these approvals. A reply to one of them is about it, unless it names another.
-fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) -> Reading {
-    let all: Vec<Pending<'_>> = candidates.iter().map(as_pending).collect();
+fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) -> ReadReply {
+    let all: Vec<PendingApproval<'_>> = candidates.iter().map(as_pending).collect();
     let reading = read(words, &all);
-    let names = |ruling: &Ruling| ruling.meant != Meant::Unnamed;
-    let named = matches!(&reading, Reading::Decide(rulings) if rulings.iter().any(names));
+    let names = |ruling: &ReplyRuling| ruling.meant != Meant::Unnamed;
+    let named = matches!(&reading, ReadReply::Decide(rulings) if rulings.iter().any(names));
     match pointed.and_then(|index| Some((index, candidates.get(index)?))) {
         Some((index, one)) if !named => match read(words, &[as_pending(one)]) {
-            Reading::Decide(mut rulings) => {
+            ReadReply::Decide(mut rulings) => {
                 rulings.iter_mut().for_each(|ruling| ruling.index = index);
-                Reading::Decide(rulings)
+                ReadReply::Decide(rulings)
             }
             _ => reading,
         },
@@ -265,8 +331,8 @@ fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) ->
     }
 }
 
-fn as_pending(approval: &Approval) -> Pending<'_> {
-    Pending {
+fn as_pending(approval: &Approval) -> PendingApproval<'_> {
+    PendingApproval {
         number: approval.number,
         id: &approval.id,
         kind: approval.kind,

@@ -62,7 +62,7 @@ impl QuestionVisibility {
     /// The state of a resumed thread. It is unknown which questions were being sent at the crash: any of them may have
     /// been seen.
     pub(in crate::turn) fn resumed(record: &ThreadRecord) -> Self {
-        let mut sight = Self::default();
+        let mut visibility = Self::default();
         let mut runs = BTreeSet::new();
         for message in &record.tail {
             let run = &message.metadata.correlation_id;
@@ -75,15 +75,15 @@ impl QuestionVisibility {
             if let Some(answer) = record.tail.iter().find(answers) {
                 let (at, began) = (message.metadata.timestamp, answer.metadata.timestamp);
                 if began >= at {
-                    sight.hear(at, began);
+                    visibility.note_message(at, began);
                 }
             }
         }
-        sight
+        visibility
     }
 
     /// Records the delay of a message that was written at `at` by the platform's clock.
-    pub(super) fn hear(&mut self, at: Timestamp, now: Timestamp) {
+    pub(super) fn note_message(&mut self, at: Timestamp, now: Timestamp) {
         if self.lags.len() >= LAGS {
             self.lags.pop_front();
         }
@@ -132,7 +132,6 @@ impl QuestionVisibility {
         self.posts.iter().rev().find(|(post, _)| post == platform_message).map(|(_, question)| question)
     }
 
-    /// A question was settled.
     pub(super) fn settle(&mut self, question: &Approval, by: Option<&AuthorId>, now: Timestamp) {
         self.hidden.remove(&question.id);
         self.since.remove(&question.id);

@@ -3,7 +3,7 @@
 use serde_json::Map;
 
 use super::check::{record_of, sizes};
-use super::span::Span;
+use super::span::CompactionSpan;
 use super::summary::Draft;
 use crate::domain::{CorrelationId, Intent, Language, MessageId, ThreadId, Timestamp};
 use crate::ports::Durability;
@@ -26,7 +26,7 @@ pub(in crate::turn) struct ManualCompaction {
 pub struct Compacted {
     pub reason: CheckpointReason,
     /// What was covered and what it came to; nothing where there was nothing to cover, or nothing to gain.
-    pub result: Option<(Span, Draft)>,
+    pub result: Option<(CompactionSpan, Draft)>,
     /// The notes that were taken from the same messages.
     pub flushed: Vec<String>,
     /// Tokens of the prompt before, as the server would count them.
@@ -46,7 +46,6 @@ impl Compacted {
     }
 }
 
-/// The message of a checkpoint.
 pub(in crate::turn) fn checkpoint_message(
     record: CheckpointRecord,
     thread: &ThreadId,

@@ -6,7 +6,6 @@
 
 mod check;
 mod commit;
-mod identifiers;
 mod rules;
 mod shown;
 mod span;
@@ -14,7 +13,7 @@ mod summary;
 
 pub use commit::Compacted;
 pub use rules::by_rules;
-pub use span::{CompactionRules, Span};
+pub use span::{CompactionRules, CompactionSpan};
 pub use summary::{Draft, NoteCandidate, correction, read_summary, summary_prompt};
 
 pub(super) use commit::{ManualCompaction, checkpoint_message};

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::check::{record_of, sizes};
 use super::shown::inert;
-use super::span::{Span, is_conversation};
+use super::span::{CompactionSpan, is_conversation};
 use super::summary::{AGENT, Draft, speaker};
 use crate::uimessage::{CHECKPOINT_BYTES, Observation, Part, ToolPart, UiMessage, WrittenBy};
 
@@ -14,7 +14,7 @@ const LINE_CHARS: [usize; 4] = [200, 120, 80, 60];
 const MOST_TOOLS: usize = 6;
 
 /// A draft that fits, unless nothing would be gained. What people said goes before what the agent answered.
-pub fn by_rules(span: &Span) -> Option<Draft> {
+pub fn by_rules(span: &CompactionSpan) -> Option<Draft> {
     let fits = |draft: &Draft| {
         record_of(span, draft).is_some_and(|record| {
             let (bytes, tokens) = sizes(&record);
@@ -45,7 +45,7 @@ fn thinned(observations: &[Observation], step: usize) -> Vec<Observation> {
     observations.iter().step_by(step).cloned().collect()
 }
 
-fn observations(span: &Span, chars: usize) -> Vec<Observation> {
+fn observations(span: &CompactionSpan, chars: usize) -> Vec<Observation> {
     let retold = span
         .retold
         .iter()

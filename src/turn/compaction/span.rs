@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::identifiers::lost;
+use super::check::lost;
 use super::shown::{inert, shown};
 use crate::domain::{CorrelationId, Language, MessageId};
 use crate::turn::budget::estimate_messages;
@@ -39,7 +39,7 @@ impl Default for CompactionRules {
 
 /// What one checkpoint is to cover, and within which bounds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct CompactionSpan {
     pub reason: CheckpointReason,
     /// What a person wants to be kept above all.
     pub focus: Option<String>,
@@ -58,7 +58,7 @@ pub struct Span {
     pub(super) language: Language,
 }
 
-impl Span {
+impl CompactionSpan {
     /// The last message that is covered.
     pub(super) fn through(&self) -> Option<&MessageId> {
         self.messages.last().map(|message| &message.id)
@@ -78,7 +78,7 @@ impl Span {
     }
 }
 
-impl Span {
+impl CompactionSpan {
     /// Whether it is about the next checkpoint of this history.
     pub(in crate::turn) fn follows(&self, history: &History) -> bool {
         history.next_checkpoint() == self.number && history.last_checkpoint() == self.prev.as_ref()
@@ -100,7 +100,7 @@ pub(in crate::turn) fn plan(
     focus: Option<String>,
     usable: usize,
     language: Language,
-) -> Option<Span> {
+) -> Option<CompactionSpan> {
     let own: usize = messages.iter().map(|message| estimate_messages(&to_model([*message]))).sum();
     let share = usable / SHARE;
     let most = LONGEST.min(share / 2);
@@ -119,7 +119,7 @@ pub(in crate::turn) fn plan(
         if chained + most > share { chain.into_iter().cloned().collect() } else { Vec::new() };
     let mut asks: Vec<OpenAsk> = retold.iter().flat_map(|record| record.open.clone()).collect();
     asks.extend(unanswered(&messages));
-    Some(Span {
+    Some(CompactionSpan {
         reason,
         focus,
         number: history.next_checkpoint(),

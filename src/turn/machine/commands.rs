@@ -5,9 +5,9 @@ use super::inbound::accepted_as;
 use crate::domain::{AuthorId, Command, CommandInvocation, CorrelationId, IngressEvent, Timestamp};
 use crate::render::{Phrase, Status};
 use crate::turn::exchange::Exchange;
-use crate::turn::runs::run::{Phase, Run};
+use crate::turn::runs::run::{Run, RunPhase};
 use crate::turn::{Effect, Lookups, ReplyToken};
-use crate::uimessage::UiMessage;
+use crate::uimessage::{Role, UiMessage, VOICE};
 
 /// Runs that a command ended: their last messages and their ids.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl Conversation {
         let reply = match order.command {
             Command::Compact => Phrase::CompactLater.say(language),
             Command::Help => Phrase::Help.say(language),
-            Command::Status => Phrase::Status(self.status_facts(now)).say(language),
+            Command::Status => Phrase::Status(self.status_facts(lookups, now)).say(language),
             Command::Stop | Command::New if refused => Phrase::NotTheirsToStop.say(language),
             Command::Stop => {
                 effects = self.stop_run(&event.author.id, &mut stopped, now);
@@ -60,12 +60,12 @@ impl Conversation {
                 phrase.say(language)
             }
             Command::New => {
-                effects = self.stop_run(&event.author.id, &mut stopped, now);
-                // Waiting messages belong to the conversation that ends: they are closed with a visible status.
-                for waiting in self.queue.take_all() {
-                    stopped.add(Run::new(&self.settings.thread, waiting.correlation, None, now).stop());
-                }
+                effects = self.end_conversation(&event.author.id, &mut stopped, now);
                 Phrase::NewConversation.say(language)
+            }
+            Command::Forget if lookups.begins_anew => {
+                effects = self.end_conversation(&event.author.id, &mut stopped, now);
+                lookups.words.clone().unwrap_or_default()
             }
             Command::Cancel => {
                 let (withdrawn, reply) = self.cancel(event, now);
@@ -75,8 +75,13 @@ impl Conversation {
             Command::Approvals => Phrase::Pending(self.pending_approvals()).say(language),
             Command::Approve | Command::Deny => Phrase::NotOpen.say(language),
             Command::Grants => lookups.words.clone().unwrap_or_else(|| Phrase::NoGrants.say(language)),
-            Command::Memory | Command::Forget | Command::Tasks => lookups.words.clone().unwrap_or_default(),
-            Command::Model => Phrase::ModelIs(self.settings.rules.model.clone()).say(language),
+            Command::Memory
+            | Command::Forget
+            | Command::Tasks
+            | Command::Budget
+            | Command::Model
+            | Command::Usage => lookups.words.clone().unwrap_or_default(),
+            Command::Transcript => self.transcript().say(language),
             Command::Id => {
                 let (thread, author) = (self.settings.thread.clone(), event.author.id.clone());
                 Phrase::Id { thread, author }.say(language)
@@ -86,11 +91,25 @@ impl Conversation {
         if refused {
             exchange = exchange.refused();
         }
+        if lookups.begins_anew {
+            exchange = exchange.begins_anew();
+        }
         effects.extend(self.reply(exchange, stopped.lines, ticket));
         effects.extend(stopped.runs.into_iter().chain([correlation]).map(Effect::Finished));
         effects.extend(self.start_next(now));
         effects.push(Effect::Publish);
         effects
+    }
+
+    /// What was understood of the newest spoken message.
+    fn transcript(&self) -> Phrase {
+        let spoken =
+            |message: &&UiMessage| message.role == Role::User && message.metadata.extra.contains_key(VOICE);
+        match self.history.messages().iter().rev().find(spoken).map(UiMessage::text) {
+            Some(text) if !text.trim().is_empty() => Phrase::Transcript(text),
+            Some(_) => Phrase::NoTranscript,
+            None => Phrase::NothingSpoken,
+        }
     }
 
     /// Ends the run in flight, if there is one.
@@ -100,6 +119,16 @@ impl Conversation {
             self.approvals.run_ended();
             stopped.add(run.stop());
             effects.extend([Effect::CancelJobs, Effect::ReleaseSlot]);
+        }
+        effects
+    }
+
+    /// Ends the run in flight and all that wait: they belong to the conversation that ends, and are closed with a visible
+    /// status.
+    fn end_conversation(&mut self, by: &AuthorId, stopped: &mut Stopped, now: Timestamp) -> Vec<Effect> {
+        let effects = self.stop_run(by, stopped, now);
+        for waiting in self.queue.take_all() {
+            stopped.add(Run::new(&self.settings.thread, waiting.correlation, None, now).stop());
         }
         effects
     }
@@ -123,16 +152,18 @@ impl Conversation {
         alone || (self.may_stop(event) && waiting.all(may_end))
     }
 
-    fn status_facts(&self, now: Timestamp) -> Status {
-        let begun = self.run.as_ref().filter(|run| run.phase() != Phase::WaitingForSlot);
+    fn status_facts(&self, lookups: &Lookups, now: Timestamp) -> Status {
+        let begun = self.run.as_ref().filter(|run| run.phase() != RunPhase::WaitingForSlot);
         Status {
             state: self.state(),
             running: begun.map(|run| (now.millis_since(run.began()) / 1000, run.steps())),
             queued: self.queue.len(),
-            model: self.settings.rules.model.clone(),
+            model: lookups.model.clone().unwrap_or_default(),
+            spent: lookups.spent.clone(),
             undelivered: self.deliveries.outstanding,
             held: self.deliveries.held,
             dead: self.deliveries.dead,
+            others: if self.is_group() { self.others.clone() } else { Vec::new() },
         }
     }
 }

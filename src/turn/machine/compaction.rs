@@ -4,7 +4,7 @@ use super::conversation::Conversation;
 use crate::domain::{CommandInvocation, CorrelationId, Timestamp};
 use crate::ports::Durability;
 use crate::turn::Effect;
-use crate::turn::compaction::{Compacted, ManualCompaction, Span, checkpoint_message};
+use crate::turn::compaction::{Compacted, CompactionSpan, ManualCompaction, checkpoint_message};
 use crate::turn::exchange::Exchange;
 use crate::uimessage::{CheckpointReason, CheckpointRecord};
 
@@ -47,7 +47,7 @@ impl Conversation {
     }
 
     /// Whether the messages that were summed up are still the oldest ones, as they were, and may be covered.
-    fn still_holds(&self, span: &Span) -> bool {
+    fn still_holds(&self, span: &CompactionSpan) -> bool {
         span.follows(&self.history) && span.is_start_of(&self.coverable())
     }
 

@@ -10,13 +10,13 @@ use crate::turn::context::{CheckArguments, EffectsOf, Rules, Settings, TurnConte
 use crate::turn::history::History;
 use crate::turn::queue::{Queue, Waiting};
 use crate::turn::runs::recover::Resumed;
-use crate::turn::runs::run::{Phase, Run};
+use crate::turn::runs::run::{Run, RunPhase};
 use crate::turn::{Effect, Event};
 use crate::uimessage::UiMessage;
 
 /// Counts of a thread's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outgoing {
+pub(super) struct DeliveryCounts {
     pub(super) outstanding: usize,
     pub(super) dead: usize,
     /// Were on hold until the message that arrived now.
@@ -35,7 +35,9 @@ pub struct Conversation {
     /// Real tokens per estimated token, from the usage the server reported last.
     pub(super) token_ratio: f64,
     /// Delivery counts for `/status`; updated by the actor.
-    pub(super) deliveries: Outgoing,
+    pub(super) deliveries: DeliveryCounts,
+    /// The names of other agents that are here; updated by the actor.
+    pub(super) others: Vec<String>,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -60,13 +62,19 @@ impl Conversation {
         Self {
             settings: Settings { thread, rules, effects_of, check_arguments },
             approvals: Approvals::new(&record),
-            deliveries: Outgoing { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
+            deliveries: DeliveryCounts { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
             history: History::new(record),
             queue: Queue::default(),
             run: None,
             manual: None,
+            others: Vec::new(),
             token_ratio: 1.0,
         }
+    }
+
+    /// Works by these settings from the next event on.
+    pub fn use_rules(&mut self, rules: Arc<Rules>) {
+        self.settings.rules = rules;
     }
 
     /// Processes one event and returns the effects. `fresh` makes an id for a run that begins now.
@@ -81,13 +89,17 @@ impl Conversation {
             Event::Arrived { event, ticket, known, lookups } => {
                 self.arrived(&event, ticket, known, &lookups, now, fresh)
             }
-            Event::Voiced { saying, ticket, known } => self.tool_speaks(*saying, ticket, known, now, fresh),
+            Event::RunMessage { run_message, ticket, known } => {
+                self.post_run_message(*run_message, ticket, known, now, fresh)
+            }
             Event::SlotGranted => self.slot_granted(now),
             Event::Delta(delta) => self.with_run(now, |run, ctx| run.delta(delta, ctx)),
             Event::ModelEnded(result) => self.with_run(now, |run, ctx| run.model_ended(result, ctx)),
             Event::ToolEnded { call, outcome } => {
                 self.with_run(now, |run, ctx| run.tool_ended(&call, outcome, ctx))
             }
+            Event::OverBudget(what) => self.with_run(now, |run, ctx| run.over_budget(*what, ctx)),
+            Event::BudgetChanged => self.with_run(now, |run, _| run.budget_changed()),
             Event::Judged { call, judgement, slot } => self.judged(&call, *judgement, slot, now),
             Event::NotGranted(approval) => self.not_granted(&approval, now),
             Event::ReplyRead { message, words, hint } => {
@@ -95,6 +107,9 @@ impl Conversation {
             }
             Event::Tick => self.expire(now),
             Event::Compacted(done) => self.compacted(*done, now, fresh),
+            Event::Proposed(proposal) => self.propose(&proposal, now),
+            Event::Reported(messages) => self.reported(messages),
+            Event::Decided(decisions) => self.decided(&decisions, now, fresh),
             Event::Stopping => {
                 self.queue.close();
                 Vec::new()
@@ -116,7 +131,7 @@ impl Conversation {
         let Some(run) = self.run.as_mut() else { return Vec::new() };
         let ctx = TurnContext { settings: &self.settings, history: &self.history, now };
         let mut effects = act(run, &ctx);
-        let ended = run.phase() == Phase::Ended;
+        let ended = run.phase() == RunPhase::Ended;
         self.history.record(&effects);
         if ended {
             self.run = None;
@@ -139,7 +154,7 @@ impl Conversation {
     }
 
     fn slot_granted(&mut self, now: Timestamp) -> Vec<Effect> {
-        if self.run.as_ref().is_none_or(|run| run.phase() != Phase::WaitingForSlot) {
+        if self.run.as_ref().is_none_or(|run| run.phase() != RunPhase::WaitingForSlot) {
             return vec![Effect::ReleaseSlot];
         }
         self.with_run(now, Run::slot_granted)

@@ -4,20 +4,22 @@ use super::conversation::Conversation;
 use super::inbound::accepted_as;
 use crate::domain::{
     Approval, ApprovalId, ApprovalKind, ApprovalNumber, AuthorId, ChatKind, Class, CorrelationId, Decided,
-    Decision, IngressEvent, Intent, MessageId, Said, Timestamp, ToolCallId,
+    Decision, IngressEvent, IngressKind, Intent, MessageId, RAISE_CALL, Said, Timestamp, ToolCallId,
 };
 use crate::policy::reply::{self, ModelHint};
 use crate::ports::{Acceptance, Judgement, Ruling};
 use crate::render::{GrantPhrase, Phrase};
-use crate::turn::approval::approvals::{AnswerOutcome, Answered, Authority, Check, Settlement};
+use crate::turn::approval::approvals::{AnswerCheck, AnswerOutcome, Answered, DecisionAuthority, Settlement};
 use crate::turn::approval::audit;
-use crate::turn::approval::question::Request;
+use crate::turn::approval::question::QuestionRequest;
 use crate::turn::approval::replies::{ReplyReading, words_for, words_of_settled};
 use crate::turn::context::TurnContext;
 use crate::turn::exchange::{DaemonReply, Exchange};
 use crate::turn::runs::open_calls::Call;
+use crate::turn::runs::over_budget::CapQuestion;
 use crate::turn::runs::run::Run;
 use crate::turn::runs::steps::progress;
+use crate::turn::user_message::user_message;
 use crate::turn::{ApprovalSlot, Effect, Lookups, ReplyToken};
 
 /// What is left of a message after it was read as a reply.
@@ -50,6 +52,9 @@ impl Conversation {
         match (run.call(call), judgement.ruling.clone()) {
             (Call::Judging, Ruling::Allow(class)) => run.clear_call(call, class),
             (Call::Judging, Ruling::Deny(why)) => run.refuse_call(call, &why),
+            (Call::Judging, Ruling::Ask) if run.is_promotion() && !self.queue.is_empty() => {
+                run.refuse_call(call, "the conversation went on");
+            }
             (Call::Judging, Ruling::Ask) => {
                 effects.extend(self.ask(call, judgement, ApprovalKind::Tool, slot, now));
             }
@@ -62,15 +67,15 @@ impl Conversation {
                 };
                 effects.extend(saved);
                 match check {
-                    Check::Unchanged => {
+                    AnswerCheck::Unchanged => {
                         let start = vec![(call.clone(), Class::ProjectWritable)];
                         effects.extend(self.with_run(now, |run, ctx| run.start_calls(start, ctx)));
                         return effects;
                     }
-                    Check::Changed => {
+                    AnswerCheck::Changed => {
                         effects.extend(self.ask(call, judgement, ApprovalKind::Tool, slot, now));
                     }
-                    Check::Denied(why) => run.refuse_call(call, &why),
+                    AnswerCheck::Denied(why) => run.refuse_call(call, &why),
                 }
             }
             _ => return effects,
@@ -90,20 +95,31 @@ impl Conversation {
         now: Timestamp,
     ) -> Vec<Effect> {
         let Some(run) = self.run.as_mut() else { return Vec::new() };
-        let requester = self.history.requester(run.correlation());
+        let requester = run.asked_person().or_else(|| self.history.requester(run.correlation()));
         let (Some(requested_by), Some(slot)) = (requester, slot) else {
             run.refuse_call(call, "nobody is there to be asked");
             return Vec::new();
         };
         let Some((tool, input)) = run.request_of(call) else { return Vec::new() };
-        let request = Request {
+        let kind = if tool == RAISE_CALL { ApprovalKind::Budget } else { kind };
+        let mut asked_in = self.history.asks_in(run.correlation(), &self.settings.thread);
+        let cap = CapQuestion::read(&input).filter(|_| kind == ApprovalKind::Budget);
+        for thread in cap.map(|question| question.ask_in).unwrap_or_default() {
+            if thread != self.settings.thread && !asked_in.contains(&thread) {
+                asked_in.push(thread);
+            }
+        }
+        let request = QuestionRequest {
             kind,
             run: run.correlation().clone(),
             call: call.clone(),
             tool,
             input,
             requested_by,
-            memory_scope: self.history.memory_scope(Some(run.correlation())),
+            memory_scope: run
+                .own_memory_scope()
+                .unwrap_or_else(|| self.history.memory_scope(Some(run.correlation()))),
+            asked_in,
         };
         let ctx = TurnContext { settings: &self.settings, history: &self.history, now };
         let question = self.approvals.ask(request, judgement, slot, &ctx);
@@ -177,7 +193,7 @@ impl Conversation {
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
     ) -> (ReplyRead, Vec<Effect>) {
-        let (reply, mut effects) = match self.approvals.read(said, event, &lookups.approvals, &self.at(now)) {
+        let (reply, mut effects) = match self.approvals.read(said, event, lookups, &self.at(now)) {
             ReplyReading::Message => return (ReplyRead::Message, Vec::new()),
             ReplyReading::NotADecision => return (ReplyRead::Message, self.not_a_decision(said, event, now)),
             ReplyReading::AskBack(reply) => (reply, Vec::new()),
@@ -195,11 +211,36 @@ impl Conversation {
                 (DaemonReply::asking(text, doubtful.iter().filter(|one| one.is_pending())), effects)
             }
         };
-        let exchange = Exchange::new(&said.text, event, reply, fresh(), now);
-        let correlation = exchange.correlation().clone();
-        effects.extend(self.reply(exchange, Vec::new(), ticket));
-        effects.extend([Effect::Finished(correlation), Effect::Publish]);
+        effects.extend(self.reply_to_said(said, event, reply, ticket, now, fresh()));
         (ReplyRead::Handled, effects)
+    }
+
+    /// Commits the daemon's reply to a message. The recording of a spoken one stays in the thread.
+    pub(super) fn reply_to_said(
+        &mut self,
+        said: &Said,
+        event: &IngressEvent,
+        reply: DaemonReply,
+        ticket: ReplyToken,
+        now: Timestamp,
+        correlation: CorrelationId,
+    ) -> Vec<Effect> {
+        let recorded = said.voice.as_ref().and_then(|_| {
+            let message = user_message(event, said, &correlation, &self.at(now));
+            Exchange::instead_of(&message, reply.clone(), correlation.clone(), now)
+        });
+        let mut effects = match recorded {
+            Some((line, exchange)) => {
+                let accepted = accepted_as(ticket, event.message.clone(), correlation.clone());
+                vec![self.keep(exchange, vec![line]), accepted]
+            }
+            None => {
+                let exchange = Exchange::new(&said.text, event, reply, correlation.clone(), now);
+                self.reply(exchange, Vec::new(), ticket).into()
+            }
+        };
+        effects.extend([Effect::Finished(correlation), Effect::Publish]);
+        effects
     }
 
     /// Commits an exchange, and tells the sender that the message was accepted.
@@ -230,15 +271,18 @@ impl Conversation {
     fn rule(
         &mut self,
         approval: &Approval,
-        ruling: reply::Ruling,
+        ruling: reply::ReplyRuling,
         event: &IngressEvent,
         now: Timestamp,
     ) -> (String, Vec<Effect>) {
+        if approval.thread != self.settings.thread && approval.is_pending() {
+            return self.rule_elsewhere(approval, ruling, event, now);
+        }
         let decided =
             Decided { by: event.author.id.clone(), at: now, via: "text".to_owned(), reason: ruling.reason };
         let authority = match event.chat {
-            ChatKind::Operator if approval.owners_only => Authority::Operator,
-            _ => Authority::Speaker(event.author.role),
+            ChatKind::Operator if approval.owners_only => DecisionAuthority::Operator,
+            _ => DecisionAuthority::Speaker(event.author.role),
         };
         let (outcome, effects) = self.answer(&approval.id, &ruling.answer, decided, authority, now);
         let ctx = self.at(now);
@@ -247,6 +291,44 @@ impl Conversation {
             outcome => words_for(&outcome, approval.number, &ruling.answer, &ctx),
         };
         (words, effects)
+    }
+
+    /// Passes a decision on to the thread that asks, if the person may decide.
+    fn rule_elsewhere(
+        &self,
+        approval: &Approval,
+        ruling: reply::ReplyRuling,
+        event: &IngressEvent,
+        now: Timestamp,
+    ) -> (String, Vec<Effect>) {
+        let ctx = self.at(now);
+        let operator = event.chat == ChatKind::Operator;
+        let rights = &ctx.rules().rights;
+        let outcome = if approval.expires_at <= now {
+            AnswerOutcome::TooLate
+        } else if operator || rights.may_decide(approval, &event.author.id, event.author.role) {
+            AnswerOutcome::Counted
+        } else {
+            AnswerOutcome::NotTheirs
+        };
+        let words = words_for(&outcome, approval.number, &ruling.answer, &ctx);
+        if outcome != AnswerOutcome::Counted {
+            return (words, Vec::new());
+        }
+        let decision = Decision {
+            approval: approval.id.clone(),
+            answer: ruling.answer,
+            reason: ruling.reason,
+            via: "text".to_owned(),
+            operator,
+        };
+        let decided = IngressEvent {
+            thread: approval.thread.clone(),
+            message: MessageId::made(event.message.as_str(), &format!(".{}", approval.number)),
+            kind: IngressKind::Decision(decision),
+            ..event.clone()
+        };
+        (words, vec![Effect::DecideElsewhere(Box::new(decided))])
     }
 
     /// Applies a decision by the approval's id.
@@ -268,8 +350,8 @@ impl Conversation {
             reason: decision.reason.clone(),
         };
         let authority = match decision.operator {
-            true => Authority::Operator,
-            false => Authority::Speaker(event.author.role),
+            true => DecisionAuthority::Operator,
+            false => DecisionAuthority::Speaker(event.author.role),
         };
         let (outcome, mut effects) =
             self.answer(&decision.approval, &decision.answer, decided, authority, now);
@@ -292,7 +374,7 @@ impl Conversation {
         id: &ApprovalId,
         answer: &crate::domain::Answer,
         decided: Decided,
-        authority: Authority,
+        authority: DecisionAuthority,
         now: Timestamp,
     ) -> (AnswerOutcome, Vec<Effect>) {
         let ctx = TurnContext { settings: &self.settings, history: &self.history, now };

@@ -3,11 +3,13 @@
 use super::conversation::Conversation;
 use crate::domain::{
     Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp,
+    VoiceFailure,
 };
-use crate::ports::{Acceptance, Durability, Saying};
+use crate::ports::{Acceptance, Durability, RunMessage};
+use crate::render::Phrase;
 use crate::turn::queue::{Accepted, Edit, Queue, RunRelation};
 use crate::turn::runs::run::Run;
-use crate::turn::runs::tool_messages::{message_from, said_by};
+use crate::turn::runs::run_messages::{message_from, said_by};
 use crate::turn::user_message::user_message;
 use crate::turn::{Effect, Lookups, ReplyToken, Spoken};
 use crate::uimessage::UiMessage;
@@ -29,8 +31,17 @@ impl Conversation {
             return vec![Effect::Answer(ticket, refusal)];
         }
         match &event.kind {
+            // A program decides nothing, whatever it says.
+            IngressKind::Said(said) if said.peer.is_some() && said.context_only => {
+                self.overhear(event, said, ticket, fresh(), now)
+            }
+            IngressKind::Said(said) if said.peer.is_some() => self.say(event, said, ticket, now, fresh),
             IngressKind::Said(said) => {
                 self.approvals.note_said(event.at, now);
+                if let Some(failure) = unheard(said) {
+                    let reply = Phrase::VoiceFailed(failure).say(self.language()).into();
+                    return self.reply_to_said(said, event, reply, ticket, now, fresh());
+                }
                 let (read, mut effects) = self.read_reply(said, event, ticket, lookups, now, fresh);
                 if read.is_message() && said.context_only {
                     effects.extend(self.overhear(event, said, ticket, fresh(), now));
@@ -233,15 +244,15 @@ impl Conversation {
     }
 
     /// A tool posts a message to this thread.
-    pub(super) fn tool_speaks(
+    pub(super) fn post_run_message(
         &mut self,
-        saying: Saying,
+        run_message: RunMessage,
         ticket: ReplyToken,
         known: bool,
         now: Timestamp,
         fresh: &mut dyn FnMut() -> CorrelationId,
     ) -> Vec<Effect> {
-        let message = said_by(&saying);
+        let message = said_by(&run_message);
         let answer = |acceptance| vec![Effect::Answer(ticket, acceptance)];
         if self.queue.is_closed() {
             return answer(Acceptance::Stopping);
@@ -249,23 +260,24 @@ impl Conversation {
         if known {
             return answer(Acceptance::Duplicate { message });
         }
-        let (lines, correlation, reply_to) = if saying.from == self.settings.thread {
+        let (lines, correlation, reply_to) = if run_message.from == self.settings.thread {
             let Some(run) =
-                self.run.as_mut().filter(|run| saying.call().is_some_and(|call| run.is_running(call)))
+                self.run.as_mut().filter(|run| run_message.call().is_some_and(|call| run.is_running(call)))
             else {
                 let why = "the call that wants to speak is not running any more";
                 return answer(Acceptance::Refused(why.to_owned()));
             };
-            let Some(line) = run.post(&saying) else { return answer(Acceptance::Duplicate { message }) };
+            let Some(line) = run.post(&run_message) else { return answer(Acceptance::Duplicate { message }) };
             (vec![line], run.correlation().clone(), run.reply_to().map(str::to_owned))
         } else {
             let correlation = fresh();
             let mut lines = self.place_run();
-            lines.push(message_from(&saying, &self.settings.thread, &correlation, now));
+            lines.push(message_from(&run_message, &self.settings.thread, &correlation, now));
             (lines, correlation, None)
         };
         let source = message.to_string();
-        let say = vec![Spoken { source, correlation: correlation.clone(), reply_to, intent: saying.intent }];
+        let say =
+            vec![Spoken { source, correlation: correlation.clone(), reply_to, intent: run_message.intent }];
         let commit = Effect::Commit { messages: lines, say, durability: Durability::Synced };
         vec![self.recorded(commit), accepted_as(ticket, message, correlation), Effect::Publish]
     }
@@ -278,6 +290,12 @@ pub(super) const fn accepted_as(
     correlation: CorrelationId,
 ) -> Effect {
     Effect::Answer(ticket, Acceptance::Accepted { message, correlation })
+}
+
+/// Why a spoken message has no words for the model.
+fn unheard(said: &Said) -> Option<VoiceFailure> {
+    let silent = said.text.trim().is_empty() && !said.context_only;
+    said.voice.as_ref().and_then(|voice| voice.failure).filter(|_| silent)
 }
 
 /// The text of a decision that was given as a command.

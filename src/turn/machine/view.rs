@@ -5,19 +5,20 @@ use std::sync::Arc;
 use super::conversation::Conversation;
 use crate::domain::{
     Approval, ApprovalId, AuthorId, CorrelationId, Intent, Language, MemoryScope, MessageId, Origin, Said,
-    ThreadState, Timestamp, ToolCallId,
+    ThreadId, ThreadState, Timestamp, ToolCallId,
 };
-use crate::ports::{DeliveryError, Judgement, Receipt, Ruling, Saying, ThreadView};
-use crate::turn::compaction::{self, Span};
+use crate::ports::{DeliveryError, Judgement, Receipt, Ruling, RunMessage, ThreadView};
+use crate::turn::compaction::{self, CompactionSpan};
 use crate::turn::runs::open_calls::Call;
-use crate::turn::runs::run::{Phase, Run};
-use crate::turn::runs::tool_messages;
+use crate::turn::runs::over_budget::cap_asked_in;
+use crate::turn::runs::run::{Run, RunPhase};
+use crate::turn::runs::run_messages;
 use crate::uimessage::{CheckpointReason, CheckpointRecord, ErrorRecord, Part, Role, RunStatus, UiMessage};
 
 impl Conversation {
     pub fn state(&self) -> ThreadState {
         match &self.run {
-            Some(run) if run.phase() == Phase::AwaitingApproval => ThreadState::AwaitingApproval,
+            Some(run) if run.phase() == RunPhase::AwaitingApproval => ThreadState::AwaitingApproval,
             Some(_) => ThreadState::Running,
             None => ThreadState::Idle,
         }
@@ -29,7 +30,7 @@ impl Conversation {
 
     /// Whether a run is in progress and does not wait for a person.
     pub fn is_working(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| matches!(run.phase(), Phase::Thinking | Phase::Acting))
+        self.run.as_ref().is_some_and(|run| matches!(run.phase(), RunPhase::Thinking | RunPhase::Acting))
     }
 
     /// The text of the answer that the model has produced so far.
@@ -40,12 +41,17 @@ impl Conversation {
     /// Whether the actor should end now: a stop was requested and nothing is in flight.
     pub fn is_drained(&self) -> bool {
         // A run that waits for an approval can wait on the disk.
-        let waits = |run: &Run| run.phase() == Phase::AwaitingApproval;
+        let waits = |run: &Run| run.phase() == RunPhase::AwaitingApproval;
         self.queue.is_closed() && self.run.as_ref().is_none_or(waits)
     }
 
     pub fn current(&self) -> Option<&CorrelationId> {
         self.run.as_ref().map(Run::correlation)
+    }
+
+    /// How many times the run in flight has called a model.
+    pub fn steps(&self) -> u32 {
+        self.run.as_ref().map_or(0, Run::steps)
     }
 
     /// The platform's id of the message that the run in flight answers.
@@ -82,7 +88,8 @@ impl Conversation {
 
     /// The author of the message that led to the run's current calls.
     pub fn requester(&self) -> Option<AuthorId> {
-        self.run.as_ref().and_then(|run| self.history.requester(run.correlation()))
+        let run = self.run.as_ref()?;
+        run.asked_person().or_else(|| self.history.requester(run.correlation()))
     }
 
     /// The language the person writes in, unless the operator has chosen.
@@ -107,7 +114,8 @@ impl Conversation {
 
     /// The memory that the run in flight may use.
     pub fn memory_scope(&self) -> MemoryScope {
-        self.history.memory_scope(self.current())
+        let own = self.run.as_ref().and_then(Run::own_memory_scope);
+        own.unwrap_or_else(|| self.history.memory_scope(self.current()))
     }
 
     /// The memory that all of these messages may use.
@@ -123,6 +131,38 @@ impl Conversation {
     /// The messages of people that the run in flight answers; those of the last run where none is in flight.
     pub fn run_messages(&self) -> impl Iterator<Item = &UiMessage> {
         self.history.people_in(self.current())
+    }
+
+    /// The task whose run this is, and the further threads where its questions are asked.
+    pub fn asks_elsewhere(&self, run: &CorrelationId) -> Option<(String, Vec<ThreadId>)> {
+        let scheduled = self.history.scheduled(run)?;
+        let threads = self.history.asks_in(run, &self.settings.thread);
+        (!threads.is_empty()).then_some((scheduled.id, threads))
+    }
+
+    /// The further threads where a run asks about a spend cap.
+    pub fn cap_asked_in(&self, run: &CorrelationId, approval: &ApprovalId) -> Vec<ThreadId> {
+        cap_asked_in(self.history.answers_of(run), approval)
+    }
+
+    /// Whether the run in flight waits for the answer to a question about a spend cap that another thread asked.
+    pub fn waits_for_budget(&self) -> bool {
+        self.run.as_ref().is_some_and(Run::waits_for_budget)
+    }
+
+    /// Whether a task started the run in flight.
+    pub fn is_scheduled(&self) -> bool {
+        self.current().is_some_and(|run| self.history.scheduled(run).is_some())
+    }
+
+    /// The named model of the task that started the run in flight.
+    pub fn task_model(&self) -> Option<String> {
+        self.history.scheduled(self.current()?)?.model
+    }
+
+    /// How many earlier runs the model is shown, where the task of the run in flight limits them.
+    pub fn earlier_runs(&self) -> Option<usize> {
+        self.history.scheduled(self.current()?)?.context
     }
 
     /// The approval that allowed a call of the run in flight.
@@ -214,7 +254,7 @@ impl Conversation {
         reason: CheckpointReason,
         focus: Option<String>,
         usable: usize,
-    ) -> Option<Span> {
+    ) -> Option<CompactionSpan> {
         let covered = self.coverable();
         compaction::plan(&self.history, covered, reason, focus, usable, self.language())
     }
@@ -259,7 +299,7 @@ impl Conversation {
         self.history.checkpoints()
     }
 
-    /// Whether so much is in memory that its beginning will be let go soon, however large the window is.
+    /// Whether so much is in memory that its beginning will be dropped soon, however large the window is.
     pub fn is_tail_long(&self) -> bool {
         self.history.is_tail_long()
     }
@@ -305,8 +345,8 @@ impl Conversation {
     }
 
     /// The id under which a thread stores the message of a call in another thread.
-    pub fn said_by(saying: &Saying) -> MessageId {
-        tool_messages::said_by(saying)
+    pub fn said_by(run_message: &RunMessage) -> MessageId {
+        run_messages::said_by(run_message)
     }
 
     #[cfg(test)]

@@ -3,11 +3,14 @@
 use serde_json::Value;
 
 use super::closed_calls::{answered, asked, close_part, done_before, not_run};
-use super::loop_guard::Verdict;
+use super::loop_guard::LoopVerdict;
 use super::open_calls::Call;
-use super::run::{Phase, Run, TOOL_METADATA};
-use super::tool_messages::file_part;
-use crate::domain::{Approval, ApprovalId, ApprovalState, Class, Effects, ErrorKind, Intent, ToolCallId};
+use super::promotion::PROMOTION;
+use super::run::{Run, RunPhase, TOOL_METADATA};
+use super::run_messages::file_part;
+use crate::domain::{
+    Approval, ApprovalId, ApprovalState, Class, Effects, ErrorKind, Intent, RAISE_CALL, ToolCallId,
+};
 use crate::ports::{Durability, ToolCall, ToolOutcome};
 use crate::turn::Effect;
 use crate::turn::approval::question::Question;
@@ -29,7 +32,10 @@ impl Run {
                 let why = "invalid arguments: not a JSON object. Call the tool again with valid JSON.";
                 Err((None, Some(Value::String(raw)), why.to_owned()))
             }
-            Ok(input) if ctx.settings.effects_of(&call.name).is_none() => {
+            Ok(input)
+                if [PROMOTION, RAISE_CALL].contains(&call.name.as_str())
+                    || ctx.settings.effects_of(&call.name).is_none() =>
+            {
                 Err((Some(input), None, format!("there is no tool named {:?}", call.name)))
             }
             Ok(input) => match ctx.settings.check_arguments(&call.name, &input) {
@@ -39,17 +45,17 @@ impl Run {
         };
         let state = match usable {
             Ok(input) => match self.guard.judge(&call.name, &input) {
-                Verdict::Run => ToolState::InputAvailable { input },
-                Verdict::Warn => {
+                LoopVerdict::Run => ToolState::InputAvailable { input },
+                LoopVerdict::Warn => {
                     let why = "You have made this very call several times in this turn. Its result will not change: \
                                use what you have, or do something else.";
                     failed(Some(input), None, why.to_owned())
                 }
-                Verdict::GiveUp => return Err(ErrorKind::Loop),
+                LoopVerdict::GiveUp => return Err(ErrorKind::Loop),
             },
             Err((input, raw_input, why)) => match self.guard.judge_unusable(&call.name) {
-                Verdict::Run | Verdict::Warn => failed(input, raw_input, why),
-                Verdict::GiveUp => return Err(ErrorKind::Loop),
+                LoopVerdict::Run | LoopVerdict::Warn => failed(input, raw_input, why),
+                LoopVerdict::GiveUp => return Err(ErrorKind::Loop),
             },
         };
         match self.tool_mut(&call.id) {
@@ -146,10 +152,10 @@ impl Run {
 
     /// Releases the run's slot when all remaining calls wait for an approval.
     fn park(&mut self) -> Vec<Effect> {
-        if self.phase != Phase::Acting || self.calls.is_busy() || !self.calls.any_asked() {
+        if self.phase != RunPhase::Acting || self.calls.is_busy() || !self.calls.any_asked() {
             return Vec::new();
         }
-        self.phase = Phase::AwaitingApproval;
+        self.phase = RunPhase::AwaitingApproval;
         vec![Effect::ReleaseSlot, Effect::Parked(self.correlation.clone()), Effect::Publish]
     }
 
@@ -282,15 +288,15 @@ impl Run {
     /// Continues after an answer, if it can.
     pub(in crate::turn) fn go_on(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
         match self.phase {
-            Phase::AwaitingApproval => {
+            RunPhase::AwaitingApproval => {
                 if !self.open_calls().is_empty() && self.is_stuck() {
                     return Vec::new();
                 }
-                self.phase = Phase::WaitingForSlot;
+                self.phase = RunPhase::WaitingForSlot;
                 vec![Effect::AcquireSlot]
             }
-            Phase::Acting => self.advance_calls(ctx),
-            Phase::WaitingForSlot | Phase::Thinking | Phase::Ended => Vec::new(),
+            RunPhase::Acting => self.advance_calls(ctx),
+            RunPhase::WaitingForSlot | RunPhase::Thinking | RunPhase::Ended => Vec::new(),
         }
     }
 

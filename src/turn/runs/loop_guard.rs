@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What to do with one more call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum LoopVerdict {
     Run,
     /// Do not run it; tell the model that it repeats itself.
     Warn,
@@ -26,22 +26,22 @@ pub(super) struct LoopGuard {
 
 impl LoopGuard {
     /// Counts a call and returns the verdict.
-    pub(super) fn judge(&mut self, name: &str, arguments: &Value) -> Verdict {
+    pub(super) fn judge(&mut self, name: &str, arguments: &Value) -> LoopVerdict {
         let count = self.seen.entry((name.to_owned(), canonical(arguments).to_string())).or_default();
         *count += 1;
         match *count {
-            GIVE_UP_AT.. => Verdict::GiveUp,
-            WARN_AT.. => Verdict::Warn,
-            _ => Verdict::Run,
+            GIVE_UP_AT.. => LoopVerdict::GiveUp,
+            WARN_AT.. => LoopVerdict::Warn,
+            _ => LoopVerdict::Run,
         }
     }
 
     /// Counts a call that cannot run: of an unknown tool, or with arguments that the tool does not take. However much
     /// the arguments differ, a model that never gets them right is going nowhere.
-    pub(super) fn judge_unusable(&mut self, name: &str) -> Verdict {
+    pub(super) fn judge_unusable(&mut self, name: &str) -> LoopVerdict {
         let count = self.unusable.entry(name.to_owned()).or_default();
         *count += 1;
-        if *count >= GIVE_UP_AT { Verdict::GiveUp } else { Verdict::Warn }
+        if *count >= GIVE_UP_AT { LoopVerdict::GiveUp } else { LoopVerdict::Warn }
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
         let mut guard = LoopGuard::default();
         let verdicts: Vec<_> =
             (0..7).map(|_| guard.judge("read_file", &json!({"path": "a", "n": 1}))).collect();
-        use Verdict::{GiveUp, Run, Warn};
+        use LoopVerdict::{GiveUp, Run, Warn};
         assert_eq!(verdicts, [Run, Run, Run, Warn, Warn, Warn, GiveUp]);
         assert_eq!(guard.judge("read_file", &json!({"path": "b"})), Run);
     }
@@ -79,10 +79,10 @@ mod tests {
     fn calls_that_cannot_run_are_given_up_however_they_differ() {
         let mut guard = LoopGuard::default();
         let verdicts: Vec<_> = (0..7).map(|_| guard.judge_unusable("write_file")).collect();
-        assert_eq!(verdicts[..6], [Verdict::Warn; 6]);
-        assert_eq!(verdicts[6], Verdict::GiveUp);
-        assert_eq!(guard.judge_unusable("edit_file"), Verdict::Warn);
-        assert_eq!(guard.judge("write_file", &json!({"path": "a"})), Verdict::Run);
+        assert_eq!(verdicts[..6], [LoopVerdict::Warn; 6]);
+        assert_eq!(verdicts[6], LoopVerdict::GiveUp);
+        assert_eq!(guard.judge_unusable("edit_file"), LoopVerdict::Warn);
+        assert_eq!(guard.judge("write_file", &json!({"path": "a"})), LoopVerdict::Run);
     }
 
     #[test]
@@ -91,6 +91,6 @@ mod tests {
         for _ in 0..3 {
             guard.judge("t", &json!({"a": 1, "b": {"c": 2, "d": 3}}));
         }
-        assert_eq!(guard.judge("t", &json!({"b": {"d": 3, "c": 2}, "a": 1})), Verdict::Warn);
+        assert_eq!(guard.judge("t", &json!({"b": {"d": 3, "c": 2}, "a": 1})), LoopVerdict::Warn);
     }
 }

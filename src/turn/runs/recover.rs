@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::closed_calls::{answered, close_part, done_before, not_run};
 use super::open_calls::Call;
-use super::run::{Phase, Run, TOOL_METADATA, forget_start};
+use super::run::{Run, RunPhase, TOOL_METADATA, forget_start};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects};
 use crate::ports::Durability;
 use crate::turn::Effect;
@@ -35,7 +35,7 @@ impl Run {
             effects.push(Effect::commit(vec![run.message.clone()], Durability::Synced));
         }
         if run.calls.any_asked() && run.is_stuck() {
-            run.phase = Phase::AwaitingApproval;
+            run.phase = RunPhase::AwaitingApproval;
         } else {
             effects.push(Effect::AcquireSlot);
         }

@@ -5,9 +5,10 @@ use serde_json::Map;
 use super::loop_guard::LoopGuard;
 use super::open_calls::{Call, OpenCalls};
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
-use crate::ports::Usage;
+use crate::ports::{Fallback, Usage};
 use crate::uimessage::{
-    ApprovalAnswer, Metadata, Part, Role, RunStatus, TextPart, TextState, ToolPart, ToolState, UiMessage,
+    ApprovalAnswer, Metadata, Part, Role, RunStatus, SILENT, TextPart, TextState, ToolPart, ToolState,
+    UiMessage,
 };
 
 /// A message of this size is closed and the run continues in a further one, so that snapshots stay small.
@@ -16,9 +17,8 @@ const MESSAGE_BYTES: usize = 64 * 1024;
 /// The field of a tool part for metadata of our own.
 pub(super) const TOOL_METADATA: &str = "toolMetadata";
 
-/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::turn) enum Phase {
+pub(in crate::turn) enum RunPhase {
     /// It waits for a permit to run.
     WaitingForSlot,
     /// The model is being called.
@@ -43,7 +43,7 @@ pub(in crate::turn) struct Run {
     pub(super) number: u32,
     /// Whether the message has a line in the file, and so a place in the conversation.
     pub(super) placed: bool,
-    pub(super) phase: Phase,
+    pub(super) phase: RunPhase,
     pub(super) steps: u32,
     /// When the first of its messages arrived.
     pub(super) began: Timestamp,
@@ -65,6 +65,8 @@ pub(in crate::turn) struct Run {
     pub(super) compactions: u32,
     /// How often the model gave neither words nor calls.
     pub(super) empty_answers: u32,
+    /// Whether it waits for the answer to a question about a spend cap that another thread asked.
+    pub(super) waits_for_budget: bool,
     /// The platform's id of the message it answers.
     pub(super) reply_to: Option<String>,
 }
@@ -83,7 +85,7 @@ impl Run {
             message,
             number: 1,
             placed: false,
-            phase: Phase::WaitingForSlot,
+            phase: RunPhase::WaitingForSlot,
             steps: 0,
             began: now,
             shown: false,
@@ -96,6 +98,7 @@ impl Run {
             compacting: false,
             compactions: 0,
             empty_answers: 0,
+            waits_for_budget: false,
             reply_to,
         }
     }
@@ -134,7 +137,7 @@ impl Run {
         self.reply_to.as_deref()
     }
 
-    pub(in crate::turn) const fn phase(&self) -> Phase {
+    pub(in crate::turn) const fn phase(&self) -> RunPhase {
         self.phase
     }
 
@@ -154,13 +157,14 @@ impl Run {
 
     /// Whether nothing was shown, stored or done.
     pub(in crate::turn) fn is_untouched(&self) -> bool {
-        !self.shown && !self.placed && self.steps <= 1 && self.phase != Phase::Acting
+        !self.shown && !self.placed && self.steps <= 1 && self.phase != RunPhase::Acting
     }
 
     /// The text of the answer so far.
     pub(in crate::turn) fn draft(&self) -> Option<String> {
-        let text = (self.phase == Phase::Thinking).then(|| self.step_words().0);
-        text.filter(|text| !text.trim().is_empty())
+        let text = (self.phase == RunPhase::Thinking).then(|| self.step_words().0);
+        // What may become the sign of silence is not shown.
+        text.filter(|text| !SILENT.starts_with(text.trim()))
     }
 
     /// The state of a call.
@@ -196,7 +200,8 @@ impl Run {
     /// The message as it should be stored now: while the model call runs, without the current step's text.
     pub(super) fn snapshot(&self) -> UiMessage {
         let mut message = self.message.clone();
-        if matches!(self.phase, Phase::WaitingForSlot | Phase::Thinking) && self.open_calls().is_empty() {
+        if matches!(self.phase, RunPhase::WaitingForSlot | RunPhase::Thinking) && self.open_calls().is_empty()
+        {
             message.parts.truncate(self.step_start());
         }
         message
@@ -208,12 +213,12 @@ impl Run {
             self.message.parts.push(Part::StepStart);
             self.steps += 1;
         }
-        self.phase = Phase::Thinking;
+        self.phase = RunPhase::Thinking;
     }
 
     /// Whether this is the first model call and nothing was shown or done: repeating it loses nothing.
     pub(in crate::turn) fn may_start_over(&self) -> bool {
-        self.phase == Phase::Thinking && !self.shown && self.steps <= 1
+        self.phase == RunPhase::Thinking && !self.shown && self.steps <= 1
     }
 
     /// Discards the model's output of this step.
@@ -325,12 +330,29 @@ impl Run {
     pub(super) fn note_usage(&mut self, usage: Usage) {
         let extra = &mut self.message.metadata.extra;
         let known = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_u64()).unwrap_or(0);
-        let sum = serde_json::json!({
+        let mut sum = serde_json::json!({
             "in": known("in").saturating_add(usage.input),
             "out": known("out").saturating_add(usage.output),
             "cached": known("cached").saturating_add(usage.cached),
         });
+        let flag = |key: &str| extra.get("usage").and_then(|sum| sum.get(key)?.as_bool()).unwrap_or(false);
+        let (estimated, unpriced) = (flag("estimated"), flag("unpriced"));
+        let has_no_price = usage.cost.is_none() && usage.input.saturating_add(usage.output) > 0;
+        let cost = usage.cost.map(|cost| known("cost").saturating_add(cost));
+        let cost = cost.or_else(|| extra.get("usage")?.get("cost")?.as_u64());
+        if let Some(sum) = sum.as_object_mut() {
+            // Millionths of a US dollar, as in the ledger.
+            sum.extend(cost.map(|cost| ("cost".to_owned(), cost.into())));
+            sum.extend((estimated || usage.estimated).then(|| ("estimated".to_owned(), true.into())));
+            sum.extend((unpriced || has_no_price).then(|| ("unpriced".to_owned(), true.into())));
+        }
         extra.insert("usage".to_owned(), sum);
+    }
+
+    /// Adds to the message which model answered in place of the first choice, and why.
+    pub(super) fn note_fallback(&mut self, fallback: &Fallback) {
+        let note = serde_json::json!({ "model": fallback.model, "reason": fallback.reason });
+        self.message.metadata.extra.insert("fallback".to_owned(), note);
     }
 
     /// Whether the message is so large that the run should continue in a further one.

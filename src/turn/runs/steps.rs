@@ -1,13 +1,16 @@
 //! Advances a run: begins a step, processes the model's output, and ends the run.
 
-use super::run::{Phase, Run};
-use crate::domain::{CorrelationId, ErrorKind, Intent, ToolCallId};
+use serde_json::Value;
+
+use super::run::{Run, RunPhase};
+use crate::domain::{CorrelationId, ErrorKind, Footer, Intent, MentionState, SpeechMode, ToolCallId};
 use crate::ports::{Completion, Durability, ModelDelta, ModelError};
-use crate::render::Phrase;
+use crate::render::{Phrase, Spent};
 use crate::turn::context::TurnContext;
 use crate::turn::{Effect, Spoken};
 use crate::uimessage::{
-    CheckpointReason, ErrorRecord, Part, RunStatus, TextPart, ToolPart, ToolState, UiMessage,
+    CheckpointReason, ErrorRecord, Part, RunStatus, SILENT, SPEECH, TextPart, ToolPart, ToolState, UiMessage,
+    VOICE,
 };
 
 /// How often a prompt that the server finds too long is retried with half the window.
@@ -17,6 +20,13 @@ const MAX_DETAIL: usize = 600;
 /// How often an empty answer is requested again.
 const MAX_EMPTY: u32 = 1;
 
+/// Whether the text of a step is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Voice {
+    Aloud,
+    Silent,
+}
+
 impl Run {
     /// It got its permit: the model is called, or the open calls go on.
     pub(in crate::turn) fn slot_granted(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
@@ -24,7 +34,7 @@ impl Run {
         if self.open_calls().is_empty() {
             effects.extend(self.next_step(ctx));
         } else {
-            self.phase = Phase::Acting;
+            self.phase = RunPhase::Acting;
             effects.extend(self.advance_calls(ctx));
         }
         effects.push(Effect::Publish);
@@ -33,7 +43,7 @@ impl Run {
 
     /// The model streams its answer.
     pub(in crate::turn) fn delta(&mut self, delta: ModelDelta, ctx: &TurnContext<'_>) -> Vec<Effect> {
-        if self.phase != Phase::Thinking {
+        if self.phase != RunPhase::Thinking {
             return Vec::new();
         }
         let mut effects = Vec::new();
@@ -70,7 +80,7 @@ impl Run {
         ctx: &TurnContext<'_>,
     ) -> Vec<Effect> {
         match result {
-            _ if self.phase != Phase::Thinking => Vec::new(),
+            _ if self.phase != RunPhase::Thinking => Vec::new(),
             Ok(completion) => self.model_answered(completion, ctx),
             Err(error) => self.model_failed(&error, ctx),
         }
@@ -80,15 +90,25 @@ impl Run {
         if let Some(usage) = completion.usage {
             self.note_usage(usage);
         }
-        if completion.tool_calls.is_empty() && completion.text.trim().is_empty() {
-            return self.empty_answer(ctx);
+        if let Some(fallback) = &completion.fallback {
+            self.note_fallback(fallback);
+        }
+        let words = completion.text.trim();
+        if completion.tool_calls.is_empty() && (words.is_empty() || words == SILENT) {
+            if self.may_be_silent(ctx) {
+                self.put_words(&completion);
+                return self.end_of_words(Voice::Silent, ctx);
+            }
+            if words.is_empty() || self.answers_group(ctx) {
+                return self.empty_answer(ctx);
+            }
         }
         self.put_words(&completion);
         if completion.tool_calls.is_empty() {
             let truncated = completion.truncated.then(|| progress(Phrase::Truncated.say(ctx.language())));
-            return truncated.into_iter().chain(self.end_of_words(ctx)).collect();
+            return truncated.into_iter().chain(self.end_of_words(Voice::Aloud, ctx)).collect();
         }
-        self.phase = Phase::Acting;
+        self.phase = RunPhase::Acting;
         for call in completion.tool_calls {
             if let Err(kind) = self.take_call(call, ctx) {
                 return self.fail(kind, ctx);
@@ -121,7 +141,7 @@ impl Run {
         has_checkpoint: bool,
         reason: CheckpointReason,
     ) -> Vec<Effect> {
-        if !std::mem::take(&mut self.compacting) || self.phase != Phase::Thinking {
+        if !std::mem::take(&mut self.compacting) || self.phase != RunPhase::Thinking {
             return Vec::new();
         }
         if !has_checkpoint && reason == CheckpointReason::Overflow {
@@ -139,7 +159,7 @@ impl Run {
     /// The model is called again, because a message changed or joined.
     pub(in crate::turn) fn start_over(&self) -> Vec<Effect> {
         match self.phase {
-            Phase::Thinking => vec![Effect::CancelJobs, Effect::CallModel],
+            RunPhase::Thinking => vec![Effect::CancelJobs, Effect::CallModel],
             _ => Vec::new(),
         }
     }
@@ -153,10 +173,10 @@ impl Run {
     /// Stops the current step for a new message. Returns nothing where there is no step to stop.
     pub(in crate::turn) fn interrupt(&mut self) -> Option<Effect> {
         self.steer();
-        if self.phase == Phase::WaitingForSlot {
+        if self.phase == RunPhase::WaitingForSlot {
             return None;
         }
-        if self.phase == Phase::Thinking {
+        if self.phase == RunPhase::Thinking {
             self.forget_step();
         }
         Some(Effect::CancelJobs)
@@ -181,7 +201,7 @@ impl Run {
 
     /// The line that must be in the file before a message of a later run.
     pub(in crate::turn) fn place(&mut self) -> Option<UiMessage> {
-        if self.placed || self.phase == Phase::WaitingForSlot {
+        if self.placed || self.phase == RunPhase::WaitingForSlot {
             return None;
         }
         self.placed = true;
@@ -190,7 +210,15 @@ impl Run {
 
     /// Calls the model again, with everything that happened since.
     pub(super) fn next_step(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
-        if self.steps >= ctx.rules().max_steps && self.message.parts.last() != Some(&Part::StepStart) {
+        if self.is_promotion() {
+            return self.end_promotion(ctx);
+        }
+        if let Some(ended) = self.end_unraised(ctx) {
+            return ended;
+        }
+        if self.steps >= ctx.max_steps(self.correlation())
+            && self.message.parts.last() != Some(&Part::StepStart)
+        {
             return self.fail(ErrorKind::TooManySteps, ctx);
         }
         let mut effects = Vec::new();
@@ -205,12 +233,18 @@ impl Run {
     }
 
     /// Handles the end of the model's text: the run ends, unless a message joined meanwhile.
-    fn end_of_words(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
+    fn end_of_words(&mut self, voice: Voice, ctx: &TurnContext<'_>) -> Vec<Effect> {
         if !std::mem::take(&mut self.steered) {
-            return self.finish(RunStatus::Done);
+            let mut effects = self.finish(RunStatus::Done, ctx);
+            if let (Voice::Silent, Some(Effect::Commit { say, .. })) = (voice, effects.first_mut()) {
+                say.clear();
+            }
+            return effects;
         }
         let page = self.turn_page(ctx.thread(), ctx.now);
-        let say = self.spoken(page.id.to_string(), Intent::AssistantText { text: page.final_text() });
+        let text = self.with_footer(page.final_text(), Some(&page), ctx);
+        let intent = Intent::AssistantText { text };
+        let say = self.spoken(page.id.to_string(), intent).filter(|_| voice == Voice::Aloud);
         self.begin_step();
         let commit = Effect::Commit {
             messages: vec![page],
@@ -220,7 +254,18 @@ impl Run {
         vec![commit, Effect::CallModel, Effect::Publish]
     }
 
-    fn finish(&mut self, status: RunStatus) -> Vec<Effect> {
+    /// Whether it answers messages of a group.
+    fn answers_group(&self, ctx: &TurnContext<'_>) -> bool {
+        ctx.history.said_in(&self.correlation).any(|message| message.speaker().is_some())
+    }
+
+    /// Whether none of the messages that it answers names the agent.
+    fn may_be_silent(&self, ctx: &TurnContext<'_>) -> bool {
+        let mut said = ctx.history.said_in(&self.correlation).peekable();
+        said.peek().is_some() && said.all(|message| message.attention() != MentionState::Named)
+    }
+
+    pub(super) fn finish(&mut self, status: RunStatus, ctx: &TurnContext<'_>) -> Vec<Effect> {
         self.end_texts();
         self.settle_all("The turn ended before this call finished.");
         self.message.metadata.status = Some(status);
@@ -232,9 +277,18 @@ impl Run {
             }),
             _ => None,
         });
-        let intent = error.unwrap_or_else(|| Intent::AssistantText { text: self.message.final_text() });
-        let say = self.spoken(self.message.id.to_string(), intent).into_iter().collect();
-        self.phase = Phase::Ended;
+        let speaks = error.is_none() && !self.is_promotion() && self.is_to_be_spoken(ctx);
+        let text = self.message.final_text();
+        let intent = error.unwrap_or_else(|| {
+            let text = self.with_footer(text.clone(), None, ctx);
+            Intent::AssistantText { text }
+        });
+        let mut say: Vec<Spoken> = self.spoken(self.message.id.to_string(), intent).into_iter().collect();
+        if speaks && !say.is_empty() {
+            self.message.metadata.extra.insert(SPEECH.to_owned(), true.into());
+            say.extend(self.spoken(format!("{}.speech", self.message.id), Intent::Speech { text }));
+        }
+        self.phase = RunPhase::Ended;
         vec![
             Effect::Commit { messages: vec![self.message.clone()], say, durability: Durability::Synced },
             Effect::ReleaseSlot,
@@ -242,11 +296,23 @@ impl Run {
         ]
     }
 
+    /// Whether its answer is spoken beside its text.
+    fn is_to_be_spoken(&self, ctx: &TurnContext<'_>) -> bool {
+        match ctx.rules().speech {
+            SpeechMode::Off => false,
+            SpeechMode::Always => !ctx.rules().capabilities.unattended,
+            SpeechMode::Inbound => {
+                let mut said = ctx.history.said_in(&self.correlation);
+                said.any(|message| message.metadata.extra.contains_key(VOICE))
+            }
+        }
+    }
+
     fn fail(&mut self, kind: ErrorKind, ctx: &TurnContext<'_>) -> Vec<Effect> {
         self.fail_saying(&Phrase::Error(kind), kind, None, ctx)
     }
 
-    fn fail_saying(
+    pub(super) fn fail_saying(
         &mut self,
         phrase: &Phrase,
         kind: ErrorKind,
@@ -259,7 +325,7 @@ impl Run {
         let cancelled = self.calls.is_busy().then_some(Effect::CancelJobs);
         let record = ErrorRecord { kind, text, retryable: kind.retryable(), detail };
         self.message.parts.push(Part::Error(record));
-        cancelled.into_iter().chain(self.finish(RunStatus::Failed)).collect()
+        cancelled.into_iter().chain(self.finish(RunStatus::Failed, ctx)).collect()
     }
 
     fn empty_answer(&mut self, ctx: &TurnContext<'_>) -> Vec<Effect> {
@@ -290,6 +356,22 @@ impl Run {
         }
         let (correlation, reply_to) = (self.correlation.clone(), self.reply_to.clone());
         Some(Spoken { source, correlation, reply_to, intent })
+    }
+
+    /// An answer with what it used below it, where the settings want that. For people alone: the message is kept without.
+    fn with_footer(&self, text: String, page: Option<&UiMessage>, ctx: &TurnContext<'_>) -> String {
+        let footer = ctx.rules().footer;
+        if footer == Footer::Off || text.trim().is_empty() {
+            return text;
+        }
+        let own = page.unwrap_or(&self.message);
+        // Earlier messages of a long answer are in the history already.
+        let earlier = ctx.history.of_run(&self.correlation).filter(|message| message.id != own.id);
+        let spent = earlier.chain([own]).fold(Spent::default(), add_usage);
+        match spent.footer(footer, ctx.language()).filter(|_| spent.input > 0) {
+            Some(line) => format!("{text}\n\n*{line}*"),
+            None => text,
+        }
     }
 
     /// Sets the text of the step to that of the completion. Usually it was streamed completely and does not change.
@@ -332,4 +414,20 @@ impl Run {
 /// A notice that is shown and not stored.
 pub(in crate::turn) const fn progress(text: String) -> Effect {
     Effect::Show(Intent::Progress { text, call_id: None })
+}
+
+/// Adds what the calls of a message used.
+fn add_usage(sum: Spent, message: &UiMessage) -> Spent {
+    let Some(usage) = message.metadata.extra.get("usage") else { return sum };
+    let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let flag = |key: &str| usage.get(key).and_then(Value::as_bool).unwrap_or(false);
+    Spent {
+        calls: sum.calls,
+        input: sum.input.saturating_add(number("in")),
+        cached: sum.cached.saturating_add(number("cached")),
+        output: sum.output.saturating_add(number("out")),
+        cost: sum.cost.saturating_add(number("cost")),
+        about: sum.about || flag("estimated"),
+        unpriced: sum.unpriced || flag("unpriced"),
+    }
 }

@@ -9,8 +9,8 @@ use super::driver::{
 use crate::domain::{Command, CommandInvocation, ErrorKind, IngressKind, Timestamp};
 use crate::ports::ThreadRecord;
 use crate::turn::{
-    Compacted, Conversation, Draft, Event, Facts, Lookups, ReplyToken, Span, build_prompt, by_rules,
-    correction, read_summary, summary_prompt,
+    Compacted, CompactionSpan, Conversation, Draft, Event, Facts, Lookups, ReplyToken, build_prompt,
+    by_rules, correction, read_summary, summary_prompt,
 };
 use crate::uimessage::{
     CHECKPOINT_BYTES, CheckpointReason, CheckpointRecord, Content, ModelMessage, Part, UiMessage, WrittenBy,
@@ -30,7 +30,7 @@ fn ask(driver: &mut Driver, number: usize, text: &str) {
     driver.arrive(&format!("q{number}"), IngressKind::Said(said(text)));
 }
 
-fn plan(driver: &Driver, reason: CheckpointReason) -> Option<Span> {
+fn plan(driver: &Driver, reason: CheckpointReason) -> Option<CompactionSpan> {
     driver.conversation.plan_compaction(reason, None, driver.usable)
 }
 
@@ -42,7 +42,7 @@ fn compact(driver: &mut Driver, reason: CheckpointReason) -> bool {
     done
 }
 
-fn compacted(reason: CheckpointReason, result: Option<(Span, Draft)>) -> Event {
+fn compacted(reason: CheckpointReason, result: Option<(CompactionSpan, Draft)>) -> Event {
     Event::Compacted(Box::new(Compacted {
         reason,
         result,
@@ -69,6 +69,7 @@ fn restarted(lines: &[UiMessage]) -> Conversation {
 fn prompt(conversation: &Conversation) -> Vec<ModelMessage> {
     let thread = thread();
     let facts = Facts {
+        others: &[],
         agent_md: "You help.",
         name: "agent",
         project: "p",
@@ -258,7 +259,7 @@ fn reply(driver: &Driver, id: &str) -> String {
 }
 
 /// A span whose second question failed, and so must stay open.
-fn span_with_an_ask() -> Span {
+fn span_with_an_ask() -> CompactionSpan {
     let mut driver = Driver::new();
     turns(&mut driver, 0, 2);
     driver.say("please fix `retry()` in src/main.rs line 42");

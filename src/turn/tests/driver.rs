@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::domain::Class;
 use crate::domain::{
     Approval, ApprovalNumber, Author, AuthorRole, Capabilities, ChatKind, Command, CorrelationId, Effects,
-    ErrorKind, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ScopeKind, ThreadId, Timestamp,
-    ToolCallId, WhileRunning, WhileWaiting,
+    ErrorKind, Footer, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ScopeKind, ThreadId,
+    Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::policy::reply::{Named, decided_outright};
@@ -20,7 +20,7 @@ use crate::turn::{
     ApprovalSlot, CheckArguments, Compacted, Conversation, Effect, EffectsOf, Event, Lookups, ReplyToken,
     Rules, by_rules,
 };
-use crate::uimessage::{ModelMessage, Role, UiMessage, fold, to_model};
+use crate::uimessage::{Content, ModelMessage, Role, UiMessage, fold, to_model, words_in};
 
 pub(super) fn thread() -> ThreadId {
     "web:chat:t".parse().unwrap()
@@ -35,7 +35,7 @@ pub(super) fn rules() -> Rules {
         language: None,
         compaction: crate::turn::CompactionRules::default(),
         scopes: Arc::default(),
-        model: "scripted".to_owned(),
+        footer: Footer::Off,
         capabilities: Capabilities::pull(),
         rights: Rights {
             requester: true,
@@ -44,6 +44,7 @@ pub(super) fn rules() -> Rules {
         },
         expire_ms: 60_000,
         while_waiting: WhileWaiting::Queue,
+        speech: crate::domain::SpeechMode::Off,
         read_replies: ReadReplies::Rules,
     }
 }
@@ -102,7 +103,7 @@ pub(super) fn calls(tool_calls: Vec<ToolCall>) -> Result<Completion, ModelError>
 }
 
 pub(super) fn model_error(kind: ErrorKind) -> Result<Completion, ModelError> {
-    Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None })
+    Err(ModelError { kind, detail: "scripted".to_owned(), retry_after: None, shortage: None })
 }
 
 /// A tool named `ask` needs approval, `forbidden` never runs, any other may; `peek` could have side effects, but its
@@ -332,7 +333,11 @@ pub(super) fn short(message: &ModelMessage) -> String {
     match message {
         ModelMessage::System(text) => format!("system {text}"),
         ModelMessage::User { content, .. } => {
-            format!("user {}", content.iter().map(|c| format!("{c:?}")).collect::<String>())
+            let told = |piece: &Content| match piece {
+                Content::Text(text) => format!("{:?}", Content::Text(words_in(text).to_owned())),
+                other => format!("{other:?}"),
+            };
+            format!("user {}", content.iter().map(told).collect::<String>())
                 .replace("Text(\"", "")
                 .replace("\")", "")
         }

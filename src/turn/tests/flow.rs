@@ -212,10 +212,10 @@ fn an_answer_keeps_what_it_cost() {
     let mut driver = Driver::new();
     driver.say("m1");
     let mut answer = words("ok").unwrap();
-    answer.usage = Some(Usage { input: 1500, output: 3, cached: 1000 });
+    answer.usage = Some(Usage { input: 1500, output: 3, cached: 1000, ..Usage::default() });
     driver.model(Ok(answer));
     let usage = &driver.lines.last().unwrap().metadata.extra["usage"];
-    assert_eq!(*usage, json!({ "in": 1500, "out": 3, "cached": 1000 }));
+    assert_eq!(*usage, json!({ "in": 1500, "out": 3, "cached": 1000, "unpriced": true }));
 }
 
 #[test]

@@ -13,12 +13,12 @@ use crate::domain::{
     IngressKind, Intent, MemoryScope, Scope, Timestamp, ToolCallId, WhileRunning,
 };
 use crate::ports::{Acceptance, Judgement, ModelDelta, Ruling, ThreadRecord};
-use crate::turn::approval::approvals::{AnswerOutcome, Approvals, Authority, Check};
-use crate::turn::approval::question::{Question, Request};
+use crate::turn::approval::approvals::{AnswerCheck, AnswerOutcome, Approvals, DecisionAuthority};
+use crate::turn::approval::question::{Question, QuestionRequest};
 use crate::turn::context::{Settings, TurnContext};
 use crate::turn::history::History;
 use crate::turn::queue::{Edit, Queue, RunRelation};
-use crate::turn::runs::run::{Phase, Run};
+use crate::turn::runs::run::{Run, RunPhase};
 use crate::turn::user_message::user_message;
 use crate::turn::{ApprovalSlot, Effect, Rules};
 use crate::uimessage::{CheckpointReason, Part, ToolState, UiMessage};
@@ -76,7 +76,7 @@ fn question(
     judgement: Judgement,
     ctx: &TurnContext<'_>,
 ) -> Question {
-    let request = Request {
+    let request = QuestionRequest {
         kind,
         run: run_id("a"),
         call: call_id("c1"),
@@ -84,6 +84,7 @@ fn question(
         input: json!({}),
         requested_by: "web:user:u".parse().unwrap(),
         memory_scope: MemoryScope::default(),
+        asked_in: Vec::new(),
     };
     let slot = ApprovalSlot { id: format!("apr_{:020}", 1).parse().unwrap(), number: ApprovalNumber(1) };
     approvals.ask(request, judgement, slot, ctx)
@@ -105,7 +106,7 @@ fn run_at(stage: Stage, ctx: &TurnContext<'_>) -> Run {
             let judgement = judge("ask", &json!({}), "");
             run.ask(question(&mut approvals, ApprovalKind::Tool, judgement, ctx));
             run.advance_calls(ctx);
-            assert_eq!(run.phase(), Phase::AwaitingApproval);
+            assert_eq!(run.phase(), RunPhase::AwaitingApproval);
         }
     }
     run
@@ -247,12 +248,12 @@ fn a_run_ends_with_one_commit_and_gives_its_slot_back() {
     let ctx = thread.at(1000);
     let ends = ["Commit", "ReleaseSlot", "Finished"];
     let table = [
-        (words("done"), &ends[..], Phase::Ended),
-        (words(""), &["CallModel"][..], Phase::Thinking),
-        (model_error(ErrorKind::Auth), &ends[..], Phase::Ended),
-        (model_error(ErrorKind::ContextLength), &["Compact"][..], Phase::Thinking),
-        (calls(vec![call("c1", "look", json!({}))]), &["Judge"][..], Phase::Acting),
-        (calls(vec![call("c1", "unknown", json!({}))]), &["Commit", "CallModel"][..], Phase::Thinking),
+        (words("done"), &ends[..], RunPhase::Ended),
+        (words(""), &["CallModel"][..], RunPhase::Thinking),
+        (model_error(ErrorKind::Auth), &ends[..], RunPhase::Ended),
+        (model_error(ErrorKind::ContextLength), &["Compact"][..], RunPhase::Thinking),
+        (calls(vec![call("c1", "look", json!({}))]), &["Judge"][..], RunPhase::Acting),
+        (calls(vec![call("c1", "unknown", json!({}))]), &["Commit", "CallModel"][..], RunPhase::Thinking),
     ];
     for (result, expected, phase) in table {
         let mut run = run_at(Stage::Thinking, &ctx);
@@ -273,7 +274,7 @@ fn a_prompt_that_stays_too_long_is_compacted_and_shrunk_before_the_run_gives_up(
         assert_eq!(run.window_divisor(), divisor);
     }
     run.model_ended(model_error(ErrorKind::ContextLength), &ctx);
-    assert_eq!(run.phase(), Phase::Ended);
+    assert_eq!(run.phase(), RunPhase::Ended);
 }
 
 #[test]
@@ -309,7 +310,7 @@ fn answered(
     let asked = question(&mut approvals, kind, judge("ask", input, ""), &thread.at(1000));
     let by = by.parse().unwrap();
     let decided = Decided { by, at: Timestamp::from_millis(now), via: "text".to_owned(), reason: None };
-    let authority = Authority::Speaker(AuthorRole::Person);
+    let authority = DecisionAuthority::Speaker(AuthorRole::Person);
     let result = approvals.answer(&asked.approval.id, answer, decided, authority, &thread.at(now));
     let settled = result.settled.into_iter().next();
     assert_eq!(approvals.pending().is_empty(), settled.is_some(), "a settled question is not pending");
@@ -375,9 +376,9 @@ fn an_approved_call_is_checked_once_and_its_approval_is_spent_or_cancelled() {
     let thread = Thread::new(rules(), Vec::new());
     let denied = Judgement { ruling: Ruling::Deny("no more".to_owned()), ..judge("ask", &json!({}), "") };
     let table = [
-        (judge("ask", &json!({}), ""), Check::Unchanged, "Spent"),
-        (judge("ask", &json!({}), "another world"), Check::Changed, "Cancelled"),
-        (denied, Check::Denied("no more".to_owned()), "Cancelled"),
+        (judge("ask", &json!({}), ""), AnswerCheck::Unchanged, "Spent"),
+        (judge("ask", &json!({}), "another world"), AnswerCheck::Changed, "Cancelled"),
+        (denied, AnswerCheck::Denied("no more".to_owned()), "Cancelled"),
     ];
     for (judgement, expected, state) in table {
         let mut approvals = Approvals::new(&ThreadRecord::default());
@@ -388,7 +389,7 @@ fn an_approved_call_is_checked_once_and_its_approval_is_spent_or_cancelled() {
         let by = "web:user:u".parse().unwrap();
         let decided = Decided { by, at: now, via: "text".to_owned(), reason: None };
         let yes = Answer::Approve(Scope::Once);
-        approvals.answer(&asked.id, &yes, decided, Authority::Operator, &thread.at(1001));
+        approvals.answer(&asked.id, &yes, decided, DecisionAuthority::Operator, &thread.at(1001));
         let (check, effects) = approvals.check(&asked.tool_call, &judgement, now).unwrap();
         assert_eq!(check, expected);
         assert!(matches!(effects.first(), Some(Effect::SaveApproval(saved)) if state_word(saved) == state));

@@ -3,7 +3,6 @@
 use super::call::SentCall;
 use crate::uimessage::{Chunk, FinishReason, Part, RunStatus, TextPart, TextState, UiMessage};
 
-/// What was sent of one part.
 #[derive(Clone, Debug)]
 enum SentPart {
     Text { id: String, kind: TextKind, bytes: usize, open: bool },

@@ -88,6 +88,10 @@ pub(super) fn answer(world: &mut Environment, call: &Call, socket: &str) -> Answ
             None => fault(230_110, "The message has been deleted"),
         },
         ("PATCH", ["im", "v1", "messages", id]) => replace(world, id, &body),
+        ("DELETE", ["im", "v1", "messages", id]) => {
+            world.posted.retain(|posted| posted.id != *id);
+            done(json!({}))
+        }
         ("GET", ["im", "v1", "messages"]) => history(world, call),
         ("GET", ["im", "v1", "messages", id]) => match world.item(id) {
             Some(item) => done(json!({ "items": [item] })),
@@ -237,12 +241,23 @@ fn replace(world: &mut Environment, id: &str, body: &Value) -> Answer {
     }
 }
 
-fn history(world: &Environment, call: &Call) -> Answer {
+fn history(world: &mut Environment, call: &Call) -> Answer {
+    world.mood.history.calls += 1;
+    if let Some(code) = world.mood.history.refuses {
+        let limited = code == 99_991_400;
+        let mut refusal =
+            fault(code, if limited { "request trigger frequency limit" } else { "Lack of permission" });
+        if limited {
+            refusal.headers.push(("x-ogw-ratelimit-reset", "30".to_owned()));
+        }
+        return refusal;
+    }
     let chat = call.query("container_id");
     let size: usize = call.query("page_size").parse().unwrap_or(20);
     if size > 50 || call.query("container_id_type") != "chat" {
         return fault(99_992_402, "field validation failed");
     }
+    let (size, overlap) = world.mood.history.page.map_or((size, 0), |most| (size.min(most), 1));
     let mut ids: Vec<&String> =
         world.written.iter().filter(|(_, w)| w.chat == chat).map(|(id, _)| id).collect();
     ids.extend(world.posted.iter().filter(|posted| posted.chat == chat).map(|posted| &posted.id));
@@ -251,7 +266,8 @@ fn history(world: &Environment, call: &Call) -> Answer {
     let from: usize = call.query("page_token").parse().unwrap_or(0);
     let items: Vec<Value> = ids.iter().skip(from).take(size).filter_map(|id| world.item(id)).collect();
     let more = from + size < ids.len();
-    let page = if more { (from + size).to_string() } else { String::new() };
+    let next = from + size - overlap;
+    let page = if more { next.to_string() } else { String::new() };
     done(json!({ "items": items, "has_more": more, "page_token": page }))
 }
 

@@ -1,6 +1,7 @@
 //! Simulated people: they write, press buttons and send files.
 
 use serde_json::{Value, json};
+use shipagent::ports::{Clock as _, SystemClock};
 
 use super::server::Feishu;
 use super::world::{Environment, Posted, Written};
@@ -17,6 +18,11 @@ pub(crate) struct Message {
     message_type: String,
     content: Value,
     mentions_bot: bool,
+    /// Another account that it mentions, by id and name.
+    names: Option<(String, String)>,
+    by_bot: bool,
+    /// When it was written, in milliseconds.
+    at: i64,
 }
 
 impl Message {
@@ -31,6 +37,9 @@ impl Message {
             message_type: "text".to_owned(),
             content: json!({ "text": text }),
             mentions_bot: false,
+            names: None,
+            by_bot: false,
+            at: 1_700_000_000_000,
         }
     }
 
@@ -44,6 +53,31 @@ impl Message {
         let text = self.content["text"].as_str().unwrap_or_default().to_owned();
         self.content = json!({ "text": format!("@_user_1 {text}") });
         self.mentions_bot = true;
+        self
+    }
+
+    /// Mentions another account, as `@_user_2` in its text.
+    pub(crate) fn naming(mut self, open_id: &str, name: &str) -> Self {
+        self.names = Some((open_id.to_owned(), name.to_owned()));
+        self
+    }
+
+    /// Another bot wrote it.
+    pub(crate) fn by_bot(mut self) -> Self {
+        self.by_bot = true;
+        self
+    }
+
+    /// Written now, and not at the fixed time of most tests.
+    pub(crate) fn now(mut self) -> Self {
+        self.at = SystemClock.now().as_millis();
+        self
+    }
+
+    /// Written so many seconds ago.
+    pub(crate) fn ago(mut self, seconds: i64) -> Self {
+        self = self.now();
+        self.at -= seconds * 1000;
         self
     }
 
@@ -65,12 +99,16 @@ impl Message {
 
     fn event(&self, id: &str) -> Value {
         let mut message = json!({
-            "message_id": id, "chat_id": self.chat, "chat_type": self.kind, "create_time": "1700000000000",
-            "update_time": "1700000000000", "message_type": self.message_type, "content": self.content.to_string(),
+            "message_id": id, "chat_id": self.chat, "chat_type": self.kind, "create_time": self.at.to_string(),
+            "update_time": self.at.to_string(), "message_type": self.message_type, "content": self.content.to_string(),
         });
         if self.mentions_bot {
             message["mentions"] = json!([{ "key": "@_user_1", "id": { "open_id": BOT, "union_id": "on_x" },
                 "name": "Ship", "tenant_key": "k" }]);
+        }
+        if let Some((id, name)) = &self.names {
+            message["mentions"] = json!([{ "key": "@_user_2", "id": { "open_id": id }, "name": name,
+                "mentioned_type": "bot", "tenant_key": "k" }]);
         }
         for (key, value) in
             [("thread_id", &self.topic), ("parent_id", &self.parent), ("root_id", &self.parent)]
@@ -79,7 +117,8 @@ impl Message {
                 message[key] = json!(value);
             }
         }
-        let sender = json!({ "sender_id": { "open_id": self.sender, "union_id": "on_y" }, "sender_type": "user", "tenant_key": "k" });
+        let kind = if self.by_bot { "bot" } else { "user" };
+        let sender = json!({ "sender_id": { "open_id": self.sender, "union_id": "on_y" }, "sender_type": kind, "tenant_key": "k" });
         json!({ "sender": sender, "message": message })
     }
 }
@@ -93,17 +132,39 @@ fn envelope(kind: &str, id: &str, event: Value) -> Value {
 impl Feishu {
     /// A person writes. Returns the message's id.
     pub(crate) fn write(&self, message: &Message) -> String {
+        let id = self.shared.change(|world| world.fresh("om_user"));
+        self.write_as(message, &id);
+        id
+    }
+
+    /// A person writes a message of this id.
+    pub(crate) fn write_as(&self, message: &Message, id: &str) {
+        self.remember(message, id);
+        self.shared.change(|world| deliver(world, message, id, "first"));
+    }
+
+    /// A person has deleted a message that the platform remembers.
+    pub(crate) fn delete(&self, id: &str) {
         self.shared.change(|world| {
-            let id = world.fresh("om_user");
-            deliver(world, message, &id, "first");
-            let item = json!({
-                "message_id": id, "msg_type": message.message_type, "create_time": "1700000000000", "deleted": false,
-                "chat_id": message.chat, "body": { "content": message.content.to_string() },
-                "sender": { "id": message.sender, "id_type": "open_id", "sender_type": "user" },
-            });
-            world.written.insert(id.clone(), Written { chat: message.chat.clone(), item });
-            id
-        })
+            let written = world.written.get_mut(id).expect("it is there");
+            written.item = json!({ "message_id": id, "msg_type": "text", "deleted": true, "chat_id": written.chat,
+                "create_time": written.item["create_time"], "body": { "content": "This message was recalled" } });
+        });
+    }
+
+    /// The platform knows a message of which it does not tell the app.
+    pub(crate) fn remember(&self, message: &Message, id: &str) {
+        let item = json!({
+            "message_id": id, "msg_type": message.message_type, "create_time": message.at.to_string(), "deleted": false,
+            "chat_id": message.chat, "body": { "content": message.content.to_string() },
+            "sender": if message.by_bot {
+                json!({ "id": message.sender, "id_type": "app_id", "sender_type": "app" })
+            } else {
+                json!({ "id": message.sender, "id_type": "open_id", "sender_type": "user" })
+            },
+        });
+        let written = Written { chat: message.chat.clone(), item };
+        self.shared.change(|world| world.written.insert(id.to_owned(), written));
     }
 
     /// The platform sends the event of a message again.

@@ -90,6 +90,11 @@ impl Feishu {
         self.shared.change(change);
     }
 
+    /// Numbers messages from here on, so that two platforms do not use the same ids.
+    pub(crate) fn count_from(&self, serial: u64) {
+        self.shared.change(|world| world.serial = serial);
+    }
+
     /// Reads the state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Environment) -> T) -> T {
         look(&self.shared.look())
@@ -145,6 +150,12 @@ async fn serve(
     if call.path.contains("/resources/") {
         let mut changes = shared.watch();
         while shared.look().mood.holds_files {
+            changes.changed().await.unwrap();
+        }
+    }
+    if call.method == "GET" && call.path == "/open-apis/im/v1/messages" {
+        let mut changes = shared.watch();
+        while shared.look().mood.history.holds {
             changes.changed().await.unwrap();
         }
     }

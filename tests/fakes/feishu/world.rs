@@ -28,6 +28,8 @@ pub(crate) struct Mood {
     pub(crate) holds_files: bool,
     /// Whether the server has only the required calls.
     pub(crate) minimal: bool,
+    /// How the list of a chat's messages answers.
+    pub(crate) history: HistoryMood,
     /// After which time an unacknowledged event is sent again.
     pub(crate) again_after: Duration,
 }
@@ -45,9 +47,23 @@ impl Default for Mood {
             busy: 0,
             holds_files: false,
             minimal: false,
+            history: HistoryMood::default(),
             again_after: Duration::from_secs(15),
         }
     }
+}
+
+/// How the list of a chat's messages answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HistoryMood {
+    /// The error code of every call.
+    pub(crate) refuses: Option<i64>,
+    /// Whether calls get no answer while this is true.
+    pub(crate) holds: bool,
+    /// Most messages of a page, the last of which is the first of the next page, too.
+    pub(crate) page: Option<usize>,
+    /// How often it was called.
+    pub(crate) calls: usize,
 }
 
 /// A message of the app.

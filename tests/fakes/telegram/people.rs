@@ -53,6 +53,11 @@ impl Chat {
         self.shared.change(|world| world.make_topic(self.id, name))
     }
 
+    /// The next message has this id.
+    pub(crate) fn count_from(&self, id: i64) {
+        self.shared.change(|world| world.room_mut(self.id).last_id = id - 1);
+    }
+
     /// Sends a message of any kind; returns its id.
     pub(crate) fn post(&self, author: impl Into<Author>, post: Post) -> i64 {
         self.shared.change(|world| world.people_post(self.id, author.into(), post))

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::account::Account;
 use super::room::{Button, Draft, Room};
 use super::world::{Environment, Press};
 
@@ -29,7 +28,8 @@ pub(crate) struct Visible {
 }
 
 impl Visible {
-    fn read(message: &Value) -> Self {
+    /// A message, in the view of the bot with this id.
+    fn read(message: &Value, me: i64) -> Self {
         let words = if message.get("caption").is_some() { "caption" } else { "text" };
         let list = if words == "caption" { "caption_entities" } else { "entities" };
         let author = message["sender_chat"]["title"].as_str().or(message["from"]["first_name"].as_str());
@@ -37,7 +37,7 @@ impl Visible {
         Self {
             id: message["message_id"].as_i64().unwrap_or_default(),
             author: author.unwrap_or_default().to_owned(),
-            by_bot: message["from"]["id"] == Account::ID,
+            by_bot: message["from"]["id"] == me,
             topic: message["message_thread_id"].as_i64(),
             reply_to: message["reply_to_message"]["message_id"].as_i64(),
             text: message[words].as_str().unwrap_or_default().to_owned(),
@@ -56,8 +56,16 @@ impl Visible {
 impl Environment {
     /// The current messages of a chat, without service messages.
     pub(crate) fn visible(&self, chat: i64) -> Vec<Visible> {
-        let all = self.room(chat).messages.values().map(Visible::read);
+        let read = |message| Visible::read(message, self.account.user.id);
+        let all = self.room(chat).messages.values().map(read);
         all.filter(|message| message.media.is_some() || !message.text.is_empty()).collect()
+    }
+
+    /// The bot's current messages in a chat that came after this one.
+    pub(crate) fn bot_messages_after(&self, chat: i64, message: i64) -> Vec<Visible> {
+        let later = self.room(chat).messages.range(message + 1..);
+        let read = |message| Visible::read(message, self.account.user.id);
+        later.map(|(_, message)| read(message)).filter(|message| message.by_bot).collect()
     }
 
     /// The current texts of the bot's messages in a chat.

@@ -139,3 +139,19 @@ async fn a_model_that_reads_a_yes_can_only_ask_back_and_sees_nothing_but_the_rep
     );
     scene.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_behind_an_open_approval_is_told_of_it_and_gets_its_answer_later() {
+    let scene = Scene::with(obedient, json!({})).await;
+    let asked = scene.ask(&[WRITES]).await.remove(0);
+    let held_back = scene.say("hello there", "later").await;
+    assert_eq!((&held_back["status"], &held_back["success"]), (&json!("awaiting-approval"), &json!(false)));
+    assert_eq!(held_back["approvals"][0]["number"], asked["number"]);
+    let output = held_back["output"].as_str().unwrap();
+    assert!(output.starts_with("I am waiting for a decision on A1"), "{output}");
+    scene.say("yes", "yes").await;
+    // The same request again waits for its answer.
+    let answered = scene.say("hello there", "later").await;
+    assert_eq!(answered["status"], "done", "{answered}");
+    assert_eq!(scene.lines(), ["one"]);
+}

@@ -27,15 +27,6 @@ async fn people(daemon: &Daemon) -> Vec<Value> {
 }
 
 impl Console {
-    async fn until_told(&self, name: &str, words: &str) {
-        self.until(&format!(
-            "document.querySelector({}).innerText.trim() === {}",
-            json!(part(name)),
-            json!(words)
-        ))
-        .await;
-    }
-
     /// Types a code and sends it with Enter.
     async fn enter_code(&self, code: &str) {
         self.browser.type_into(&part("let-in-code"), &format!("{code}{}", key::ENTER)).await;
@@ -160,6 +151,24 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_is_invited_with_a_code() {
+    let project = offline();
+    let daemon = project.start().await;
+    let console = Console::open(&daemon, DESKTOP, EN).await;
+    console.open_panel("access").await;
+    console.until_visible("asking-none", true).await;
+    console.browser.click(&part("invite")).await;
+    console
+        .until("document.querySelector('[data-testid=access-result]').innerText.includes('/start ')")
+        .await;
+    console.browser.picture("access-invited").await;
+    console.assert_accessible().await;
+    let audit = daemon.get_json("/api/audit?event=access-invited").await;
+    assert_eq!(audit["lines"][0]["author"], "web:user:operator", "{audit}");
+    console.assert_no_complaints().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_wrong_codes_are_told_with_how_long_to_wait() {
     let project = offline();
     let daemon = project.start().await;
@@ -194,7 +203,9 @@ async fn a_book_that_cannot_be_read_is_told_and_not_taken_for_empty() {
     let console = Console::open(&daemon, DESKTOP, EN).await;
     console.open_panel("access").await;
     console.until_visible("access-failed", true).await;
-    assert!(console.text_of(&part("access-failed")).await.contains("access.json cannot be understood"));
+    assert!(
+        console.text_of(&part("access-failed")).await.contains("access.json is not valid and is ignored")
+    );
     assert!(!console.sees("members-none").await && !console.sees("asking-none").await);
     console.assert_only_network_complaints().await;
 }

@@ -175,9 +175,9 @@ async fn grants_that_cannot_be_read_or_revoked_are_told_as_such() {
 
     project.write(".ship/grants.json", "{ not json");
     console.browser.click(&part("grant-revoke")).await;
-    console.until("[...document.querySelectorAll('[data-testid=grant] [data-testid=answer-problem]')].some((line) => line.innerText.includes('cannot be understood'))").await;
+    console.until("[...document.querySelectorAll('[data-testid=grant] [data-testid=answer-problem]')].some((line) => line.innerText.includes('is not valid'))").await;
     console
-        .until("document.querySelector('[data-testid=inbox-note]').innerText.includes('grants.json cannot be understood')")
+        .until("document.querySelector('[data-testid=inbox-note]').innerText.includes('grants.json is not valid and is ignored')")
         .await;
     console.assert_only_network_complaints().await;
 }

@@ -82,11 +82,11 @@ async fn projects_that_take_turns_at_one_address_keep_their_logins() {
 
     let first = one.start().await;
     expect_logged_in(&console, &first).await;
-    assert_eq!(console.text_of("#agent-name").await, "token-of-one");
+    console.until("document.querySelector('#agent-name').innerText === 'token-of-one'").await;
     assert!(first.stop().await.success());
     let second = other.start().await;
     expect_logged_in(&console, &second).await;
-    assert_eq!(console.text_of("#agent-name").await, "token-of-other");
+    console.until("document.querySelector('#agent-name').innerText === 'token-of-other'").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,7 +65,10 @@ async fn everything_can_be_done_with_the_keyboard_alone() {
     console.until("document.querySelector('[data-testid=tool-step]').open").await;
 
     let thread = console.thread().await;
+    // The palette begins with a new chat.
     browser.press_with(key::CONTROL, 'k').await;
+    console.until_visible("palette-input", true).await;
+    browser.press(&key::ENTER.to_string()).await;
     console
         .until(&format!("!location.hash.includes('{thread}') && document.activeElement.id === 'composer'"))
         .await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shipagent::adapters::telegram::Api;
+use shipagent::adapters::telegram::BotApi;
 
 use crate::fakes::daemon::{Output, Project, merge};
 use crate::fakes::feishu::server::Feishu;
@@ -91,7 +91,7 @@ async fn what_works_but_not_as_meant_is_pointed_out() {
     scene.telegram.reconfigure(|account| account.privacy = Privacy::On);
     shipagent::http_client::install_tls();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let api = Api::new(http, &scene.telegram.url(), scene.telegram.token().into());
+    let api = BotApi::new(http, &scene.telegram.url(), scene.telegram.token().into());
     let hook = json!({ "url": "https://elsewhere.example/hook" });
     api.ask::<Value>("setWebhook", &hook, Duration::from_secs(20)).await.unwrap();
     let output = scene

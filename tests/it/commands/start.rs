@@ -144,7 +144,7 @@ async fn a_daemon_whose_output_nobody_takes_serves_on_and_stops_as_it_should() {
         assert!(daemon.stop().await.success());
         assert!(!project.path().join(".ship/run/address").exists(), "it is not there any more");
         let log = logged(project.path());
-        assert!(log.contains("cannot be printed") && log.contains("stopping"), "{log}");
+        assert!(log.contains("status line not printed") && log.contains("stopping"), "{log}");
     }
 }
 

@@ -129,12 +129,13 @@ fn rules() -> Rules {
         max_steps: 8,
         language: None,
         compaction: CompactionRules::default(),
-        model: "m".to_owned(),
+        footer: shipagent::domain::Footer::Off,
         capabilities: shipagent::domain::Capabilities::pull(),
         rights: shipagent::policy::Rights::default(),
         expire_ms: 60_000,
         while_waiting: shipagent::domain::WhileWaiting::Queue,
         read_replies: shipagent::domain::ReadReplies::Rules,
+        speech: shipagent::domain::SpeechMode::Off,
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shipagent::domain::{Class, Network};
-use shipagent::sandbox::{self, Ended, Isolation, Limits, Memory, MemoryLimits, Spec, probe};
+use shipagent::sandbox::{
+    self, CommandEnd, Isolation, MemoryLimiter, MemoryLimits, ResourceLimits, Spec, probe,
+};
 use tokio::io::AsyncReadExt;
 
 use super::bench::{HELPER, put};
@@ -70,14 +72,14 @@ impl Foreign {
             aliases: vec![root.join("profile")],
             sockets,
             project,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             grace_ms: 100,
         }
     }
 
-    async fn run(&self, spec: &Spec) -> (Ended, String) {
+    async fn run(&self, spec: &Spec) -> (CommandEnd, String) {
         let environment = [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())];
-        let memory = Memory::new(MemoryLimits::on_this_machine(None));
+        let memory = MemoryLimiter::new(MemoryLimits::on_this_machine(None));
         let mut running = sandbox::start(&self.helper, spec, &environment, &memory).await.unwrap();
         let mut said = String::new();
         let read = async { running.stdout.read_to_string(&mut said).await.unwrap() };
@@ -137,8 +139,10 @@ async fn a_user_who_is_not_root_has_the_same_private_view() {
     ] {
         let (ended, said) = foreign.run(&foreign.spec(command, class, sockets)).await;
         match expected {
-            Ok(expected) => assert_eq!((ended, said.as_str()), (Ended::Exited(0), expected), "{command}"),
-            Err(()) => assert_ne!(ended, Ended::Exited(0), "{command}: {said}"),
+            Ok(expected) => {
+                assert_eq!((ended, said.as_str()), (CommandEnd::Exited(0), expected), "{command}")
+            }
+            Err(()) => assert_ne!(ended, CommandEnd::Exited(0), "{command}: {said}"),
         }
     }
     assert!(!Path::new("/tmp/t").exists() && !outside.exists());

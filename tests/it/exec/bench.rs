@@ -11,7 +11,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{SystemClock, ThreadsHandle, Tool, ToolContext, ToolOutcome};
-use shipagent::sandbox::{Finding, Isolation, Level, Limits, Memory, MemoryLimits, Mode, Status, probe};
+use shipagent::sandbox::{
+    Isolation, IsolationLevel, MemoryLimiter, MemoryLimits, ProbeResult, ResourceLimits, SandboxMode,
+    SandboxStatus, probe,
+};
 use shipagent::store::{AttachmentFiles, FileMemory, ThreadFiles, ToolOutputFiles};
 use shipagent::tools::{ExecSettings, ExecShell, Redact, Scratch};
 use tokio::sync::mpsc;
@@ -32,7 +35,7 @@ pub(super) struct Bench {
     pub(super) isolation: Isolation,
     pub(super) cancel: CancellationToken,
     pub(super) sockets: Vec<PathBuf>,
-    pub(super) memory: Memory,
+    pub(super) memory: MemoryLimiter,
     pub(super) _dirs: [tempfile::TempDir; 2],
 }
 
@@ -42,7 +45,7 @@ impl Bench {
         let [root, outside] = [0, 1].map(|at: usize| dirs[at].path().canonicalize().unwrap());
         let store = Arc::new(ThreadFiles::open(&root.join(".ship")).unwrap());
         let cancel = CancellationToken::new();
-        let (sockets, memory) = (Vec::new(), Memory::new(MemoryLimits::on_this_machine(None)));
+        let (sockets, memory) = (Vec::new(), MemoryLimiter::new(MemoryLimits::on_this_machine(None)));
         let bench = Self { root, outside, store, isolation, cancel, sockets, memory, _dirs: dirs };
         for secret in [".env", ".env.local", "api/.env", ".ship/run/token-of-mine"] {
             bench.file(secret, SECRET);
@@ -60,7 +63,12 @@ impl Bench {
     /// One of each kind on this machine. There must be one: otherwise nothing would be tested.
     pub(super) fn each() -> Vec<Self> {
         let status = probe(Path::new(HELPER));
-        assert_ne!(status.level, Level::Unavailable, "this machine has no sandbox: {:?}", status.reasons);
+        assert_ne!(
+            status.level,
+            IsolationLevel::Unavailable,
+            "this machine has no sandbox: {:?}",
+            status.reasons
+        );
         let best = (status.isolation == Isolation::Namespaces).then_some(Isolation::Namespaces);
         best.into_iter().chain([Isolation::Rules]).map(Self::new).collect()
     }
@@ -79,9 +87,9 @@ impl Bench {
         ExecSettings {
             outputs: Arc::new(ToolOutputFiles::new(&self.root.join(".ship"))),
             helper: HELPER.into(),
-            mode: Mode::Require,
-            found: Finding::known(Status {
-                level: Level::Full,
+            mode: SandboxMode::Require,
+            found: ProbeResult::known(SandboxStatus {
+                level: IsolationLevel::Full,
                 isolation: self.isolation,
                 landlock: 7,
                 reasons: Vec::new(),
@@ -92,7 +100,7 @@ impl Bench {
             scratch: Scratch::of(&self.root.join(".ship")),
             timeout: Duration::from_secs(60),
             grace: Duration::from_millis(500),
-            limits: Limits { processes: 400, ..Limits::default() },
+            limits: ResourceLimits { processes: 400, ..ResourceLimits::default() },
             max_processes: 8,
             memory: self.memory.clone(),
             redact: Redact::new(|text| text.replace("redact-me", "[redacted]")),
@@ -109,6 +117,9 @@ impl Bench {
             scope: Default::default(),
             origin: shipagent::domain::Origin::Member,
             requester: None,
+            unattended: false,
+            language: Default::default(),
+            tasks: crate::fakes::stage::tasks_in(&self.root.join(".ship")),
             asked_in: Vec::new(),
             approval: None,
             search: shipagent::ports::ScopedSearch {

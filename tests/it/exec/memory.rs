@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shipagent::domain::{Class, Permit};
-use shipagent::sandbox::{Memory, MemoryLimits};
+use shipagent::sandbox::{MemoryLimiter, MemoryLimits};
 
 use super::bench::Bench;
 use crate::fakes::daemon::Project;
@@ -19,7 +19,7 @@ fn uses(megabytes: u64) -> String {
 }
 
 fn limited(mut bench: Bench, command: u64, together: u64) -> Bench {
-    bench.memory = Memory::new(MemoryLimits { command: command * MB, together: together * MB });
+    bench.memory = MemoryLimiter::new(MemoryLimits { command: command * MB, together: together * MB });
     bench
 }
 

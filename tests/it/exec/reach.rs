@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use shipagent::domain::{Class, Network, Permit};
 use shipagent::ports::{Tool, ToolFailure};
-use shipagent::sandbox::{Finding, Isolation, Level, Mode, probe};
+use shipagent::sandbox::{Isolation, IsolationLevel, ProbeResult, SandboxMode, probe};
 use shipagent::tools::ExecShell;
 
 use super::bench::{Bench, HELPER, SECRET, WRITABLE, unheard_of};
@@ -15,10 +15,10 @@ use super::bench::{Bench, HELPER, SECRET, WRITABLE, unheard_of};
 #[test]
 fn what_the_machine_has_is_found_by_trying() {
     let status = probe(Path::new(HELPER));
-    assert_ne!(status.level, Level::Unavailable, "{status:?}");
-    assert_eq!(status.level == Level::Full, status.reasons.is_empty(), "{status:?}");
+    assert_ne!(status.level, IsolationLevel::Unavailable, "{status:?}");
+    assert_eq!(status.level == IsolationLevel::Full, status.reasons.is_empty(), "{status:?}");
     let broken = probe(Path::new("/bin/false"));
-    assert_eq!((broken.level, broken.isolation), (Level::Unavailable, Isolation::Nothing));
+    assert_eq!((broken.level, broken.isolation), (IsolationLevel::Unavailable, Isolation::Nothing));
     assert_eq!(broken.reasons.len(), 2, "{broken:?}");
 }
 
@@ -26,13 +26,13 @@ fn what_the_machine_has_is_found_by_trying() {
 async fn without_a_sandbox_that_is_required_nothing_runs() {
     let bench = Bench::new(Isolation::Nothing);
     let mut settings = bench.settings();
-    settings.found = Finding::known(probe(Path::new("/bin/false")));
+    settings.found = ProbeResult::known(probe(Path::new("/bin/false")));
     let call = json!({"command": "touch ran"});
     let outcome = ExecShell::new(settings.clone()).call(call.clone(), bench.context(WRITABLE)).await;
     assert!(matches!(outcome, Err(ToolFailure::Refused(_))), "{outcome:?}");
     assert!(!bench.root.join("ran").exists());
 
-    settings.mode = Mode::Auto;
+    settings.mode = SandboxMode::Auto;
     let outcome = ExecShell::new(settings).call(call, bench.context(WRITABLE)).await.unwrap();
     assert_eq!((&outcome["exitCode"], &outcome["sandbox"]), (&json!(0), &json!("none")));
 }

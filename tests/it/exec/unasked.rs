@@ -13,7 +13,7 @@ use shipagent::permissions::{JudgeSettings, ProjectJudge};
 use shipagent::policy::shell::ShellRules;
 use shipagent::policy::{Compound, Mode as Rule};
 use shipagent::ports::{CallToJudge, Judge, Judgement, Ruling, SystemClock, Tool};
-use shipagent::sandbox::{Finding, Isolation, Mode};
+use shipagent::sandbox::{Isolation, ProbeResult, SandboxMode};
 use shipagent::store::memory::{InMemoryAudit, InMemoryGrants};
 use shipagent::tools::{ExecSettings, ExecShell, git_hardened, hides_secrets, object_to_reads};
 
@@ -47,15 +47,15 @@ pub(super) struct Repository {
 impl Repository {
     /// With each sandbox that the machine has.
     pub(super) fn sandboxed() -> Vec<Self> {
-        Bench::each().into_iter().map(|bench| Self::of(bench, Mode::Require)).collect()
+        Bench::each().into_iter().map(|bench| Self::of(bench, SandboxMode::Require)).collect()
     }
 
     /// Without any.
     pub(super) fn bare() -> Self {
-        Self::of(Bench::new(Isolation::Nothing), Mode::Off)
+        Self::of(Bench::new(Isolation::Nothing), SandboxMode::Off)
     }
 
-    fn of(bench: Bench, mode: Mode) -> Self {
+    fn of(bench: Bench, mode: SandboxMode) -> Self {
         let settings = ExecSettings { mode, ..bench.settings() };
         let judge = judge(&bench.root, settings.found.clone(), mode);
         let repository = Self { bench, settings, judge };
@@ -97,6 +97,9 @@ impl Repository {
             thread: "web:chat:1".parse().unwrap(),
             scope: Default::default(),
             origin: shipagent::domain::Origin::Member,
+            requester: None,
+            unattended: false,
+            language: None,
             tool: "exec_shell".to_owned(),
             input: json!({"command": command, "cwd": cwd}),
         };
@@ -212,7 +215,7 @@ impl Repository {
 }
 
 /// The judge of a project, with the most permissive rules.
-fn judge(project: &Path, found: Finding, mode: Mode) -> ProjectJudge {
+fn judge(project: &Path, found: ProbeResult, mode: SandboxMode) -> ProjectJudge {
     const NONE: &[&str] = &[];
     let root = project.to_string_lossy();
     let project = project.to_owned();

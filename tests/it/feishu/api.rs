@@ -9,12 +9,14 @@ use cbc::cipher::{BlockEncryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use shipagent::adapters::chat::inbound::InboundOptions;
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, GroupsSection};
-use shipagent::adapters::feishu::{About, Api, CheckStatus, FeishuAdapter, FeishuMode, FeishuOptions, check};
+use shipagent::adapters::chat::{AllowList, AnswerRights, ChatParts, GroupsSection};
+use shipagent::adapters::feishu::{
+    CheckStatus, CheckSubject, FeishuAdapter, FeishuApi, FeishuMode, FeishuOptions, check,
+};
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::ports::{
     Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
-    Request, SystemClock, ThreadsHandle,
+    SystemClock, ThreadRequest, ThreadsHandle,
 };
 use shipagent::store::{AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
@@ -62,7 +64,7 @@ impl Hooked {
         let parts = ChatParts {
             approvals: Arc::new(FileApprovals::new(dir.path())),
             access: Arc::new(FileAccess::new(dir.path(), audit)),
-            deciders: Deciders::new(|asked, by, _| asked.requested_by == *by),
+            answer_rights: AnswerRights::new(|asked, by, _| asked.requested_by == *by),
             notes: Arc::new(FileNotes::new(dir.path(), &"feishu".parse().unwrap())),
             http: client(),
             files: Arc::new(AttachmentFiles::new(dir.path())),
@@ -81,7 +83,7 @@ impl Hooked {
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             while let Some(request) = inbox.recv().await {
-                let Request::Deliver { event, reply } = request else { continue };
+                let ThreadRequest::Deliver { event, reply } = request else { continue };
                 let message = event.message.clone();
                 keep.send_modify(|heard| heard.push(*event));
                 let correlation: CorrelationId = "run_1".parse().unwrap();
@@ -154,7 +156,7 @@ async fn the_newest_messages_of_a_chat_are_listed_oldest_first() {
     for number in 0..120 {
         feishu.write(&Message::group("oc_group", "ou_ada", &format!("message {number}")));
     }
-    let api = Api::new(client(), &feishu.domain(), APP_ID, &APP_SECRET.to_owned().into());
+    let api = FeishuApi::new(client(), &feishu.domain(), APP_ID, &APP_SECRET.to_owned().into());
     let texts = |messages: Vec<shipagent::adapters::feishu::PastMessage>| {
         messages.into_iter().map(|message| message.text).collect::<Vec<_>>()
     };
@@ -169,15 +171,20 @@ async fn the_newest_messages_of_a_chat_are_listed_oldest_first() {
 async fn doctor_finds_bad_credentials_and_missing_permissions() {
     let feishu = Feishu::start().await;
     let mut options = options(&feishu, FeishuMode::Websocket);
-    let standings = |findings: Vec<shipagent::adapters::feishu::Finding>| {
+    let standings = |findings: Vec<shipagent::adapters::feishu::FeishuFinding>| {
         findings.into_iter().map(|finding| (finding.about, finding.status)).collect::<Vec<_>>()
     };
     let good = |about| (about, CheckStatus::Good);
     let found = standings(check(client(), &options).await);
-    let expected = [About::Credentials, About::Bot, About::Connection, About::Sending].map(good);
-    assert_eq!(found, [expected.as_slice(), &[(About::Growing, CheckStatus::Lacking)]].concat());
+    let expected =
+        [CheckSubject::Credentials, CheckSubject::Bot, CheckSubject::Connection, CheckSubject::Sending]
+            .map(good);
+    assert_eq!(found, [expected.as_slice(), &[(CheckSubject::Growing, CheckStatus::Lacking)]].concat());
     feishu.tune(|world| world.mood.cardkit = true);
-    assert!(standings(check(client(), &options).await).contains(&good(About::Growing)));
+    assert!(standings(check(client(), &options).await).contains(&good(CheckSubject::Growing)));
     options.app_secret = "wrong".to_owned().into();
-    assert_eq!(standings(check(client(), &options).await), [(About::Credentials, CheckStatus::Broken)]);
+    assert_eq!(
+        standings(check(client(), &options).await),
+        [(CheckSubject::Credentials, CheckStatus::Broken)]
+    );
 }

@@ -1,4 +1,8 @@
-//! The HTTP interface: authentication, and the AI SDK as a client.
+//! The HTTP interface: authentication, the health probe, and the AI SDK as a client.
 
+mod backup;
 mod credentials;
+mod health;
+mod openapi;
 mod sdk;
+mod threads;

@@ -4,5 +4,7 @@ mod distil;
 mod flush;
 mod kills;
 mod poison;
+mod promotion;
+mod random_kills;
 pub(crate) mod scene;
 mod troubles;

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shipagent::adapters::chat::inbound::InboundOptions;
-use shipagent::adapters::chat::{AllowList, ChatParts, Deciders, GroupsSection, Respond, Threading};
+use shipagent::adapters::chat::{AllowList, AnswerRights, ChatParts, GroupsSection};
 use shipagent::adapters::feishu::{FeishuAdapter, FeishuMode, FeishuOptions};
 use shipagent::adapters::qq::{QqAdapter, QqEvents, QqOptions};
-use shipagent::adapters::telegram::{Acknowledge, Strangers, TelegramAdapter, TelegramOptions};
+use shipagent::adapters::telegram::{Acknowledge, TelegramAdapter, TelegramOptions};
 use shipagent::domain::{
     ApprovalChoice, ApprovalId, ApprovalKind, AttachmentKind, CorrelationId, DeliveryId, ErrorKind, Intent,
     Language, OutboundIntent, Risk, ScopeKind, StoredFile, ThreadId,
 };
 use shipagent::ports::{
-    Acceptance, Adapter, AdapterIo, Attempt, Clock as _, HealthReporter, OutboxEntry, RandomIds, Request,
-    SystemClock, ThreadsHandle,
+    Acceptance, Adapter, AdapterIo, Attempt, Clock as _, HealthReporter, OutboxEntry, RandomIds, SystemClock,
+    ThreadRequest, ThreadsHandle,
 };
 use shipagent::render::lower;
 use shipagent::store::memory::InMemoryAudit;
@@ -33,7 +33,7 @@ use crate::fakes::recorder::Recorder;
 use crate::fakes::telegram::server::FakeTelegram;
 
 /// A running adapter behind the recorder, with threads that accept every event.
-struct Screen {
+struct PlatformView {
     adapter: Arc<dyn Adapter>,
     recorder: Recorder,
     thread: ThreadId,
@@ -46,7 +46,7 @@ fn parts(platform: &str, dir: &Path) -> ChatParts {
     ChatParts {
         approvals: Arc::new(FileApprovals::new(dir)),
         access: Arc::new(FileAccess::new(dir, Arc::new(InMemoryAudit::default()))),
-        deciders: Deciders::new(|asked, by, _| asked.requested_by == *by),
+        answer_rights: AnswerRights::new(|asked, by, _| asked.requested_by == *by),
         notes: Arc::new(FileNotes::new(dir, &platform.parse().unwrap())),
         http: reqwest::Client::builder().no_proxy().build().unwrap(),
         files: Arc::new(AttachmentFiles::new(dir)),
@@ -66,7 +66,7 @@ fn inbound(person: &str) -> InboundOptions {
     }
 }
 
-impl Screen {
+impl PlatformView {
     async fn start(
         thread: &str,
         recorder: Recorder,
@@ -79,7 +79,7 @@ impl Screen {
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             while let Some(request) = inbox.recv().await {
-                let Request::Deliver { event, reply } = request else { continue };
+                let ThreadRequest::Deliver { event, reply } = request else { continue };
                 let (message, correlation) =
                     (event.message.clone(), "run_0".parse::<CorrelationId>().unwrap());
                 drop(reply.send(Acceptance::Accepted { message, correlation }));
@@ -227,21 +227,16 @@ fn progress(text: &str) -> Intent {
     Intent::Progress { text: text.to_owned(), call_id: None }
 }
 
-async fn telegram(fake: &FakeTelegram, chat: i64) -> Screen {
+async fn telegram(fake: &FakeTelegram, chat: i64) -> PlatformView {
     let recorder = Recorder::start(&fake.url()).await;
     let token = fake.token();
-    Screen::start(&format!("telegram:chat:{chat}"), recorder, |recorder, parts| {
+    PlatformView::start(&format!("telegram:chat:{chat}"), recorder, |recorder, parts| {
         let options = TelegramOptions {
             token: token.into(),
             api_url: recorder.url(),
-            guests: AllowList::default(),
-            respond: Respond::Mention,
-            followup: Duration::ZERO,
-            threading: Threading::Shared,
             webhook: None,
             acknowledge: Acknowledge::Nothing,
-            strangers: Strangers::Silence,
-            admins_decide: false,
+            inbound: InboundOptions::default(),
         };
         Arc::new(TelegramAdapter::new("telegram".parse().unwrap(), options, parts))
     })
@@ -252,10 +247,10 @@ async fn telegram(fake: &FakeTelegram, chat: i64) -> Screen {
 async fn telegram_shows_every_intent_in_a_private_chat() {
     let fake = FakeTelegram::start().await;
     drop(fake.private(&fake.user(7, "Ann")));
-    let screen = telegram(&fake, 7).await;
-    let mut shown = screen.everything(async |_| None).await;
+    let view = telegram(&fake, 7).await;
+    let mut shown = view.everything(async |_| None).await;
     for (title, frame) in [("a draft", draft("The **answer")), ("progress", progress("reading a file"))] {
-        let calls = screen.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
+        let calls = view.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
         shown.push_str(&format!("=== {title}\n{calls}\n"));
     }
     insta::assert_snapshot!("telegram_private", shown);
@@ -265,18 +260,18 @@ async fn telegram_shows_every_intent_in_a_private_chat() {
 async fn telegram_shows_every_intent_in_a_group() {
     let fake = FakeTelegram::start().await;
     let asked = fake.group(-500).say(&fake.user(7, "Ann"), "why?").to_string();
-    let screen = telegram(&fake, -500).await;
-    let mut shown = screen.everything(async |_| Some(asked.clone())).await;
+    let view = telegram(&fake, -500).await;
+    let mut shown = view.everything(async |_| Some(asked.clone())).await;
     for (title, frame) in [("a draft", draft("The **answer")), ("progress", progress("reading a file"))] {
-        let calls = screen.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
+        let calls = view.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
         shown.push_str(&format!("=== {title}\n{calls}\n"));
     }
     insta::assert_snapshot!("telegram_group", shown);
 }
 
-async fn feishu(fake: &Feishu, chat: &str) -> Screen {
+async fn feishu(fake: &Feishu, chat: &str) -> PlatformView {
     let recorder = Recorder::start(&fake.domain()).await;
-    Screen::start(&format!("feishu:chat:{chat}"), recorder, |recorder, parts| {
+    PlatformView::start(&format!("feishu:chat:{chat}"), recorder, |recorder, parts| {
         let options = FeishuOptions {
             app_id: crate::fakes::feishu::APP_ID.to_owned(),
             app_secret: crate::fakes::feishu::APP_SECRET.to_owned().into(),
@@ -294,23 +289,23 @@ async fn feishu_shows_every_intent() {
     let fake = Feishu::start().await;
     fake.tune(|world| world.mood.cardkit = true);
     fake.write(&Message::private("ou_ada", "hello"));
-    let screen = feishu(&fake, "oc_ada").await;
-    let mut heard = screen.heard.clone();
+    let view = feishu(&fake, "oc_ada").await;
+    let mut heard = view.heard.clone();
     heard.wait_for(|count| *count > 0).await.unwrap();
-    screen.recorder.take();
-    let mut shown = screen.everything(async |_| None).await;
+    view.recorder.take();
+    let mut shown = view.everything(async |_| None).await;
     for (title, frame) in [("a draft", draft("The **answer")), ("progress", progress("reading a file"))] {
-        let calls = screen.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
+        let calls = view.stream(&title.replace(' ', "-"), frame, "The **answer** is here").await;
         shown.push_str(&format!("=== {title}\n{calls}\n"));
     }
     insta::assert_snapshot!("feishu_private", shown);
 }
 
-async fn qq(fake: &QqFake, markdown: Option<bool>) -> Screen {
+async fn qq(fake: &QqFake, markdown: Option<bool>) -> PlatformView {
     let config = fake.config();
     let section = &config["adapters"]["qq"];
     let recorder = Recorder::start(section["apiUrl"].as_str().unwrap()).await;
-    Screen::start("qq:chat:U1", recorder, |recorder, parts| {
+    PlatformView::start("qq:chat:U1", recorder, |recorder, parts| {
         let options = QqOptions {
             app_id: crate::fakes::qq::APP_ID.to_owned(),
             app_secret: crate::fakes::qq::SECRET.to_owned().into(),
@@ -327,12 +322,12 @@ async fn qq(fake: &QqFake, markdown: Option<bool>) -> Screen {
 }
 
 /// A person writes to the bot, which gives it new replies. Returns the message.
-async fn qq_question(fake: &QqFake, screen: &Screen) -> Option<String> {
-    let mut heard = screen.heard.clone();
+async fn qq_question(fake: &QqFake, view: &PlatformView) -> Option<String> {
+    let mut heard = view.heard.clone();
     let before = *heard.borrow_and_update();
     let message = fake.says(Place::C2c("U1"), "why?");
     heard.wait_for(|count| *count > before).await.unwrap();
-    screen.recorder.take();
+    view.recorder.take();
     Some(message)
 }
 
@@ -341,10 +336,10 @@ async fn qq_shows_every_intent_as_plain_text_and_with_markdown() {
     for (name, markdown) in [("qq_plain", None), ("qq_markdown", Some(true))] {
         let fake = QqFake::start().await;
         fake.rule(|rules| rules.markdown = markdown.is_some());
-        let screen = qq(&fake, markdown).await;
-        let mut shown = screen.everything(async |screen| qq_question(&fake, screen).await).await;
-        qq_question(&fake, &screen).await;
-        let calls = screen.stream("progress", progress("reading a file"), "The **answer** is here").await;
+        let view = qq(&fake, markdown).await;
+        let mut shown = view.everything(async |view| qq_question(&fake, view).await).await;
+        qq_question(&fake, &view).await;
+        let calls = view.stream("progress", progress("reading a file"), "The **answer** is here").await;
         shown.push_str(&format!("=== progress\n{calls}\n"));
         insta::assert_snapshot!(name, shown);
     }

@@ -20,7 +20,7 @@ const ROWS: [Row; 12] = [
     ("cards", |of| yes(of.rich_cards)),
     ("edits", |of| yes(of.edits)),
     ("streaming", |of| yes(of.streaming)),
-    ("voice", |of| yes(of.voice)),
+    ("voice", |of| yes(of.voice.is_some())),
     ("files", |of| yes(of.files)),
     ("threaded replies", |of| yes(of.threaded_replies)),
     ("reactions", |of| yes(of.reactions)),

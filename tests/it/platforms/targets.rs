@@ -15,7 +15,7 @@ use crate::fakes::feishu::server::Feishu;
 const CHAT: &str = "oc_ada";
 
 fn echo(seen: &Seen) -> Reply {
-    Reply::text(&format!("echo {}", seen.last_user_text())).after(Duration::from_millis(5))
+    Reply::text(&format!("echo {}", seen.unanswered_texts())).after(Duration::from_millis(5))
 }
 
 /// Feishu, where Ada has spoken to the agent, and a project for it.

@@ -278,7 +278,7 @@ async fn a_long_answer_is_complete_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
-    use shipagent::adapters::qq::{Finding, QqEvents, QqOptions, check};
+    use shipagent::adapters::qq::{QqEvents, QqFinding, QqOptions, check};
     shipagent::http_client::install_tls();
     let qq = QqFake::start().await;
     let base = qq.look(|rules| rules.base.clone());
@@ -294,11 +294,12 @@ async fn a_look_at_the_bot_tells_its_name_or_what_is_wrong() {
     };
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let found = check(&options(SECRET), http.clone()).await;
-    let good = [Finding::Bot { name: "shipbot".to_owned() }, Finding::Gateway { sessions_left: Some(998) }];
+    let good =
+        [QqFinding::Bot { name: "shipbot".to_owned() }, QqFinding::Gateway { sessions_left: Some(998) }];
     assert_eq!(found, good);
     let found = check(&options("wrong"), http).await;
     assert!(
-        matches!(found.as_slice(), [Finding::BadCredentials { what }] if what.contains("100016")),
+        matches!(found.as_slice(), [QqFinding::BadCredentials { what }] if what.contains("100016")),
         "{found:?}"
     );
 }

@@ -1,6 +1,7 @@
 //! Search of memory and history: by the model's own calls, and before a turn.
 
+mod embeddings;
 mod isolation;
 mod quiet;
-mod scene;
+pub(crate) mod scene;
 mod search;

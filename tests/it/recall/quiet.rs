@@ -20,8 +20,10 @@ fn recalled(message: &Value) -> bool {
     message["role"] == "user" && message["content"].to_string().contains("<recalled>")
 }
 
-/// Says the question until it comes with a recalled fact: the index follows the commits a moment later.
+/// Says the question until it comes with a recalled fact. A search before that makes the index: each question that comes
+/// too early is one more text with the words of the fact.
 async fn until_recalled(daemon: &InProcess, model: &FakeModel) -> Value {
+    daemon.say("q", "find harbour").await;
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
         daemon.say("q", "/new").await;

@@ -2,20 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::fakes::fake_model::{Reply, Seen};
+use crate::fakes::fake_model::{Reply, Seen, words_of};
 
 /// What the newest message of a person says.
-pub(super) fn asked(seen: &Seen) -> Option<String> {
+pub(crate) fn asked(seen: &Seen) -> Option<String> {
     let messages = seen.body["messages"].as_array()?;
     let last = messages.last().filter(|message| message["role"] == "user")?;
-    Some(match &last["content"] {
-        Value::String(text) => text.clone(),
-        parts => parts.as_array()?.last()?["text"].as_str()?.to_owned(),
-    })
+    Some(words_of(last).to_owned())
 }
 
 /// Answers `find X` with a search for X, `list X` with a listing, and anything else with words.
-pub(super) fn reply(seen: &Seen) -> Reply {
+pub(crate) fn reply(seen: &Seen) -> Reply {
     match asked(seen) {
         Some(text) if text.starts_with("find ") => {
             Reply::calls([("memory_search", json!({ "query": text.trim_start_matches("find ") }))])
@@ -28,7 +25,7 @@ pub(super) fn reply(seen: &Seen) -> Reply {
 }
 
 /// The result of the newest tool call.
-pub(super) fn result(requests: &[Seen]) -> Value {
+pub(crate) fn result(requests: &[Seen]) -> Value {
     // A conversation that rests may have been summed up since.
     let newest = |seen: &Seen| seen.body["messages"].as_array().unwrap().last().unwrap().clone();
     let last = requests.iter().rev().map(newest).find(|message| message["role"] == "tool").unwrap();
@@ -36,7 +33,7 @@ pub(super) fn result(requests: &[Seen]) -> Value {
 }
 
 /// The texts of the results, best first.
-pub(super) fn texts(result: &Value) -> Vec<String> {
+pub(crate) fn texts(result: &Value) -> Vec<String> {
     let results = result["results"].as_array().or(result["messages"].as_array());
     let results = results.unwrap_or_else(|| panic!("{result}"));
     results.iter().map(|one| one["text"].as_str().unwrap().to_owned()).collect()

@@ -1,4 +1,6 @@
 //! Scheduled tasks: from a file to a delivered result, by the real daemon.
 
+mod asked_in_chats;
+mod chats;
 mod kill;
 mod runs;

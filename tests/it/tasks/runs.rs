@@ -1,5 +1,6 @@
 //! A task runs at its time, delivers its result, and is looked at and changed from outside.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::fakes::daemon::{Daemon, Project};
@@ -150,8 +151,12 @@ async fn an_approval_of_a_task_is_told_where_its_result_goes_and_the_run_goes_on
     let decided =
         daemon.post(&format!("/api/approvals/{id}"), &json!({ "decision": "approve" })).send().await;
     assert!(decided.unwrap().status().is_success());
-    daemon.until("the result", async |daemon| texts(daemon, "api:chat:team").await.len() == 2).await;
-    assert_eq!(texts(&daemon, "api:chat:team").await[1], "it is there");
+    daemon.until("the result", async |daemon| texts(daemon, "api:chat:team").await.len() == 3).await;
+    let told = texts(&daemon, "api:chat:team").await;
+    assert!(
+        told[1].contains("A1") && told[2] == "it is there",
+        "the outcome is told, then the result: {told:?}"
+    );
     assert!(project.path().join("made-by-a-task").exists());
 }
 
@@ -221,4 +226,26 @@ async fn looking_at_tasks_changes_nothing_and_a_pause_survives_a_kill() {
     assert!(project.path().join(".ship/tasks/done/b.md").is_file());
     let none = project.run(&["tasks", "show", "nothing"]);
     assert!(none.code != Some(0) && none.stderr.contains("tasks list"), "{}", none.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_is_due_while_the_machine_sleeps_runs_once_when_it_wakes() {
+    let model = FakeModel::start(Script::compute(report)).await;
+    let project = Project::with_model(&model.url(), json!({}));
+    let daemon = project.start().await;
+    let due = in_millis(3_000);
+    project.write(".ship/tasks/t.md", &format!("---\nat: {due}\ndeliver: api:chat:all\n---\nthe night"));
+    let listed = async |daemon: &Daemon| task(daemon, "t").await["status"].is_string();
+    daemon.until("the task", listed).await;
+    daemon.signal(Signal::STOP);
+    let due: jiff::Timestamp = due.parse().unwrap();
+    while jiff::Timestamp::now() <= due {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    daemon.signal(Signal::CONT);
+    daemon.until("the end", async |daemon| task(daemon, "t").await["status"] == "over").await;
+    daemon.until("the result", async |daemon| !texts(daemon, "api:chat:all").await.is_empty()).await;
+    assert_eq!(texts(&daemon, "api:chat:all").await, ["report on the night"]);
+    assert_eq!(task(&daemon, "t").await["history"].as_array().unwrap().len(), 1);
+    assert_eq!(model.requests().len(), 1);
 }

@@ -36,6 +36,22 @@ async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_is_added_to_the_settings_is_answered_without_a_restart() {
+    let scene = Scene::new(json!({ "language": "en" })).await;
+    let eve = scene.fake.user(99, "Eve");
+    let chat = scene.fake.private(&eve);
+    let daemon = scene.project.start().await;
+    chat.say(&eve, "hello");
+    scene.fake.wait_for(|world| world.bot_texts(99).len() == 1).await;
+    let set = scene.project.run(&["config", "set", "adapters.telegram.allowedUsers", "[99]"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let restarted = "adapter restarted with new settings";
+    daemon.until("the adapter has its new settings", async |_| scene.project.log().contains(restarted)).await;
+    chat.say(&eve, "hello again");
+    scene.fake.wait_for(|world| world.bot_texts(99).contains(&"re: hello again".to_owned())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_was_invited_is_let_in_by_the_link_and_the_link_is_good_once() {
     let scene = Scene::new(json!({ "language": "en" })).await;
     let (eve, bob) = (scene.fake.user(99, "Eve"), scene.fake.user(98, "Bob"));

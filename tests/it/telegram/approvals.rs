@@ -125,6 +125,10 @@ async fn a_button_from_before_a_crash_works_once_and_then_says_who_decided() {
     chat.say(&ann, "append");
     let asked = scene.question(ANN).await;
     daemon.until_state("telegram:chat:7", "awaiting-approval").await;
+    // A kill before the receipt would show the question twice.
+    let outbox = scene.project.path().join(".ship/state/outbox/telegram%3Achat%3A7.jsonl");
+    let receipt = |text: String| text.contains("\"receipt\"");
+    daemon.until("the receipt", async |_| std::fs::read_to_string(&outbox).is_ok_and(receipt)).await;
     daemon.kill();
     let _daemon = scene.project.start().await;
     let yes = data(&asked, "Approve");

@@ -16,6 +16,7 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::telegram::account::User;
 use crate::fakes::telegram::people::Chat;
 use crate::fakes::telegram::server::FakeTelegram;
+use crate::fakes::telegram::view::Visible;
 
 const KILLS: usize = 200;
 const CHATS: i64 = 50;
@@ -51,29 +52,31 @@ impl Writer {
             }
             let act = if dice.one_in(ACTS) { " act" } else { "" };
             let words = format!("chat{}-message{number}", self.chat.id());
-            self.chat.say(&self.user, &format!("{words}{act}"));
-            self.wait_for_answer(&words, &format!("echo {words}{act}"), &mut pressed).await;
+            let said = self.chat.say(&self.user, &format!("{words}{act}"));
+            self.wait_for_answer(said, &words, &format!("echo {words}{act}"), &mut pressed).await;
         }
         0
     }
 
     /// Waits for the answer; questions meanwhile are answered truthfully. A question whose send was cut off may show
-    /// twice, and only one of both loses its buttons.
-    async fn wait_for_answer(&self, words: &str, expected: &str, pressed: &mut BTreeSet<i64>) {
+    /// twice, and only one of both loses its buttons. Only messages after `said` are read: the fake must not be slow.
+    async fn wait_for_answer(&self, said: i64, words: &str, expected: &str, pressed: &mut BTreeSet<i64>) {
         let chat = self.chat.id();
         loop {
             let known = pressed.clone();
-            let asked = |world: &crate::fakes::telegram::world::Environment| {
-                let questions = world.visible(chat).into_iter().filter(|message| message.by_bot);
-                let mut open = questions.filter(|message| !message.buttons.is_empty());
+            let asked = |messages: Vec<Visible>| {
+                let mut open = messages.into_iter().filter(|message| !message.buttons.is_empty());
                 open.find(|message| !known.contains(&message.id))
             };
             self.fake
                 .wait_within(PATIENCE * 3, |world| {
-                    asked(world).is_some() || world.bot_texts(chat).iter().any(|text| text == expected)
+                    let messages = world.bot_messages_after(chat, said);
+                    messages.iter().any(|message| message.text == expected) || asked(messages).is_some()
                 })
                 .await;
-            let Some(question) = self.fake.read(asked) else { return };
+            let Some(question) = asked(self.fake.read(|world| world.bot_messages_after(chat, said))) else {
+                return;
+            };
             let done = lines_of(&self.lines).contains_key(words);
             let button = if done { "✔ It was done" } else { "🔁 Re-run" };
             self.chat.press(&self.user, question.id, button);

@@ -54,9 +54,10 @@ async fn where_there_is_nothing_that_is_said_and_tasks_are_listed() {
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 1).await;
     chat.say(&ann, "/tasks");
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 2).await;
-    scene
-        .project
-        .write(".ship/tasks/report.md", "---\nschedule: \"0 9 * * 1\"\n---\n# 每周报告\n\n写一份报告。\n");
+    scene.project.write(
+        ".ship/tasks/report.md",
+        "---\nschedule: \"0 9 * * 1\"\nauthor: telegram:user:7\n---\n# 每周报告\n\n写一份报告。\n",
+    );
     chat.say(&ann, "/tasks");
     scene.fake.wait_for(|world| world.bot_texts(7).len() == 3).await;
     let told = scene.fake.read(|world| world.bot_texts(7));

@@ -126,7 +126,8 @@ async fn a_file_that_takes_long_does_not_stop_others_however_much_they_write() {
         busy.say(&ann, &number.to_string());
     }
     scene.fake.wait_for(|world| world.pending() == 0).await;
-    assert_eq!(kept(&scene), 2, "what is not accepted yet is on the disk");
+    // What is not accepted yet is on the disk; on a slow machine that may be some of Ann's words for a while.
+    daemon.until("Bob's two messages alone on the disk", async |_| kept(&scene) == 2).await;
     gate.open();
     daemon.until("Bob's words", async |daemon| said(daemon, BOB).await.len() == 2).await;
     assert_eq!(said(&daemon, BOB).await, ["file", "and words behind it"]);

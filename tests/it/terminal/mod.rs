@@ -4,5 +4,5 @@ mod decisions;
 mod keyboard;
 mod looking;
 mod once;
-mod pty;
+pub(crate) mod pty;
 mod stage;

@@ -1,4 +1,4 @@
-//! `shipagent chat` in a pseudo-terminal: keys in, screen output out.
+//! `shipagent chat` and other commands in a pseudo-terminal: keys in, screen output out.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,8 +10,8 @@ use crate::fakes::daemon::{PATIENCE, Project};
 /// The prompt of a project that is named `tester`.
 pub(super) const PROMPT: &str = "tester › ";
 
-/// The chat on its own pseudo-terminal.
-pub(super) struct Terminal {
+/// A command on its own pseudo-terminal.
+pub(crate) struct Terminal {
     script: Child,
     keyboard: ChildStdin,
     output: mpsc::Receiver<Vec<u8>>,
@@ -21,15 +21,19 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub(super) fn open(project: &Project, env: &[(&str, &str)]) -> Self {
-        let chat = project.command(&["chat"]);
-        let words = std::iter::once(chat.get_program()).chain(chat.get_args());
+        Self::run(&project.command(&["chat"]), env)
+    }
+
+    /// Runs a command on a pseudo-terminal.
+    pub(crate) fn run(command: &Command, env: &[(&str, &str)]) -> Self {
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
         let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
-        let mut command = Command::new("script");
-        command.args(["-qec", &format!("exec {}", line.join(" ")), "/dev/null"]).env_clear();
-        command.envs(chat.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.env("TERM", "xterm").env("SHELL", "/bin/sh").envs(env.iter().copied());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let mut script = command.spawn().expect("script, of util-linux");
+        let mut script = Command::new("script");
+        script.args(["-qec", &format!("exec {}", line.join(" ")), "/dev/null"]).env_clear();
+        script.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        script.env("TERM", "xterm").env("SHELL", "/bin/sh").envs(env.iter().copied());
+        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut script = script.spawn().expect("script, of util-linux");
         let (keyboard, mut shown) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
         let (sender, output) = mpsc::channel();
         std::thread::spawn(move || {
@@ -42,7 +46,7 @@ impl Terminal {
     }
 
     /// Waits until this is shown; returns the text before it.
-    pub(super) fn until(&mut self, text: &str) -> String {
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(at) = self.unread.find(text) {
@@ -57,13 +61,13 @@ impl Terminal {
         }
     }
 
-    pub(super) fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self.keyboard.flush().unwrap();
     }
 
     /// Waits for the end: the exit code, and the last output.
-    pub(super) fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.script.try_wait().unwrap() {

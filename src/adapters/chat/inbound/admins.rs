@@ -117,3 +117,74 @@ impl InboundMessage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::{Attachment, Fetched, Inbound, Press, PressAnswer, PressedIn, Urgency};
+    use super::*;
+    use crate::adapters::chat::FetchError;
+    use crate::domain::{Approval, StoredFile};
+    use crate::ports::BoxFuture;
+
+    /// A platform whose look-ups all fail; counts them.
+    #[derive(Debug)]
+    struct Unreachable {
+        asked: AtomicUsize,
+        error: LookupError,
+    }
+
+    impl InboundPlatform for Unreachable {
+        fn parse(&self, _: &Value) -> Vec<Inbound> {
+            Vec::new()
+        }
+
+        fn fetch<'a>(
+            &'a self,
+            _: &'a InboundMessage,
+            _: &'a Attachment,
+            _: &'a StoredFile,
+        ) -> BoxFuture<'a, Result<Fetched, FetchError>> {
+            Box::pin(async { Err(FetchError::Denied("no files".to_owned())) })
+        }
+
+        fn is_admin<'a>(&'a self, _: AdminQuery<'a>) -> BoxFuture<'a, Result<AdminAnswer, LookupError>> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async { Err(self.error.clone()) })
+        }
+
+        fn tell<'a>(&'a self, _: &'a InboundMessage, _: &'a str, _: Urgency) -> BoxFuture<'a, ()> {
+            Box::pin(async {})
+        }
+
+        fn locate<'a>(&'a self, _: &'a Press, _: &'a Approval) -> BoxFuture<'a, Option<PressedIn>> {
+            Box::pin(async { None })
+        }
+
+        fn answer_press<'a>(
+            &'a self,
+            _: &'a Press,
+            _: Option<&'a Approval>,
+            _: PressAnswer,
+        ) -> BoxFuture<'a, Option<Value>> {
+            Box::pin(async { None })
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_else_of_a_group_waits_for_a_platform_that_gave_no_answer() {
+        let refused = LookupError::Refused("not a member".to_owned());
+        let no_answer = LookupError::NoAnswer("timed out".to_owned());
+        // Two people of one group, and one of another.
+        for (error, asked) in [(no_answer, 2), (refused, 3)] {
+            let platform = Unreachable { asked: AtomicUsize::new(0), error };
+            let admins = AdminCache::new(true);
+            for (chat, user) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "1")] {
+                let query = AdminQuery { chat, user, check: AdminCheck::Decision, detail: &Value::Null };
+                assert!(!admins.is_admin(&platform, query).await, "unknown counts as no");
+            }
+            assert_eq!(platform.asked.load(Ordering::Relaxed), asked, "{}", platform.error);
+        }
+    }
+}

@@ -65,7 +65,10 @@ impl Albums {
             && let (Inbound::Message(whole), Inbound::Message(part)) = (&mut event.inbound, job.event.inbound)
         {
             whole.merge(*part);
-            event.context_only &= job.event.context_only;
+            if !job.event.context_only {
+                event.context_only = false;
+                event.attention = job.event.attention;
+            }
             event.merged.push(key);
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::{Facts, Threading};
+use super::super::{AddressingFacts, Threading};
 use crate::domain::{
     Author, BadId, ChatKind, Command, CommandInvocation, Language, MessageId, Platform, Said, ThreadId,
     Timestamp,
@@ -41,7 +41,7 @@ pub struct InboundMessage {
     pub platform_message: String,
     pub at: Timestamp,
     #[serde(default)]
-    pub facts: Facts,
+    pub facts: AddressingFacts,
     /// The author's language, where the platform reports it.
     #[serde(default)]
     pub language: Option<Language>,
@@ -76,7 +76,7 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    pub kind: AttachmentKind,
+    pub kind: InboundFileKind,
     pub name: String,
     pub media_type: String,
     #[serde(default)]
@@ -89,7 +89,7 @@ pub struct Attachment {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AttachmentKind {
+pub enum InboundFileKind {
     File,
     /// The message's text, which the event does not carry: a bundle of forwarded messages.
     Text,
@@ -146,6 +146,14 @@ impl InboundMessage {
         match &self.content {
             Content::Said(said) | Content::Edited(said) => &said.text,
             Content::Command(_) | Content::Started(_) => "",
+        }
+    }
+
+    /// Whether another bot wrote it.
+    pub fn is_by_program(&self) -> bool {
+        match &self.content {
+            Content::Said(said) | Content::Edited(said) => said.peer.is_some(),
+            Content::Command(_) | Content::Started(_) => false,
         }
     }
 

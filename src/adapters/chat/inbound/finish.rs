@@ -3,14 +3,16 @@
 
 use futures_util::future::join_all;
 
+use super::super::super::submission::enrich_with;
 use super::super::{FetchError, is_kept};
 use super::event::add_paragraph;
 use super::inbox::{Finish, InboxEntry};
 use super::pipeline::Pipeline;
 use super::{
-    Attachment, AttachmentKind, Content, Fetched, Finished, Inbound, InboundMessage, Position, QueuedEvent,
-    Recall, Submitted, Urgency, submit,
+    Attachment, Content, Fetched, Finished, Inbound, InboundFileKind, InboundMessage, Position, QueuedEvent,
+    Recall, Urgency,
 };
+use crate::adapters::submission::{Submitted, submit};
 use crate::domain::{Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile};
 use crate::phrases::adapters as words;
 use crate::ports::{BoxFuture, EnrichInput, StoreError};
@@ -118,7 +120,7 @@ impl Pipeline {
         let mut said = match &queued.said {
             Some(said) => said.clone(),
             None => {
-                let Assembled { said, notices } = self.assemble(message, queued.context_only).await;
+                let Assembled { said, notices } = self.assemble(message, queued).await;
                 if !notices.is_empty() {
                     self.tell(message.clone(), notices.join("\n"), Urgency::Passing);
                 }
@@ -135,11 +137,8 @@ impl Pipeline {
                 continue;
             }
             let (thread, author) = (&message.thread, &message.author);
-            let work = step.enrich(EnrichInput { thread, author, said: &said });
-            match tokio::time::timeout(step.deadline(), work).await {
-                Ok(Ok(result)) => said = result,
-                Ok(Err(error)) => tracing::warn!(step = step.name(), %error, "enrich step failed"),
-                Err(_) => tracing::warn!(step = step.name(), "enrich step timed out"),
+            if let Some(result) = enrich_with(&**step, EnrichInput { thread, author, said: &said }).await {
+                said = result;
             }
             // Written once: neither a retry nor another process repeats the step.
             queued.enriched.push(step.name().to_owned());
@@ -149,20 +148,21 @@ impl Pipeline {
         Ok(Some(said))
     }
 
-    async fn assemble(&self, message: &InboundMessage, context_only: bool) -> Assembled {
+    async fn assemble(&self, message: &InboundMessage, queued: &QueuedEvent) -> Assembled {
         let mut said = match &message.content {
             Content::Said(said) | Content::Edited(said) => said.clone(),
             Content::Command(_) | Content::Started(_) => Said::default(),
         };
-        said.context_only = context_only;
-        let edited = matches!(message.content, Content::Edited(_));
+        said.context_only = queued.context_only;
+        said.attention = queued.attention;
+        let (context_only, edited) = (queued.context_only, matches!(message.content, Content::Edited(_)));
         let fetches = !edited || self.intake.profile.fetches_edits;
         let fetched = message.attachments.iter().map(|attachment| async move {
             let file = StoredFile::new(message.thread.clone(), &attachment.prefix, &attachment.name);
             let outcome = match attachment.kind {
-                AttachmentKind::File if context_only => None,
-                AttachmentKind::File if !fetches => self.stored(attachment, &file).await,
-                AttachmentKind::File | AttachmentKind::Text => {
+                InboundFileKind::File if context_only => None,
+                InboundFileKind::File if !fetches => self.stored(attachment, &file).await,
+                InboundFileKind::File | InboundFileKind::Text => {
                     let attempt = || self.platform.fetch(message, attachment, &file);
                     Some(self.intake.downloads.fetch(attempt).await)
                 }
@@ -170,7 +170,7 @@ impl Pipeline {
             (attachment, file, outcome)
         });
         let (mut notices, language) = (Vec::new(), self.language(message));
-        let mut added = Vec::new();
+        let (mut added, mut missing) = (Vec::new(), Vec::new());
         for (attachment, file, outcome) in join_all(fetched).await {
             let name = attachment.name.clone();
             let notice = match outcome {
@@ -192,17 +192,19 @@ impl Pipeline {
                 }
                 Some(Err(error)) => {
                     tracing::warn!(thread = %message.thread, %error, name, "download failed");
-                    if attachment.kind == AttachmentKind::Text {
+                    if attachment.kind == InboundFileKind::Text {
                         continue;
                     }
                     Phrase::FileLost(name.clone())
                 }
             };
             let notice = notice.say(language);
-            if !said.text.is_empty() || self.intake.profile.submits_lost_files {
-                added.push(self.platform.missing_file(&name, &notice));
-            }
+            missing.push(self.platform.missing_file(&name, &notice));
             notices.push(notice);
+        }
+        let is_empty = said.text.is_empty() && said.files.is_empty();
+        if !is_empty || self.intake.profile.submits_lost_files {
+            added.extend(missing);
         }
         if !added.is_empty() {
             // Text with an addition is never read as a decision.

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::albums::Albums;
 use super::{ChatQueues, Inbound, Position, Speed};
 use crate::adapters::Backoff;
-use crate::domain::Said;
+use crate::domain::{MentionState, Said};
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
 /// Most stored events, and the part of them that is reserved for the first event of each chat.
@@ -45,6 +45,8 @@ pub struct QueuedEvent {
     /// Not addressed to the agent.
     #[serde(default)]
     pub context_only: bool,
+    #[serde(default)]
+    pub attention: MentionState,
     /// The content, once its files are fetched and a step has a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
@@ -58,7 +60,14 @@ pub struct QueuedEvent {
 
 impl QueuedEvent {
     pub const fn new(inbound: Inbound, context_only: bool) -> Self {
-        Self { inbound, context_only, said: None, enriched: Vec::new(), merged: Vec::new() }
+        Self {
+            inbound,
+            context_only,
+            attention: MentionState::Named,
+            said: None,
+            enriched: Vec::new(),
+            merged: Vec::new(),
+        }
     }
 }
 
@@ -134,13 +143,13 @@ pub(super) struct Job {
 pub struct Inbox {
     store: Arc<dyn KeyValueStore>,
     queues: ChatQueues,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<HeldEvents>>,
     jobs: mpsc::Sender<Job>,
 }
 
 /// The events by key, and the number of events of each share.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldEvents {
     keys: HashMap<String, HeldKey>,
     shares: HashMap<String, usize>,
 }
@@ -152,7 +161,7 @@ struct HeldKey {
     stored: bool,
 }
 
-impl Held {
+impl HeldEvents {
     fn has_room(&self, share: &str) -> bool {
         let (all, own) = (self.keys.len(), self.shares.get(share).copied().unwrap_or_default());
         let free = (MOST - RESERVED).saturating_sub(all);
@@ -226,7 +235,7 @@ impl Inbox {
     /// When it is not stored; the position comes back.
     pub async fn accept(&self, event: QueuedEvent, place: Position) -> Result<(), (Unaccepted, Position)> {
         let key = event.inbound.key().to_owned();
-        let mut reservation = Reservation { inbox: self, key: None };
+        let mut reservation = ReservedSpace { inbox: self, key: None };
         {
             let mut held = self.held();
             match held.keys.get(&key).map(|held| held.stored) {
@@ -270,18 +279,18 @@ impl Inbox {
         self.store.remove(name).await
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldEvents> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The space of an event while it is being stored.
-struct Reservation<'a> {
+struct ReservedSpace<'a> {
     inbox: &'a Inbox,
     key: Option<String>,
 }
 
-impl Drop for Reservation<'_> {
+impl Drop for ReservedSpace<'_> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
             self.inbox.held().remove(key);
@@ -318,7 +327,7 @@ impl InboxTask {
         events.sort_by_key(|(stored, _)| stored.order);
         others.sort_by_key(|(name, _)| name.parse::<u64>().unwrap_or(u64::MAX));
         self.inbox.queues.number_above(events.last().map_or(0, |(stored, _)| stored.order));
-        *self.inbox.held() = Held::default();
+        *self.inbox.held() = HeldEvents::default();
         if !events.is_empty() {
             tracing::info!(count = events.len(), "submitting stored events");
         }

@@ -7,18 +7,19 @@ mod event;
 mod files;
 mod finish;
 mod followups;
+mod in_flight;
 mod inbox;
 mod order;
 mod pipeline;
 mod platform;
 mod press;
 mod recalls;
-mod submit;
 mod webhook;
 
-pub use event::{Attachment, AttachmentKind, Content, Inbound, InboundMessage, Press, Recall, thread_of};
+pub use event::{Attachment, Content, Inbound, InboundFileKind, InboundMessage, Press, Recall, thread_of};
 pub use files::{Downloads, FetchError, is_kept, keep, name_before};
 pub use followups::Followups;
+pub use in_flight::InFlight;
 pub use inbox::{Finish, Finished, Inbox, InboxEntry, InboxTask, QueuedEvent, Unaccepted};
 pub use order::{ChatQueues, Position, Speed};
 pub use pipeline::{InboundOptions, Intake, Outcome, Pipeline};
@@ -26,5 +27,4 @@ pub use platform::{
     AdminAnswer, AdminCheck, AdminQuery, Fetched, InboundPlatform, InboundProfile, LookupError, PressAnswer,
     PressedIn, Urgency,
 };
-pub use submit::{Submitted, submit};
 pub use webhook::{OpenWebhook, Webhook};

@@ -22,7 +22,7 @@ use super::inbox::{Inbox, InboxTask, alone};
 use super::recalls::Recalls;
 use super::{
     Content, Downloads, Finished, Inbound, InboundMessage, InboundPlatform, InboundProfile, Position,
-    QueuedEvent, Speed, Unaccepted, Urgency,
+    PressAnswer, QueuedEvent, Speed, Unaccepted, Urgency,
 };
 use crate::adapters::Backoff;
 use crate::domain::{Author, ChatKind, Language, Platform};
@@ -199,12 +199,12 @@ pub struct Pipeline {
 struct Received {
     queued: QueuedEvent,
     place: Option<Position>,
-    progress: Progress,
+    progress: ReceiveProgress,
 }
 
 /// How far a received event has come; a retry goes on from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum ReceiveProgress {
     Parsed,
     /// The author has access, and what the event lacked is looked up.
     Admitted,
@@ -261,7 +261,7 @@ impl Pipeline {
         let enter = |inbound: Inbound| {
             let (queue, speed) = self.queue_of(&inbound);
             let place = Some(self.intake.inbox.enter(&queue, speed));
-            Received { queued: QueuedEvent::new(inbound, false), place, progress: Progress::Parsed }
+            Received { queued: QueuedEvent::new(inbound, false), place, progress: ReceiveProgress::Parsed }
         };
         self.platform.parse(raw).into_iter().map(enter).collect()
     }
@@ -329,7 +329,7 @@ impl Pipeline {
 
     async fn accept_message(&self, received: &mut Received) -> Result<Outcome, String> {
         let told = |error: StoreError| error.to_string();
-        if received.progress == Progress::Parsed {
+        if received.progress == ReceiveProgress::Parsed {
             let Inbound::Message(message) = &mut received.queued.inbound else { return Ok(Outcome::Taken) };
             if !self.admit(message).await.map_err(told)? {
                 return Ok(Outcome::Taken);
@@ -340,7 +340,7 @@ impl Pipeline {
                 tokio::join!(self.platform.admitted(message), self.with_role(&looked_up));
             admitted.map_err(told)?;
             message.author = author;
-            received.progress = Progress::Admitted;
+            received.progress = ReceiveProgress::Admitted;
         }
         self.submit_or_store(received).await
     }
@@ -426,12 +426,13 @@ impl Pipeline {
 
     fn address(&self, received: &mut Received) {
         let Inbound::Message(message) = &received.queued.inbound else { return };
-        if received.progress == Progress::Addressed {
+        if received.progress == ReceiveProgress::Addressed {
             return;
         }
-        received.progress = Progress::Addressed;
-        let addressed = self.intake.hear(message);
-        received.queued.context_only = addressed == Addressed::Overhear;
+        received.progress = ReceiveProgress::Addressed;
+        let addressed = self.intake.classify(message);
+        received.queued.context_only = addressed.is_context();
+        received.queued.attention = addressed.attention();
         // A command that is not for the agent is an ordinary message.
         if received.queued.context_only && message.is_immediate() {
             received.place = Some(self.intake.inbox.enter(message.thread.as_str(), Speed::Quick));
@@ -445,24 +446,32 @@ impl Pipeline {
         place.may_be_stored().await;
         match self.intake.inbox.accept(received.queued.clone(), place).await {
             Ok(()) => Ok(Outcome::Taken),
-            Err((Unaccepted::Full, place)) => {
-                self.refuse(&received.queued.inbound, place.chat());
+            // What no person sends again is not refused.
+            Err((Unaccepted::Full, place))
+                if !matches!(received.queued.inbound, Inbound::Platform { .. }) =>
+            {
+                self.refuse(&received.queued.inbound, place.chat()).await;
                 Ok(Outcome::Taken)
             }
-            Err((error @ Unaccepted::Store(_), place)) => {
+            Err((error, place)) => {
                 received.place = Some(place);
                 Err(error.to_string())
             }
         }
     }
 
-    fn refuse(&self, inbound: &Inbound, queue: &str) {
+    async fn refuse(&self, inbound: &Inbound, queue: &str) {
         self.intake.metrics.messages_refused.count();
-        let Inbound::Message(message) = inbound else { return };
-        if self.intake.is_to_be_told(queue) {
-            tracing::error!(queue, "messages refused, the inbox share of a failing chat is used up");
-            let words = Phrase::Busy.say(self.language(message));
-            self.tell((**message).clone(), words, Urgency::Needed);
+        match inbound {
+            Inbound::Message(message) if self.intake.is_to_be_told(queue) => {
+                tracing::error!(queue, "messages refused, the inbox share of a failing chat is used up");
+                let words = Phrase::Busy.say(self.language(message));
+                self.tell((**message).clone(), words, Urgency::Needed);
+            }
+            Inbound::Press(press) => {
+                self.platform.answer_press(press, None, PressAnswer::Later).await;
+            }
+            Inbound::Message(_) | Inbound::Recall(_) | Inbound::Platform { .. } => {}
         }
     }
 
@@ -486,10 +495,18 @@ impl Intake {
         self.parts.language.unwrap_or(written)
     }
 
-    fn hear(&self, message: &InboundMessage) -> Addressed {
+    /// Tells whether other agents are here.
+    pub fn know_peers(&self, has_peers: bool) {
+        self.addressing.lock().unwrap_or_else(PoisonError::into_inner).know_peers(has_peers);
+    }
+
+    fn classify(&self, message: &InboundMessage) -> Addressed {
         let InboundMessage { thread, author, kind, facts, .. } = message;
         let mut addressing = self.addressing.lock().unwrap_or_else(PoisonError::into_inner);
-        addressing.hear(thread, &author.id, *kind, *facts, self.parts.clock.now())
+        if message.is_by_program() {
+            return addressing.hear_program(thread, *facts);
+        }
+        addressing.classify(thread, &author.id, *kind, *facts, self.parts.clock.now())
     }
 
     fn is_to_be_told(&self, queue: &str) -> bool {

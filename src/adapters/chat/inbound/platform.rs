@@ -65,7 +65,6 @@ pub trait InboundPlatform: Send + Sync + std::fmt::Debug + 'static {
         answer: PressAnswer,
     ) -> BoxFuture<'a, Option<Value>>;
 
-    /// Handles [`Inbound::Platform`].
     fn handle<'a>(&'a self, _event: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }

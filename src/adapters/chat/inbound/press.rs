@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::super::{Admission, Button, Menu, decode};
 use super::pipeline::Pipeline;
-use super::{AdminCheck, Press, PressAnswer, PressedIn, Submitted, submit};
+use super::{AdminCheck, Press, PressAnswer, PressedIn};
+use crate::adapters::submission::{Submitted, submit};
 use crate::domain::{
-    Approval, ApprovalId, ApprovalState, Author, Decision, IngressEvent, IngressKind, Language,
+    Approval, ApprovalState, Author, Decision, IngressEvent, IngressKind, Language, ThreadId,
 };
 use crate::ports::StoreError;
 use crate::render::Phrase;
@@ -18,29 +19,47 @@ impl Pipeline {
         let Some((button, id)) = decode(&press.data) else {
             return Ok(Some(self.platform.answer_press(press, None, PressAnswer::NotOurs).await));
         };
-        let approval = self.intake.parts.approvals.get(&id).await?;
-        let approval = approval.filter(|approval| *approval.thread.platform() == self.intake.platform);
-        let answer = match &approval {
-            Some(approval) => self.decide(press, button, id, approval).await?,
-            None => PressAnswer::NotOpen,
+        let record = self.intake.parts.approvals.get(&id).await?;
+        let places = record.iter().flat_map(|approval| self.shown_here(approval)).collect::<Vec<_>>();
+        let mut found = None;
+        // A button works only in the chat where it was shown.
+        for shown in &places {
+            if let Some(place) = self.platform.locate(press, shown).await {
+                found = Some((shown, place));
+                break;
+            }
+        }
+        let shown = found.as_ref().map(|(shown, _)| *shown).or(places.first());
+        let answer = match (found, &record) {
+            (Some((shown, place)), Some(record)) => {
+                self.decide(press, button, shown, &record.thread, place).await?
+            }
+            _ if shown.is_some() => PressAnswer::OtherChat,
+            _ => PressAnswer::NotOpen,
         };
         if answer == PressAnswer::Later && self.intake.profile.stores_presses {
             return Ok(None);
         }
-        Ok(Some(self.platform.answer_press(press, approval.as_ref(), answer).await))
+        Ok(Some(self.platform.answer_press(press, shown, answer).await))
     }
 
+    /// An approval as it is shown in each of its threads on this platform.
+    fn shown_here(&self, approval: &Approval) -> Vec<Approval> {
+        let ours = approval.shown_in().filter(|thread| *thread.platform() == self.intake.platform);
+        ours.map(|thread| Approval { thread: thread.clone(), ..approval.clone() }).collect()
+    }
+
+    /// Decides about an approval as it is shown in this place; `thread` is the one that asks.
     async fn decide(
         &self,
         press: &Press,
         button: Button,
-        id: ApprovalId,
         approval: &Approval,
+        thread: &ThreadId,
+        place: PressedIn,
     ) -> Result<PressAnswer, StoreError> {
-        // A button works only in the chat where it was shown, and only for people with access there.
-        let Some(place) = self.platform.locate(press, approval).await else {
-            return Ok(PressAnswer::OtherChat);
-        };
+        let id = approval.id.clone();
+        // Only people with access to the chat may press.
         if self.admission(&press.author, &place.chats, place.kind).await? != Admission::Welcome {
             return Ok(PressAnswer::NoAccess);
         }
@@ -51,7 +70,7 @@ impl Pipeline {
             Button::Answer(answer) => {
                 let via = "button".to_owned();
                 let decision = Decision { approval: id, answer, reason: None, via, operator: false };
-                return Ok(self.submit_decision(press, approval, &place, author, decision, language).await);
+                return Ok(self.submit_decision(press, thread, &place, author, decision, language).await);
             }
             Button::Scopes | Button::Back if approval.state != ApprovalState::Pending => {
                 return Ok(PressAnswer::NotOpen);
@@ -61,7 +80,7 @@ impl Pipeline {
         };
         // A press of another person must not change the question for the approvers.
         let parts = &self.intake.parts;
-        if !parts.deciders.decides(&*parts.access, &author, approval).await? {
+        if !parts.answer_rights.decides(&*parts.access, &author, approval).await? {
             return Ok(PressAnswer::NotTheirs(Phrase::NotTheirs(approval.number).say(language)));
         }
         Ok(PressAnswer::Menu(id, menu))
@@ -78,7 +97,7 @@ impl Pipeline {
     async fn submit_decision(
         &self,
         press: &Press,
-        approval: &Approval,
+        thread: &ThreadId,
         place: &PressedIn,
         author: Author,
         decision: Decision,
@@ -86,7 +105,7 @@ impl Pipeline {
     ) -> PressAnswer {
         let now = self.intake.parts.clock.now();
         let event = IngressEvent {
-            thread: approval.thread.clone(),
+            thread: thread.clone(),
             author,
             message: press.message.clone(),
             platform_message: press.platform_message.clone(),

@@ -45,7 +45,6 @@ impl Webhook {
     }
 }
 
-/// An open webhook.
 #[derive(Debug)]
 pub struct OpenWebhook<'a>(&'a Webhook);
 

@@ -1,9 +1,8 @@
 //! Renders messages within a length limit, with ever shorter layouts until one fits.
 
-use super::escape::escape;
-use super::write::write;
+use super::write::{escape, write};
 use crate::domain::LengthUnit;
-use crate::render::markdown::{Layout, Style, rich};
+use crate::render::markdown::{Style, TableLayout, rich};
 use crate::render::split;
 
 /// The longest message, in UTF-16 units after parsing.
@@ -33,7 +32,7 @@ pub fn render(markdown: &str, limit: usize) -> Vec<Rendered> {
 /// Renders a text as one message. If neither its rendering nor its source fits, the beginning is shown.
 pub fn render_one(markdown: &str, limit: usize) -> Rendered {
     let plain = beginning(&shown(markdown), limit);
-    for tables in [Layout::Aligned, Layout::Compact, Layout::Records] {
+    for tables in [TableLayout::Aligned, TableLayout::Compact, TableLayout::Records] {
         let rich = rich(markdown, &Style { tables, schemes: SCHEMES });
         if !rich.text().trim().is_empty() && LengthUnit::Utf16.measure(rich.text()) <= limit {
             return Rendered { html: write(&rich), plain };

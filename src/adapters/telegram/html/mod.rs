@@ -18,13 +18,12 @@
 //! The tags `b i s code pre a blockquote tg-spoiler`, properly nested; the entities `&lt; &gt; &amp; &quot;`. Code
 //! contains no tags, links no links and quotes no quotes. Anything else is refused together with the whole message.
 
-mod escape;
 mod fit;
 mod partial;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use escape::{escape, visible_len};
 pub use fit::{CAPTION_LIMIT, MESSAGE_LIMIT, Rendered, SOURCE_LIMIT, render, render_one};
 pub use partial::render_partial;
+pub use write::{escape, visible_len};

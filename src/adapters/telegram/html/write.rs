@@ -1,11 +1,10 @@
-//! Writes marked text as properly nested tags, also for overlapping marks.
+//! Writes marked text as properly nested tags, also for overlapping marks; escapes it, and measures it as Telegram does.
 
-use super::escape::escape_into;
 use crate::render::markdown::{Mark, Rich, Span};
 
 /// Writes a text as Telegram's HTML.
 pub(super) fn write(rich: &Rich) -> String {
-    let mut writer = Writer { out: String::with_capacity(rich.text().len() * 2), tags: Vec::new() };
+    let mut writer = HtmlWriter { out: String::with_capacity(rich.text().len() * 2), tags: Vec::new() };
     let mut waiting = rich.spans().iter().peekable();
     // Marks on the words at hand, in the order they began.
     let mut active: Vec<&Span> = Vec::new();
@@ -40,12 +39,12 @@ fn shown<'a>(active: &[&'a Span]) -> Vec<&'a Span> {
 }
 
 #[derive(Debug)]
-struct Writer<'a> {
+struct HtmlWriter<'a> {
     out: String,
     tags: Vec<&'a Span>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> HtmlWriter<'a> {
     fn words(&mut self, text: &str, spans: &[&'a Span]) {
         let same =
             self.tags.iter().zip(spans).take_while(|(open, wanted)| std::ptr::eq(**open, **wanted)).count();
@@ -105,4 +104,45 @@ fn closing(mark: &Mark) -> &'static str {
         Mark::Strike => "</s>",
         Mark::Code => "</code>",
     }
+}
+
+/// Escapes a text. Characters that cannot be shown are left out.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape_into(text, &mut out);
+    out
+}
+
+pub(super) fn escape_into(text: &str, out: &mut String) {
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(letter),
+            letter if letter.is_control() => {}
+            letter => out.push(letter),
+        }
+    }
+}
+
+/// The visible length of HTML in UTF-16 units: tags do not count, an entity counts as its character.
+pub fn visible_len(html: &str) -> usize {
+    let (mut count, mut rest) = (0, html);
+    while let Some(letter) = rest.chars().next() {
+        let (units, taken) = match letter {
+            '<' => (0, rest.find('>').map_or(rest.len(), |end| end + 1)),
+            '&' => (1, entity(rest).unwrap_or(1)),
+            letter => (letter.len_utf16(), letter.len_utf8()),
+        };
+        count += units;
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    count
+}
+
+/// The length of the entity at the beginning of a text.
+fn entity(text: &str) -> Option<usize> {
+    ["&lt;", "&gt;", "&amp;", "&quot;"].iter().find(|name| text.starts_with(**name)).map(|name| name.len())
 }

@@ -23,6 +23,7 @@ export class AccessView {
       ['groups', new Rows($('groups-list'), (chat) => new GroupRow(chat, { remove })), () => access.chats],
     ];
     $('let-in-role').addEventListener('change', () => this.renderHint());
+    $('invite').addEventListener('click', () => this.invite());
     $('let-in').addEventListener('submit', (event) => {
       event.preventDefault();
       this.letIn();
@@ -75,6 +76,15 @@ export class AccessView {
     input.focus();
     input.select();
     this.render();
+  }
+
+  // The code is shown once: whoever sends it to the bot has the role.
+  async invite() {
+    this.tell('');
+    await attempt($('let-in'), $('let-in-problem'), async () => {
+      const { code, role, expiresAt } = await this.access.invite($('let-in-role').value);
+      this.tell(t('inviteDone', { code, role: t('roles')[role] ?? role, when: until(Date.parse(expiresAt)) }));
+    });
   }
 
   fullName(member) {

@@ -59,6 +59,11 @@ export class Access extends Source {
     }
   }
 
+  /** Makes a code for one person: `{code, role, expiresAt}`. */
+  async invite(role) {
+    return await api.invite(role);
+  }
+
   async setRole(id, role) {
     try {
       await api.setRole(id, role);

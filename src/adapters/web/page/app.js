@@ -5,15 +5,21 @@ import { Access } from './access.js';
 import { AccessView } from './access-view.js';
 import { api, onUnauthorized } from './api.js';
 import { Composer } from './composer.js';
-import { h, icon, prefs, setAttr, setText } from './dom.js';
+import { decoded, h, icon, prefs, setAttr, setText } from './dom.js';
 import { Grants } from './grants.js';
 import { Inbox } from './inbox.js';
 import { InboxView } from './inbox-view.js';
 import { Login } from './login.js';
+import { canNotify, Notifications } from './notifications.js';
+import { ModelPicker } from './model-picker.js';
+import { Pages } from './pages.js';
+import { Palette } from './palette.js';
 import { credential, forget, isOld, onOtherTab } from './session.js';
-import { chooseLanguage, language, t } from './strings.js';
+import { chooseLanguage, elapsed, language, t } from './strings.js';
 import { newThreadId, Thread } from './thread.js';
 import { ThreadList } from './thread-list.js';
+import { ThreadMenu } from './thread-menu.js';
+import { ThreadSearch } from './thread-search.js';
 import { renderFoot, renderWelcome, threadHash, ThreadsView } from './threads-view.js';
 import { LogView } from './view.js';
 
@@ -22,6 +28,7 @@ const AGES_EVERY_MS = 30_000;
 // A connection that comes back within this time is not worth a word.
 const LOST_AFTER_MS = 1_500;
 const TOAST_MS = 6_000;
+const ELAPSED_FROM_S = 3;
 // How long a hidden, idle tab keeps its connection.
 const PAUSE_AFTER_MS = 60_000;
 
@@ -31,7 +38,7 @@ const $ = (id) => document.getElementById(id);
 /** @type {(selector: string) => NodeListOf<HTMLElement>} */
 const all = (selector) => document.querySelectorAll(selector);
 
-const page = { info: null, thread: null, shownName: '' };
+const page = { info: null, thread: null, shownName: '', shownLanguage: '' };
 
 const agentName = () => page.info?.name || 'shipagent';
 
@@ -40,6 +47,19 @@ const context = {
   foreign: false,
   retry: (id) => page.thread?.retry(id),
   waits: (approvalId) => page.thread?.store.waits(approvalId) ?? false,
+  regenerate: () => page.thread?.regenerate(),
+  isLastQuestion: (id) => page.thread?.isLastQuestion(id) ?? false,
+  idle: () => page.thread?.state === 'idle',
+  speaks: () => !!page.info?.voice?.speaks,
+  speech: (id) => api.speech(page.thread?.id, id),
+  complain: (words) => toast(words),
+  async resend(id, text) {
+    const branch = await page.thread?.resend(id, text);
+    if (!branch) return;
+    location.hash = threadHash(branch);
+    open(branch);
+    say(text);
+  },
 };
 
 const log = new LogView(
@@ -50,17 +70,22 @@ const log = new LogView(
 const composer = new Composer(
   {
     form: $('composer-form'), input: $('composer'), sendButton: $('send'), stopButton: $('stop'),
-    foreignStop: $('stop-foreign'), readonly: $('readonly'), readonlyWords: $('readonly-words'), hint: $('composer-hint'),
+    foreignStop: $('stop-foreign'), readonly: $('readonly'), readonlyWords: $('readonly-words'), hint: $('composer-hint'), slash: $('slash'),
+    record: { button: $('record'), time: $('record-time') },
+    attach: { list: $('attached'), problem: $('attach-problem'), input: $('attach-input'), button: $('attach'), drop: $('app') },
   },
   { send: say, stop: () => page.thread?.stop() },
 );
 
-const threadList = new ThreadList((before) => api.threads(before), () => renderThreads());
+const threadList = new ThreadList((before, query) => api.threads(before, query), () => renderThreads());
+const threadMenu = new ThreadMenu({ toast });
 const threads = new ThreadsView(
-  { list: $('threads'), more: $('threads-more'), moreButton: $('threads-more-button') },
-  () => threadList.more(),
+  { list: $('threads'), more: $('threads-more'), moreButton: $('threads-more-button'), none: $('threads-none') },
+  { more: () => threadList.more(), menu: (thread, opener) => threadMenu.open(thread, opener) },
 );
+const threadSearch = new ThreadSearch((query) => threadList.search(query));
 const inbox = new Inbox(() => {
+  notifications.waiting(inbox.count, agentName());
   approvals.render();
   renderThreads();
 });
@@ -70,14 +95,28 @@ const approvals = new InboxView(inbox, grants, {
 });
 const access = new Access(() => people.render());
 const people = new AccessView(access);
+const picker = new ModelPicker($('model'), (words) => toast(words));
+const pages = new Pages(() => {
+  closeDrawer();
+  renderThreads();
+  renderOffer();
+});
+const notifications = new Notifications();
+const palette = new Palette({
+  actions,
+  threads: () => threadList.rows,
+  openThread: (id) => {
+    location.hash = threadHash(id);
+  },
+});
 const login = new Login(start);
 
 // --- the open thread ---
 
-function say(text) {
-  if (!page.thread?.writable) return;
+function say(text, files) {
+  if (!page.thread) return;
   log.pinned = true;
-  page.thread.send(text);
+  page.thread.send(text, files);
 }
 
 function open(threadId) {
@@ -85,8 +124,9 @@ function open(threadId) {
   page.thread?.close();
   const thread = new Thread(threadId, { changed, stateChanged: renderThreads, elsewhere });
   page.thread = thread;
-  context.foreign = !thread.writable;
+  context.foreign = !thread.own;
   log.show(thread);
+  picker.look(threadId);
   composer.show(thread);
   closeDrawer();
   changed();
@@ -96,7 +136,8 @@ function open(threadId) {
 
 function newChat() {
   // An unused new chat is reused.
-  if (page.thread?.writable && page.thread.loaded && page.thread.store.entries.length === 0) {
+  if (page.thread?.own && page.thread.loaded && page.thread.store.entries.length === 0) {
+    location.hash = threadHash(page.thread.id);
     closeDrawer();
     composer.focus();
     return;
@@ -110,21 +151,18 @@ function route() {
   if (token) {
     // Removed from the address bar at once: it must not end up in history or in a screenshot.
     history.replaceState(null, '', location.pathname + location.search);
-    login.withToken(decode(token));
+    login.withToken(decoded(token));
     return;
   }
-  const named = decode(/^#\/t\/(.+)$/.exec(hash)?.[1] ?? '');
+  // The events of the daemon come with those of a thread, so there is one behind a page, too.
+  if (pages.route(hash)) {
+    if (!page.thread) open(newThreadId());
+    return;
+  }
+  const named = decoded(/^#\/t\/(.+)$/.exec(hash)?.[1] ?? '');
   const threadId = named || page.thread?.id || newThreadId();
   if (!named) history.replaceState(null, '', threadHash(threadId));
   open(threadId);
-}
-
-function decode(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 // --- rendering ---
@@ -136,11 +174,18 @@ function changed() {
   composer.update();
   renderConnection(thread);
   renderActivity(thread);
-  const welcome = thread.loaded && thread.writable && thread.store.entries.length === 0;
+  const welcome = thread.loaded && thread.own && thread.store.entries.length === 0;
   if ($('welcome').hidden === welcome) {
     $('welcome').hidden = !welcome;
     if (welcome) renderWelcome($('welcome'), agentName(), say);
   }
+  renderOffer();
+}
+
+// The onboarding is offered where the built-in model answers, until the person says "not now".
+function renderOffer() {
+  const offered = page.info?.onboarding && page.info.model?.provider === 'offline';
+  $('setup-offer').hidden = !offered || $('welcome').hidden || pages.isOpen || prefs.get('setup-later') === agentName();
 }
 
 let lostTimer = 0;
@@ -183,6 +228,9 @@ function renderActivity(thread) {
     if (!last?.message.parts.some((part) => part?.state === 'approval-requested')) words.push(t('awaiting'));
   } else if (thread.running && thread.stopping) words.push(t('stopping'));
   else if (thread.running && !speaking) words.push(t('working'));
+  // How long it takes is worth saying once it takes long.
+  const seconds = thread.state === 'running' && thread.startedAt ? Math.floor((Date.now() - thread.startedAt) / 1_000) : 0;
+  if (seconds >= ELAPSED_FROM_S) words.push(elapsed(seconds));
   if (thread.queued > 0) words.push(t('queued', { count: thread.queued }));
 
   const kind = notice?.kind ?? (thread.state === 'awaiting-approval' ? 'waiting' : 'progress');
@@ -202,21 +250,20 @@ function renderActivity(thread) {
 
 function renderThreads() {
   const { thread } = page;
-  const known = threadList.rows.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
-  threads.render(known, thread?.id);
+  const known = threadList.shown.map((listed) => (listed.threadId === thread?.id && thread.known ? { ...listed, state: thread.state } : listed));
+  threads.render(known, pages.isOpen ? null : thread?.id, !threadList.found);
   threads.renderMore(threadList);
-  const own = known.find((listed) => listed.threadId === thread?.id);
+  const own = thread && threadList.get(thread.id);
   const waiting = inbox.count ? `(${inbox.count}) ` : '';
   const mark = thread?.running ? `● ${waiting}` : waiting;
-  document.title = `${mark}${own?.title ? `${own.title} – ` : ''}${agentName()}`;
+  const title = pages.isOpen ? pages.title : own?.title;
+  document.title = `${mark}${title ? `${title} – ` : ''}${agentName()}`;
 }
 
 function renderInfo() {
   const { info } = page;
   setText($('agent-name'), agentName());
-  const { name, provider } = info?.model ?? {};
-  setText($('model'), name ?? '');
-  setAttr($('model'), 'title', provider && name ? `${provider} / ${name}` : null);
+  picker.tell(info);
   renderFoot($('sidebar-foot'), info, signOut);
 }
 
@@ -224,8 +271,10 @@ function renderInfo() {
 
 /** What happens outside of the open thread. */
 function elsewhere(name, data) {
+  pages.heard(name, data);
   if (name === 'snapshot') onSnapshot(data);
-  else if (name === 'thread') threadList.upsert(data);
+  else if (name === 'thread') onThread(data);
+  else if (name === 'deleted') onDeleted(data?.threadId);
   else if (name === 'info') onInfo(data);
   else if (name === 'approvals') inbox.heard(Number(data?.pending) || 0, approvals.isOpen);
   else if (name === 'access') access.heard(Number(data?.asking) || 0, people.isOpen);
@@ -235,7 +284,7 @@ function elsewhere(name, data) {
 
 // Comes first on every connection, and again where this page was too slow to follow.
 function onSnapshot(data) {
-  threadList.snapshot(data?.threads ?? [], data?.nextBefore ?? null);
+  threadList.snapshot(data?.threads ?? [], data?.nextBefore ?? null, data?.pinned ?? []);
   inbox.heard(Number(data?.pendingApprovals) || 0, approvals.isOpen);
   access.heard(Number(data?.asking) || 0, people.isOpen);
   if (approvals.showsGrants) grants.refresh();
@@ -244,10 +293,28 @@ function onSnapshot(data) {
   onInfo(data?.info ?? null);
 }
 
+function onThread(row) {
+  threadList.upsert(row);
+  // A command in the conversation may have chosen another model.
+  if (row.threadId === page.thread?.id && row.state === 'idle') picker.look(row.threadId);
+  notifications.thread(row);
+}
+
+function onDeleted(threadId) {
+  threadList.remove(threadId);
+  if (page.thread?.id === threadId && !pages.isOpen) location.hash = threadHash(newThreadId());
+}
+
 function onInfo(info) {
   const before = JSON.stringify(page.info);
+  const first = page.info === null;
   page.info = info;
+  pages.inform(info);
+  composer.recorder.offer(!!info?.voice?.listens);
   if (JSON.stringify(info) !== before) applyLanguage();
+  // In a new project there is nothing to see yet.
+  const opens = first && info?.onboarding === 'opened' && !pages.isOpen && prefs.get('setup-later') !== agentName();
+  if (opens && page.thread?.own) location.hash = '#/setup';
 }
 
 let toastTimer = 0;
@@ -261,6 +328,12 @@ function toast(words) {
   }, TOAST_MS);
 }
 
+$('setup-later').addEventListener('click', () => {
+  prefs.set('setup-later', agentName());
+  renderOffer();
+  composer.focus();
+});
+
 $('offline-retry').addEventListener('click', () => page.thread?.resume());
 
 setInterval(() => {
@@ -268,7 +341,12 @@ setInterval(() => {
   renderThreads();
   if (approvals.isOpen) approvals.render();
   if (people.isOpen) people.render();
+  pages.tick();
 }, AGES_EVERY_MS);
+
+setInterval(() => {
+  if (!document.hidden && page.thread?.state === 'running') renderActivity(page.thread);
+}, 1_000);
 
 let pauseTimer = 0;
 
@@ -327,13 +405,18 @@ function applyLanguage() {
   renderTheme();
   renderInfo();
   renderThreads();
-  approvals.reset();
-  people.reset();
+  // Rebuilt for other words alone: what was chosen in a panel must survive a change of the daemon's state.
+  const other = page.shownLanguage !== language();
+  page.shownLanguage = language();
+  for (const part of other ? [approvals, people, threadSearch, palette] : []) part.reset();
   if (before !== document.documentElement.lang || page.shownName !== agentName()) {
     page.shownName = agentName();
     $('welcome').hidden = true;
     log.reset();
+    pages.render();
   }
+  // No page shows the agent's name, and a page that is built again loses the focus.
+  if (before !== document.documentElement.lang) pages.reset();
   changed();
 }
 
@@ -371,21 +454,73 @@ narrow.addEventListener('change', () => drawer(false));
 $('new-chat').addEventListener('click', newChat);
 $('skip').addEventListener('click', (event) => {
   event.preventDefault();
-  $('composer').focus();
+  $(pages.isOpen ? 'page-title' : 'composer').focus();
 });
 
 const mac = /mac|iphone|ipad/i.test(/** @type {any} */ (navigator).userAgentData?.platform ?? navigator.platform ?? '');
-setText($('new-chat-key'), mac ? '⌘K' : 'Ctrl K');
+const mod = mac ? '⌘' : 'Ctrl ';
+const alt = mac ? '⌥' : 'Alt ';
+setText($('new-chat-key'), `${alt}N`);
+
+/** What the palette offers. */
+function actions() {
+  const go = (hash) => () => {
+    location.hash = hash;
+  };
+  const action = (name, picture, words, act, key) => ({ name, icon: picture, words, act, key });
+  return [
+    action('new', 'plus', t('newChat'), newChat),
+    ...pages.all().map(({ name, icon: picture, title }) => action(`page-${name}`, picture, title, go(`#/${name}`))),
+    action('approvals', 'inbox', t('inbox'), () => $('inbox-open').click()),
+    action('access', 'people', t('access'), () => $('access-open').click()),
+    action('search', 'search', t('threadSearch'), () => threadSearch.focus(), `${alt}S`),
+    action('theme', isDark() ? 'sun' : 'moon', t(isDark() ? 'toLight' : 'toDark'), () => $('theme-toggle').click()),
+    action('language', 'chat', t('toOther'), () => $('language-toggle').click()),
+    ...(canNotify() ? [action('notify', 'bell', t(notifications.on ? 'notifyOff' : 'notifyOn'), toggleNotices)] : []),
+    action('shortcuts', 'keyboard', t('shortcuts'), showShortcuts, `${alt}/`),
+  ];
+}
+
+async function toggleNotices() {
+  const on = await notifications.toggle();
+  toast(t(on ? 'notifyIsOn' : 'notifyIsOff'));
+}
+
+function showShortcuts() {
+  const keys = t('shortcutWords');
+  palette.showKeys([
+    [`${mod}K`, keys.palette], [`${alt}N`, keys.newChat], [`${alt}S`, keys.search], [`${alt}Y`, keys.approve], [`${alt}D`, keys.deny],
+    ['Enter', keys.send], ['Shift Enter', keys.line], ['Esc', keys.stop], ['/', keys.command], [`${alt}/`, keys.shortcuts],
+  ]);
+}
+
+/** Answers the first question that waits in the open conversation. */
+function decideFirst(word) {
+  const button = document.querySelector(`#log [data-testid=approval] [data-testid=answer-${word}]:not(:disabled)`);
+  /** @type {HTMLElement|null} */ (button)?.click();
+}
+
+// By the place of the key: with Alt, some layouts write another letter.
+const ALT_KEYS = {
+  KeyN: newChat,
+  KeyS: () => threadSearch.focus(),
+  KeyY: () => decideFirst('approve'),
+  KeyD: () => decideFirst('deny'),
+  Slash: showShortcuts,
+};
 
 document.addEventListener('keydown', (event) => {
-  if (login.visible || approvals.isOpen || people.isOpen) return;
+  if (login.visible || approvals.isOpen || people.isOpen || palette.isOpen || document.querySelector('dialog[open]')) return;
   if ((mac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
     event.preventDefault();
-    newChat();
+    palette.open();
+  } else if (event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey && ALT_KEYS[event.code]) {
+    event.preventDefault();
+    ALT_KEYS[event.code]();
   } else if (event.key === 'Escape' && !event.isComposing && !composer.composing) {
     if (document.body.classList.contains('drawer-open')) closeDrawer();
     // Never while a question waits: a key that closes things must not take it back.
-    else if (page.thread?.writable && page.thread.interruptible) page.thread.stop();
+    else if (!pages.isOpen && page.thread?.own && page.thread.interruptible) page.thread.stop();
   }
 });
 
@@ -397,6 +532,7 @@ function askForLogin() {
   // A panel is above everything, also the form.
   approvals.close();
   people.close();
+  palette.close();
   login.show();
 }
 

@@ -1,6 +1,10 @@
-// The message box: grows with its text, sends on Enter, and keeps the draft of each thread.
+// The message box: grows with its text, sends on Enter (on touch screens the button sends), and keeps
+// the draft of each thread, also over a reload.
 
-import { setAttr, setText } from './dom.js';
+import { Attachments } from './attachments.js';
+import { setAttr, setText, tabStore } from './dom.js';
+import { Recorder } from './recorder.js';
+import { SlashMenu } from './slash-menu.js';
 import { channelName, t } from './strings.js';
 import { channelOf } from './thread.js';
 
@@ -8,7 +12,10 @@ import { channelOf } from './thread.js';
 const MAX_HEIGHT_PX = 240;
 
 export class Composer {
-  /** `elements`: form, input, sendButton, stopButton, foreignStop, readonly, readonlyWords, hint. */
+  /**
+   * `elements`: form, input, sendButton, stopButton, foreignStop, readonly, readonlyWords, hint,
+   * slash, `attach`, the elements of the attachments, and `record`, those of the microphone.
+   */
   constructor(elements, { send, stop }) {
     this.form = elements.form;
     this.input = elements.input;
@@ -18,10 +25,19 @@ export class Composer {
     this.readonly = elements.readonly;
     this.readonlyWords = elements.readonlyWords;
     this.hint = elements.hint;
-    this.drafts = new Map();
     this.thread = null;
     this.composing = false;
     this.send = send;
+    this.slash = new SlashMenu(elements.slash, this.input, (name) => this.write(`/${name} `));
+    this.attachments = new Attachments(elements.attach, () => this.renderSend());
+    this.recorder = new Recorder(elements.record, {
+      recorded: (file) => this.sendSpoken(file),
+      complain: (words) => this.attachments.complain(words),
+    });
+    this.input.addEventListener('paste', (event) => {
+      if (this.attachments.paste(event)) event.preventDefault();
+    });
+    this.input.addEventListener('blur', () => this.slash.close());
 
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -39,24 +55,46 @@ export class Composer {
   // Enter also confirms a candidate of an input method. Three indicators: the flag, our own
   // tracking, and 229, which Safari still sends.
   onKey(event) {
-    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
     if (event.isComposing || this.composing || event.keyCode === 229) return;
+    if (this.slash.onKey(event)) return;
+    if (event.key !== 'Enter' || event.shiftKey || event.altKey) return;
+    // On a touch screen Enter begins a line: there is no Shift to do that with.
+    if (matchMedia('(pointer: coarse)').matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     this.submit();
   }
 
   submit() {
     const text = this.input.value.trim();
-    if (!text || !this.thread?.writable) return;
+    if ((!text && this.attachments.files.length === 0) || !this.thread) return;
+    const files = this.attachments.take();
     this.input.value = '';
     this.onInput();
-    this.send(text);
+    this.send(text, files);
+  }
+
+  /** Sends a recording, with what stands in the box. */
+  async sendSpoken(file) {
+    await this.attachments.add([file]);
+    this.submit();
+  }
+
+  /** Replaces the text, and puts the cursor behind it. */
+  write(text) {
+    this.input.value = text;
+    this.onInput();
+    this.input.focus();
   }
 
   onInput() {
-    if (this.thread) this.drafts.set(this.thread.id, this.input.value);
+    if (this.thread) tabStore.set(`draft.${this.thread.id}`, this.input.value || null);
+    this.slash.update(this.input.value);
     this.fit();
-    this.sendButton.disabled = this.input.value.trim() === '';
+    this.renderSend();
+  }
+
+  renderSend() {
+    this.sendButton.disabled = this.input.value.trim() === '' && this.attachments.files.length === 0;
   }
 
   fit() {
@@ -68,7 +106,9 @@ export class Composer {
 
   show(thread) {
     this.thread = thread;
-    this.input.value = this.drafts.get(thread.id) ?? '';
+    this.attachments.clear();
+    this.recorder.discard();
+    this.input.value = tabStore.get(`draft.${thread.id}`) ?? '';
     this.onInput();
     this.update();
   }
@@ -77,10 +117,8 @@ export class Composer {
   update() {
     const { thread } = this;
     if (!thread) return;
-    this.form.hidden = !thread.writable;
-    this.hint.hidden = !thread.writable;
-    this.readonly.hidden = thread.writable;
-    if (!thread.writable) setText(this.readonlyWords, t('readonly', { channel: channelName(channelOf(thread.id)) }));
+    this.readonly.hidden = thread.own;
+    if (!thread.own) setText(this.readonlyWords, t('readonly', { channel: channelName(channelOf(thread.id)) }));
     // Hiding a focused button would lose the keyboard's place on the page.
     const hide = !thread.running;
     if (hide && document.activeElement === this.stopButton) this.input.focus();
@@ -96,6 +134,6 @@ export class Composer {
 
   /** Not on touch screens, where focus opens a keyboard over the page. */
   focus() {
-    if (!this.form.hidden && !matchMedia('(pointer: coarse)').matches) this.input.focus({ preventScroll: true });
+    if (!matchMedia('(pointer: coarse)').matches) this.input.focus({ preventScroll: true });
   }
 }

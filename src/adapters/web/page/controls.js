@@ -21,7 +21,7 @@ export const problemLine = () => h('p', { class: 'answer-problem', role: 'alert'
  * whether it succeeded.
  */
 export async function attempt(el, problem, act) {
-  const controls = [...el.querySelectorAll('button, select, input')].filter((control) => !control.disabled);
+  const controls = [...el.querySelectorAll('button, select, input, textarea')].filter((control) => !control.disabled);
   const focused = document.activeElement;
   for (const control of controls) control.disabled = true;
   problem.hidden = true;
@@ -41,13 +41,13 @@ export async function attempt(el, problem, act) {
 
 /** A button that asks for confirmation in its place. */
 export class AskFirst {
-  /** `words`: `{label, described, question, yes, no}`; `act()` runs after a yes. */
+  /**
+   * `act()` runs after a yes.
+   * @param {string} name
+   * @param {{label: string, described?: string, question: string, yes: string, no: string}} words
+   * @param {() => void} act
+   */
   constructor(name, words, act) {
-    const back = () => {
-      this.asking.hidden = true;
-      this.ask.hidden = false;
-      this.ask.focus();
-    };
     this.ask = button(name, words.label, {
       testid: name, described: words.described,
       onclick: () => {
@@ -56,7 +56,7 @@ export class AskFirst {
         this.no.focus();
       },
     });
-    this.no = button('keep', words.no, { testid: `${name}-no`, onclick: back });
+    this.no = button('keep', words.no, { testid: `${name}-no`, onclick: () => this.back() });
     this.asking = h('div', {
       class: 'asking-first', role: 'group', 'aria-label': words.question, hidden: true,
       // Escape closes the confirmation, not the whole panel.
@@ -64,12 +64,19 @@ export class AskFirst {
         if (event.key !== 'Escape') return;
         event.preventDefault();
         event.stopPropagation();
-        back();
+        this.back();
       },
     },
     h('p', { text: words.question }),
     h('div', { class: 'answers' }, button(name, words.yes, { testid: `${name}-yes`, onclick: act }), this.no));
     this.el = h('div', { class: 'ask-first' }, this.ask, this.asking);
+  }
+
+  /** Closes the confirmation. */
+  back() {
+    this.asking.hidden = true;
+    this.ask.hidden = false;
+    this.ask.focus();
   }
 }
 

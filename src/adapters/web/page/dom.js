@@ -24,6 +24,28 @@ const ICONS = {
   retry: 'M15.5 10a5.5 5.5 0 11-1.7-4M15.8 3.2v3.2h-3.2',
   inbox: 'M3.5 10.5l2-6h9l2 6v5h-13zM3.5 10.5h4l1 2h3l1-2h4',
   people: 'M7.6 4.2a2.7 2.7 0 100 5.4 2.7 2.7 0 000-5.4zM2.6 16.2c0-2.8 2.2-4.4 5-4.4s5 1.6 5 4.4M13 4.5a2.6 2.6 0 010 4.9M14.6 12.2c1.7.5 2.8 1.9 2.8 4',
+  flag: 'M5 17V3.5M5 4h10l-2.2 3.5L15 11H5',
+  clock: 'M10 6v4.2l2.6 1.6M10 3a7 7 0 100 14 7 7 0 000-14z',
+  book: 'M10 5.2C8.4 4 6.2 3.6 3.5 3.8v11.4c2.7-.2 4.9.2 6.5 1.4 1.6-1.2 3.8-1.6 6.5-1.4V3.8c-2.7-.2-4.9.2-6.5 1.4zM10 5.2v11.4',
+  chart: 'M3.5 16.5h13M6 13.5V9M10 13.5V4.5M14 13.5V7',
+  edit: 'M12.8 4.2l3 3L7 16H4v-3zM11 6l3 3',
+  pin: 'M8 3.5h4l-.6 5 2.6 2.5v1.5H6V11l2.6-2.5zM10 12.5V17',
+  archive: 'M3.5 4h13v3.5h-13zM4.5 7.5V16h11V7.5M8 10.5h4',
+  trash: 'M4 6h12M8 6V4h4v2M5.5 6l.7 10h7.6l.7-10',
+  more: 'M5 10h.01M10 10h.01M15 10h.01',
+  microphone: 'M10 3a2.2 2.2 0 00-2.2 2.2v4.6a2.2 2.2 0 004.4 0V5.2A2.2 2.2 0 0010 3zM5 9.6a5 5 0 0010 0M10 14.6V17',
+  sound: 'M3.5 8v4H6l4 3.5v-11L6 8zM13 7.5a3.5 3.5 0 010 5M15.2 5.2a6.8 6.8 0 010 9.6',
+  play: 'M6.5 4.5v11l9-5.5z',
+  clip: 'M13.5 7l-5.3 5.3a1.8 1.8 0 002.5 2.5l5.3-5.4a3.6 3.6 0 00-5-5L5.6 9.8a5.3 5.3 0 007.5 7.5',
+  search: 'M9 3.5a5.5 5.5 0 100 11 5.5 5.5 0 000-11zM13 13l3.8 3.8',
+  wrap: 'M3.5 5h13M3.5 10h10a2.8 2.8 0 010 5.5H10M12 13.5l-2 2 2 2M3.5 15.5h3',
+  keyboard: 'M2.5 5.5h15v9h-15zM5 8.5h.01M8 8.5h.01M11 8.5h.01M14 8.5h.01M6.5 11.8h7',
+  bell: 'M5 13.5V9a5 5 0 0110 0v4.5l1.2 1.5H3.8zM8.5 17h3',
+  chat: 'M3.5 4.5h13v9h-7l-3.5 3v-3h-2.5z',
+  settings: 'M3.5 6h7M14.5 6h2M3.5 14h2M9.5 14h7M12.5 4a2 2 0 100 4 2 2 0 000-4zM7.5 12a2 2 0 100 4 2 2 0 000-4z',
+  pulse: 'M2.5 10.5h3.2l2-5 4 9.5 2.1-4.5h3.7',
+  list: 'M4 5.5h.01M7.5 5.5h9M4 10h.01M7.5 10h9M4 14.5h.01M7.5 14.5h9',
+  back: 'M12.5 5l-5 5 5 5',
   file: 'M5.5 2.8h6l3 3v11.4h-9zM11.2 3v3.2h3.2',
 };
 
@@ -81,6 +103,15 @@ export function safeHref(url) {
   }
 }
 
+/** A part of an address as text; as it is where it cannot be decoded. */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Copies text; the fallback is for consoles opened over plain http on a LAN. */
 export async function copyText(text) {
   try {
@@ -119,6 +150,25 @@ export function copyButton(labels, read) {
     },
   }, icon('copy'), label);
 }
+
+/** Texts of this tab: they survive a reload where storage is allowed, and never throw. */
+export const tabStore = {
+  get(key) {
+    try {
+      return sessionStorage.getItem(`ship.${key}`);
+    } catch {
+      return null;
+    }
+  },
+  set(key, value) {
+    try {
+      if (value === null) sessionStorage.removeItem(`ship.${key}`);
+      else sessionStorage.setItem(`ship.${key}`, value);
+    } catch {
+      // With blocked or full storage a draft lasts as long as the page.
+    }
+  },
+};
 
 /** Preferences survive reloads where storage is allowed, and never throw. */
 export const prefs = {

@@ -1,10 +1,11 @@
 // A file of a message: an image that is shown, or a name that downloads it. Both need the login, so
 // neither is a plain URL in the page: images are fetched as blobs, downloads use a link that is
-// signed on click.
+// signed on click, and recordings are fetched when they are played.
 
 import { api } from './api.js';
 import { attempt, problemLine } from './controls.js';
 import { h, icon, safeHref } from './dom.js';
+import { player } from './sound.js';
 import { t } from './strings.js';
 
 // A blob that is opened is a document of this origin: no other types.
@@ -56,6 +57,19 @@ export function ownFile(url) {
   }
 }
 
+/** Shows a picture as large as the window allows. */
+function zoom(src, name) {
+  const dialog = h('dialog', { class: 'zoom', 'aria-label': name, 'data-testid': 'zoom', onclick: () => dialog.close(), onclose: () => dialog.remove() },
+    h('img', { src, alt: name }),
+    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('close') }, icon('close')));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function zoomable(img, name) {
+  return h('button', { type: 'button', class: 'picture', 'aria-label': t('zoom', { name }), 'data-testid': 'picture-zoom', onclick: () => img.src && zoom(img.src, name) }, img);
+}
+
 export class FileView {
   constructor() {
     this.el = h('div', { class: 'part part-file' });
@@ -71,14 +85,15 @@ export class FileView {
     this.key = key;
     const file = ownFile(url);
     if (file && isPicture) this.showPicture(file, name);
+    else if (file && String(part.mediaType).startsWith('audio/')) this.showSound(file, name);
     else if (file) this.showDownload(file, name);
-    else if (isPicture && INLINE_PICTURE.test(url)) this.el.replaceChildren(h('img', { src: url, alt: name, loading: 'lazy' }));
+    else if (isPicture && INLINE_PICTURE.test(url)) this.el.replaceChildren(zoomable(h('img', { src: url, alt: name, loading: 'lazy' }), name));
     else this.showLink(url, name);
   }
 
   showPicture(file, name) {
     const img = h('img', { alt: name, 'data-testid': 'picture' });
-    this.el.replaceChildren(img);
+    this.el.replaceChildren(zoomable(img, name));
     wanted.set(img, async () => {
       try {
         img.src = await pictureUrl(file);
@@ -89,6 +104,17 @@ export class FileView {
       }
     });
     sight.observe(img);
+  }
+
+  showSound(file, name) {
+    const problem = problemLine();
+    const play = async () => {
+      const sound = await api.file(file);
+      this.el.replaceChildren(player(sound, name));
+    };
+    this.el.replaceChildren(
+      h('button', { type: 'button', class: 'file', 'data-testid': 'sound', 'aria-label': t('play', { name }), onclick: () => attempt(this.el, problem, play) }, icon('play'), name),
+      problem);
   }
 
   showDownload(file, name) {

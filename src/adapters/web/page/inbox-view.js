@@ -1,7 +1,8 @@
 // The approvals panel: pending approvals of all threads, decided ones, and grants.
 
-import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
-import { problemWords } from './controls.js';
+import { AnswerView, outcomeWords, riskChip, scopeWords } from './answer-view.js';
+import { api } from './api.js';
+import { AskFirst, attempt, problemLine, problemWords } from './controls.js';
 import { h, icon, setAttr, setText } from './dom.js';
 import { GrantsView } from './grants.js';
 import { renderMarkdown } from './markdown.js';
@@ -19,10 +20,6 @@ function details(text) {
   const el = h('div', { class: 'question-details md' });
   renderMarkdown(el, String(text ?? ''));
   return el;
-}
-
-function riskChip(risk) {
-  return h('span', { class: 'risk', 'data-risk': risk, text: t('risks')[risk] ?? String(risk) });
 }
 
 /** A pending approval. Keeps its elements: a chosen scope must survive a refresh. */
@@ -66,6 +63,7 @@ function historyRow(approval, threadTitle) {
         icon(OUTCOME_ICONS[approval.state] ?? 'ok'),
         h('span', { class: 'question-number', text: approval.number }),
         h('span', { class: 'decided-summary', text: approval.summary }),
+        riskChip(approval.risk),
         icon('chevron')),
       approval.details ? details(approval.details) : null,
       h('p', { class: 'question-meta' },
@@ -83,6 +81,7 @@ export class InboxView {
     this.tab = 'pending';
     this.panel = new Panel('inbox', () => this.show('pending'));
     this.grants = new GrantsView(grants, { threadTitle: this.threadTitle });
+    this.buildAll();
     for (const tab of this.tabs()) tab.addEventListener('click', () => this.show(tab.dataset.tab));
     $('inbox-tabs').addEventListener('keydown', (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -93,6 +92,25 @@ export class InboxView {
       this.show(next.dataset.tab);
       next.focus();
     });
+  }
+
+  // Everything that waits, each once; asked first, since it is more than one look can judge.
+  buildAll() {
+    this.allProblem = problemLine();
+    this.allProblem.dataset.testid = 'approve-all-problem';
+    this.all = new AskFirst('approve-all', {
+      label: t('approveAll'), question: t('approveAllAsk'), yes: t('approveAll'), no: t('cancel'),
+    }, () => {
+      this.all.back();
+      return attempt(this.all.el, this.allProblem, async () => {
+        for (const { id, kind } of this.inbox.pending) {
+          // What was cut off is for a person to judge, one by one.
+          if (kind !== 'unknown-outcome' && kind !== 'budget') await api.decide(id, 'approve').catch((error) => error.status === 409 || Promise.reject(error));
+        }
+        await this.inbox.refresh();
+      });
+    });
+    $('inbox-all').replaceChildren(this.all.el, this.allProblem);
   }
 
   get isOpen() {
@@ -126,6 +144,7 @@ export class InboxView {
   /** Rebuilds everything, for another language. */
   reset() {
     this.cards.clear();
+    this.buildAll();
     $('inbox-pending').replaceChildren();
     this.shownHistory = null;
     this.grants.reset();
@@ -144,6 +163,7 @@ export class InboxView {
     setText($('inbox-tab-count'), count ? String(count) : '');
     if (!this.isOpen) return;
     for (const tab of this.tabs()) $(`inbox-${tab.dataset.tab}`).hidden = tab.dataset.tab !== this.tab;
+    $('inbox-all').hidden = this.tab !== 'pending' || pending.length < 2;
     if (this.tab === 'pending') this.renderPending(pending);
     else if (this.tab === 'history') this.renderHistory();
     else this.grants.render();

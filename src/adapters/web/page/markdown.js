@@ -2,7 +2,9 @@
 // become markup, and re-renders only the changed blocks, so that a long reply stays cheap while it
 // grows.
 
-import { copyButton, h, safeHref } from './dom.js';
+import { copyButton, h, icon, safeHref, setText } from './dom.js';
+import { highlight } from './highlight.js';
+import { parseMath } from './math.js';
 import { parseBlocks } from './md-blocks.js';
 import { parseInline } from './md-inline.js';
 import { t } from './strings.js';
@@ -75,6 +77,10 @@ function renderBlock(block, open = false) {
       return list(block, open);
     case 'table':
       return table(block);
+    case 'note':
+      return h('div', { class: 'footnote', 'data-note': block.id, tabindex: '-1' }, h('sup', { text: block.id }), h('div', null, block.blocks.map((child) => renderBlock(child, open))));
+    case 'math':
+      return formula(block.text, true);
     default:
       return h('p', null, inline(block.text, open));
   }
@@ -92,13 +98,73 @@ function diffLines(text) {
   });
 }
 
+// Beyond so many lines code is folded to about this many.
+const FOLD_LINES = 30;
+
+function coloured(block) {
+  if (block.lang === 'diff') return diffLines(block.text);
+  const pieces = highlight(block.lang, block.text);
+  return pieces ? pieces.map(([kind, text]) => (kind ? h('span', { class: `hl-${kind}`, text }) : document.createTextNode(text))) : [document.createTextNode(block.text)];
+}
+
 function codeBlock(block) {
-  const code = block.lang === 'diff' ? h('code', null, diffLines(block.text)) : h('code', { text: block.text });
+  const code = h('code', null, coloured(block));
+  const pre = h('pre', { tabindex: '0' }, code);
+  const wrap = h('button', {
+    type: 'button', class: 'copy', 'aria-pressed': 'false', 'aria-label': t('codeWrap'), title: t('codeWrap'), 'data-testid': 'code-wrap',
+    onclick: () => wrap.setAttribute('aria-pressed', String(pre.classList.toggle('wrapped'))),
+  }, icon('wrap'));
+  const lines = block.text.split('\n').length;
+  const folds = lines > FOLD_LINES + 5;
+  const fold = h('button', {
+    type: 'button', class: 'code-more', 'aria-expanded': 'false', 'data-testid': 'code-more', text: t('codeMore', { count: lines }),
+    onclick: () => {
+      const open = !pre.classList.toggle('folded');
+      fold.setAttribute('aria-expanded', String(open));
+      setText(fold, open ? t('codeLess') : t('codeMore', { count: lines }));
+    },
+  });
+  if (folds) pre.classList.add('folded');
   return h('div', { class: 'code' },
     h('div', { class: 'code-head' },
       h('span', { class: 'code-lang', text: block.lang }),
+      wrap,
       copyButton({ copy: t('copy'), copied: t('copied') }, () => code.textContent)),
-    h('pre', { tabindex: '0' }, code));
+    pre,
+    folds ? fold : null);
+}
+
+const MATHML = 'http://www.w3.org/1998/Math/MathML';
+const MATH_ATTRIBUTES = ['mathvariant', 'width', 'linethickness', 'accent'];
+
+/** @param {any} tree */
+function mathNode({ tag, text, children = [], attrs = {} }) {
+  const el = document.createElementNS(MATHML, tag);
+  for (const name of MATH_ATTRIBUTES) if (attrs[name] !== undefined) el.setAttribute(name, attrs[name]);
+  if (text !== undefined) el.textContent = text;
+  el.append(...children.map(mathNode));
+  return el;
+}
+
+// A formula that is not understood is shown as it was typed.
+function formula(source, display) {
+  const tree = parseMath(source);
+  if (!tree) return display ? h('div', { class: 'code' }, h('pre', { tabindex: '0' }, h('code', { text: source }))) : h('code', { text: source });
+  const math = document.createElementNS(MATHML, 'math');
+  if (display) math.setAttribute('display', 'block');
+  math.append(mathNode(tree));
+  return h(display ? 'div' : 'span', { class: display ? 'math-block' : 'math', tabindex: display ? '0' : null, 'data-testid': 'math' }, math);
+}
+
+function footnoteRef(id) {
+  return h('sup', null, h('button', {
+    type: 'button', class: 'footnote-ref', 'aria-label': t('footnote', { id }), text: id,
+    onclick: (event) => {
+      const note = event.currentTarget.closest('.md')?.querySelector(`[data-note="${CSS.escape(id)}"]`);
+      note?.scrollIntoView({ block: 'nearest' });
+      note?.focus({ preventScroll: true });
+    },
+  }));
 }
 
 function list(block, open) {
@@ -145,6 +211,10 @@ const nodes = (tree) => tree.map((node) => {
       return h('code', { text: node.s });
     case 'br':
       return h('br');
+    case 'math':
+      return formula(node.s, false);
+    case 'ref':
+      return footnoteRef(node.id);
     case 'link':
       return link(node.href, node.title, nodes(node.c));
     case 'image':

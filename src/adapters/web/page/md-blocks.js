@@ -9,6 +9,9 @@ const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const HEADING = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const MARKER = /^( {0,3})([-*+]|\d{1,9}[.)])(?=[ \t]|$)/;
+const SETEXT = /^ {0,3}(=+|-+)[ \t]*$/;
+const FOOTNOTE = /^ {0,3}\[\^([^\]\s]{1,64})\]:[ \t]*/;
+const MATH_OPEN = /^ {0,3}(?:\$\$|\\\[)/;
 const DELIMITER_CELL = /^:?-+:?$/;
 
 const isBlank = (line) => line.trim() === '';
@@ -93,7 +96,7 @@ function tableAlign(header, delimiter) {
 /**
  * Blocks with their line range `[start, end)`: `para {text}`, `heading {level,
  * text}`, `code {lang, text}`, `rule`, `quote {blocks}`, `list {ordered, first,
- * loose, items:[{task, blocks}]}`, `table {align, head, rows}`.
+ * loose, items:[{task, blocks}]}`, `table {align, head, rows}`, `note {id, blocks}`, `math {text}`.
  */
 export function parseBlocks(lines, depth = 0) {
   const blocks = [];
@@ -103,8 +106,8 @@ export function parseBlocks(lines, depth = 0) {
       i++;
       continue;
     }
-    const block = fence(lines, i) ?? indented(lines, i) ?? heading(lines, i) ?? rule(lines, i)
-      ?? (depth < MAX_DEPTH ? quote(lines, i, depth) ?? list(lines, i, depth) : null)
+    const block = fence(lines, i) ?? indented(lines, i) ?? heading(lines, i) ?? rule(lines, i) ?? math(lines, i)
+      ?? (depth < MAX_DEPTH ? quote(lines, i, depth) ?? list(lines, i, depth) ?? footnote(lines, i, depth) : null)
       ?? table(lines, i) ?? paragraph(lines, i);
     block.start = i;
     blocks.push(block);
@@ -149,6 +152,33 @@ function heading(lines, at) {
 
 function rule(lines, at) {
   return RULE.test(lines[at]) ? { t: 'rule', end: at + 1 } : null;
+}
+
+/** A formula between `$$` and `$$`, or `\\[` and `\\]`, on lines of its own. */
+function math(lines, at) {
+  const open = MATH_OPEN.exec(lines[at]);
+  if (!open) return null;
+  const close = open[0].trim() === '$$' ? '$$' : '\\]';
+  const body = [];
+  for (let i = at, line = lines[at].slice(open[0].length); i < lines.length && !(i > at && isBlank(line)); line = lines[++i]) {
+    const end = line.indexOf(close);
+    if (end >= 0) return isBlank(line.slice(end + 2)) ? { t: 'math', text: [...body, line.slice(0, end)].join('\n').trim(), end: i + 1 } : null;
+    body.push(line);
+  }
+  return null;
+}
+
+function footnote(lines, at, depth) {
+  const found = FOOTNOTE.exec(lines[at]);
+  if (!found) return null;
+  const body = [lines[at].slice(found[0].length)];
+  let i = at + 1;
+  for (; i < lines.length; i++) {
+    const goesOn = isBlank(lines[i]) ? indentOf(lines[i + 1] ?? '') >= 2 : indentOf(lines[i]) >= 2 || (!isBlank(body.at(-1)) && !interrupts(lines[i]) && !FOOTNOTE.test(lines[i]));
+    if (!goesOn) break;
+    body.push(stripIndent(lines[i], 4));
+  }
+  return { t: 'note', id: found[1], blocks: parseBlocks(body, depth + 1), end: i };
 }
 
 function quote(lines, at, depth) {
@@ -231,7 +261,12 @@ function paragraph(lines, at) {
   const body = [lines[at].trimStart()];
   let i = at + 1;
   for (; i < lines.length; i++) {
-    if (isBlank(lines[i]) || interrupts(lines[i]) || tableAlign(lines[i], lines[i + 1])) break;
+    const under = SETEXT.exec(lines[i]);
+    // While text arrives, the first dash of a list must not make a heading of the line before.
+    if (under && (under[1].length > 2 || i < lines.length - 1)) {
+      return { t: 'heading', level: under[1][0] === '=' ? 1 : 2, text: body.join('\n').trimEnd(), end: i + 1 };
+    }
+    if (isBlank(lines[i]) || interrupts(lines[i]) || FOOTNOTE.test(lines[i]) || MATH_OPEN.test(lines[i]) || tableAlign(lines[i], lines[i + 1])) break;
     body.push(lines[i].trimStart());
   }
   return { t: 'para', text: body.join('\n').trimEnd(), end: i };

@@ -4,7 +4,11 @@
 // Depth beyond which emphasis stays flat, to keep the DOM small.
 const MAX_DEPTH = 24;
 
-const PLAIN = /[^\\`*_~[\]!<&:\n]+/y;
+const PLAIN = /[^\\`*_~[\]!<&:$\n]+/y;
+const FOOTNOTE = /\[\^([^\]\s]{1,64})\]/y;
+// A price is no formula: no space inside the marks, no digit behind them.
+const MATH = /\$\$([^$\n]+)\$\$|\$(?![\s$])([^$\n]*[^$\s\\])\$(?!\d)/y;
+const MATH_PARENS = /\\\(([^\n]+?)\\\)/y;
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
 const ENTITY = /&(?:(amp|lt|gt|quot|apos|nbsp|copy|hellip|mdash|ndash)|#(\d{1,7})|#x([0-9a-f]{1,6}));/iy;
 const ENTITIES = {
@@ -35,7 +39,7 @@ function plainText(nodes) {
 
 /**
  * Nodes: `{t:'text'|'code', s}`, `{t:'br'}`, `{t:'em'|'strong'|'del', c}`,
- * `{t:'link', href, title, c}`, `{t:'image', href, s}`.
+ * `{t:'link', href, title, c}`, `{t:'image', href, s}`, `{t:'ref', id}`, `{t:'math', s}`.
  * With `open` the text is still growing: bold or code without an end counts as
  * begun, and marks at the very end are held back, so that nothing flickers.
  */
@@ -69,7 +73,16 @@ function scan(source, open) {
     const ch = source[i];
     let found;
 
-    if (ch === '\\') {
+    if (ch === '\\' && source[i + 1] === '(' && (found = match(MATH_PARENS, source, i))) {
+      node({ t: 'math', s: found[1].trim() });
+      i = MATH_PARENS.lastIndex;
+    } else if (ch === '$' && (found = match(MATH, source, i))) {
+      node({ t: 'math', s: (found[1] ?? found[2]).trim() });
+      i = MATH.lastIndex;
+    } else if (ch === '[' && (found = match(FOOTNOTE, source, i))) {
+      node({ t: 'ref', id: found[1] });
+      i = FOOTNOTE.lastIndex;
+    } else if (ch === '\\') {
       const next = source[i + 1];
       if (next === '\n') node({ t: 'br' });
       else if (next !== undefined && ESCAPABLE.test(next)) text += next;

@@ -5,6 +5,7 @@ import { AnswerView, outcomeWords } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { FileView } from './file-view.js';
 import { renderMarkdown } from './markdown.js';
+import { player } from './sound.js';
 import { commandOf } from './store.js';
 import { clock, t } from './strings.js';
 import { ToolView } from './tool-view.js';
@@ -62,6 +63,8 @@ class CheckpointView {
 
 class ErrorView {
   constructor() {
+    /** @type {any} set by the message */
+    this.context = null;
     this.el = h('div', { class: 'part error-box', 'data-testid': 'error', role: 'alert' });
   }
 
@@ -78,7 +81,8 @@ class ErrorView {
         text ? words : null,
         // The provider's own message: the reader of this page operates the agent.
         detail ? h('pre', { class: 'error-detail', text: String(detail) }) : null,
-        retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null));
+        retryable ? h('p', { class: 'error-hint', text: t('errorRetryable') }) : null,
+        h('button', { type: 'button', class: 'quiet-button', 'data-testid': 'error-retry', hidden: true, onclick: () => this.context?.regenerate() }, icon('retry'), t('retry'))));
   }
 }
 
@@ -98,22 +102,87 @@ function partKey(part, counts) {
 }
 
 export class MessageView {
-  /** `context`: `{agentName, foreign, retry(id), waits(approvalId)}`; foreign threads name authors. */
+  /**
+   * `context`: `{agentName, foreign, retry(id), waits(approvalId), regenerate(), resend(id, text),
+   * isLastQuestion(id), idle(), speaks(), speech(id), complain(words)}`; foreign threads name authors.
+   */
   constructor(entry, context) {
     this.context = context;
     this.views = new Map();
     this.rev = -1;
+    this.wasLast = false;
     this.day = h('div', { class: 'day', hidden: true }, h('span'));
     this.body = h('div', { class: 'body' });
     this.author = h('span', { class: 'author' });
     this.clock = h('time');
     this.mark = h('span', { class: 'mark-word' });
     this.copy = copyButton({ copy: t('copy'), copied: t('copied') }, () => this.plainText());
-    this.meta = h('div', { class: 'meta' }, this.author, this.clock, this.mark, this.copy);
+    this.again = this.metaButton('regenerate', 'retry', t('regenerate'), () => context.regenerate());
+    this.edit = this.metaButton('edit', 'edit', t('editMessage'), () => this.startEdit());
+    this.listen = this.metaButton('listen', 'sound', t('listen'), () => this.play());
+    this.sound = h('div', { class: 'sound' });
+    this.meta = h('div', { class: 'meta' }, this.author, this.clock, this.mark, this.copy, this.listen, this.again, this.edit);
     this.failure = h('div', { class: 'failure', hidden: true });
-    this.article = h('article', { class: 'msg', 'data-testid': 'message' }, this.body, this.meta, this.failure);
+    this.article = h('article', { class: 'msg', 'data-testid': 'message' }, this.body, this.sound, this.meta, this.failure);
     this.el = h('div', { class: 'row' }, this.day, this.article);
     this.update(entry);
+  }
+
+  metaButton(name, picture, words, act) {
+    return h('button', { type: 'button', class: 'copy', 'aria-label': words, title: words, 'data-testid': name, hidden: true, onclick: act }, icon(picture));
+  }
+
+  // The answer as sound, which the daemon makes now.
+  async play() {
+    this.listen.disabled = true;
+    try {
+      const sound = await this.context.speech(this.entry.id);
+      this.sound.replaceChildren(player(sound, t('listen')));
+    } catch (error) {
+      this.context.complain(error.message || t('offline'));
+    }
+    this.listen.disabled = false;
+  }
+
+  // The message in a box of its own; what is sent takes its place or begins a branch.
+  startEdit() {
+    const area = h('textarea', { class: 'edit-area', rows: 3, 'aria-label': t('editMessage'), 'data-testid': 'edit-text' });
+    area.value = this.plainText();
+    const end = () => {
+      form.remove();
+      this.body.hidden = false;
+      this.meta.hidden = false;
+      this.edit.focus();
+    };
+    const send = async () => {
+      if (area.value.trim() === '') return;
+      end();
+      await this.context.resend(this.entry.id, area.value.trim());
+    };
+    const form = h('form', {
+      class: 'edit-form',
+      onsubmit: (event) => {
+        event.preventDefault();
+        send();
+      },
+      onkeydown: (event) => {
+        if (event.key === 'Escape') {
+          event.preventDefault();
+          event.stopPropagation();
+          end();
+        } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          send();
+        }
+      },
+    }, area, h('div', { class: 'answers' },
+      h('button', { type: 'submit', class: 'answer answer-approve', 'data-testid': 'edit-send', text: t('send') }),
+      h('button', { type: 'button', class: 'answer', 'data-testid': 'edit-cancel', text: t('cancel'), onclick: end }),
+      h('span', { class: 'field-hint', text: t(this.context.isLastQuestion(this.entry.id) ? 'editLastHint' : 'editBranchHint') })));
+    this.body.hidden = true;
+    this.meta.hidden = true;
+    this.body.before(form);
+    area.focus();
   }
 
   setDay(label) {
@@ -163,6 +232,7 @@ export class MessageView {
       let view = this.views.get(key);
       if (!view) {
         view = new Kind(role);
+        view.context = this.context;
         this.views.set(key, view);
       }
       const progress = lines?.get(part.toolCallId) ?? '';
@@ -208,7 +278,7 @@ export class MessageView {
     return waiting.map((choice) => {
       const row = h('div', { class: 'ask-back', 'data-testid': 'ask-back', 'data-approval-id': choice.id });
       const decided = (approval) => row.replaceChildren(h('span', { text: `${choice.number} · ${outcomeWords(approval)}` }));
-      const answer = new AnswerView({ id: choice.id, kind: choice.kind, scopes: ['once'] }, { decided });
+      const answer = new AnswerView({ id: choice.id, kind: choice.kind, scopes: ['once'], short: true }, { decided });
       row.append(h('span', { class: 'ask-back-number', text: choice.number }), answer.el);
       return row;
     });
@@ -217,7 +287,8 @@ export class MessageView {
   updateMeta(message, role, live, command) {
     const { authorName, authorId, timestamp, status } = message.metadata ?? {};
     // In a thread of another channel the author is another person.
-    const person = () => (this.context.foreign ? authorName || String(authorId ?? '').split(':').pop() : '') || t('you');
+    const operated = /:user:operator$/.test(String(authorId ?? ''));
+    const person = () => (this.context.foreign && operated ? t('asOperator') : this.context.foreign ? authorName || String(authorId ?? '').split(':').pop() : '') || t('you');
     const name = role === 'user' ? person() : this.context.agentName();
     setText(this.author, name);
     this.author.classList.toggle('quiet', !(this.context.foreign && role === 'user'));
@@ -233,9 +304,23 @@ export class MessageView {
     this.mark.hidden = !word;
     setText(this.mark, word ? t(word) : '');
     setAttr(this.mark, 'data-mark', word ?? null);
-    this.copy.hidden = role !== 'assistant' || live || !!command || this.plainText() === '';
+    setAttr(this.article, 'data-operator', this.context.foreign && role === 'user' && operated ? 'true' : null);
+    this.copy.hidden = live || !!command || this.plainText() === '';
+    this.listen.hidden = role !== 'assistant' || live || !!command || !this.context.speaks() || this.plainText() === '';
+    this.edit.hidden = role !== 'user' || !operated || !!command || this.plainText() === '';
+
     this.meta.hidden = live || !!command;
     setAttr(this.article, 'aria-label', this.clock.hidden ? name : `${name}, ${this.clock.textContent}`);
+  }
+
+  /** The last answer can be asked for again while nothing runs. */
+  renderLast({ message, live }, isLast) {
+    const again = isLast && message.role === 'assistant' && !commandOf(message) && !live && this.context.idle();
+    if (this.again.hidden === again) this.again.hidden = !again;
+    if (!isLast && !this.wasLast) return;
+    this.wasLast = isLast;
+    const retry = this.body.querySelector('[data-testid=error-retry]');
+    if (retry) retry.hidden = !again;
   }
 
   updateFailure({ local, id }) {

@@ -124,14 +124,14 @@ export class MessageStore {
 
   // --- the person's own messages, shown before the daemon has them ---
 
-  addLocal(id, text) {
+  addLocal(id, text, files = []) {
     const entry = this.make(id, {
       id,
       role: 'user',
       metadata: { timestamp: Date.now() },
-      parts: [{ type: 'text', text }],
+      parts: [...(text ? [{ type: 'text', text }] : []), ...files.map((file) => ({ type: 'file', ...file }))],
     });
-    entry.local = { state: 'sending', text, error: '' };
+    entry.local = { state: 'sending', text, files, error: '' };
     this.entries.push(entry);
     this.changed();
   }

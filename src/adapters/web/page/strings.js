@@ -81,6 +81,11 @@ export function until(ms) {
   return new Intl.RelativeTimeFormat(locale(), { numeric: 'always' }).format(amount, unit);
 }
 
+/** A duration while something runs: "12 s", "3 min 5 s". */
+export function elapsed(seconds) {
+  return seconds < 60 ? t('elapsedSeconds', { count: seconds }) : t('elapsedMinutes', { count: Math.floor(seconds / 60), rest: seconds % 60 });
+}
+
 /** How long since a time: "3 hours ago", "this minute". */
 export function ago(ms) {
   const [amount, unit] = span(Math.max(0, Math.floor((Date.now() - ms) / 60_000)));

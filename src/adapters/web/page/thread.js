@@ -5,7 +5,8 @@ import { api, ApiError, PAGE_SIZE } from './api.js';
 import { MessageStore } from './store.js';
 import { EventStream } from './stream.js';
 
-export const isWritable = (threadId) => threadId.startsWith('web:');
+/** Whether a thread is the console's own; in others the operator speaks among its people. */
+export const isOwn = (threadId) => threadId.startsWith('web:');
 
 /** The channel of a thread: `telegram` of `telegram:chat:-100`. */
 export const channelOf = (threadId) => threadId.split(':', 1)[0];
@@ -20,7 +21,7 @@ export function newThreadId() {
 }
 
 // randomUUID exists in secure contexts only; the console may run on a LAN.
-function uuid() {
+export function uuid() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const b = crypto.getRandomValues(new Uint8Array(16));
   b[6] = (b[6] & 0x0f) | 0x40;
@@ -39,7 +40,7 @@ export class Thread {
    */
   constructor(id, { changed, stateChanged, elsewhere }) {
     this.id = id;
-    this.writable = isWritable(id);
+    this.own = isOwn(id);
     this.closed = false;
     this.notify = () => {
       if (!this.closed) changed();
@@ -53,6 +54,8 @@ export class Thread {
     /** Whether `state` came from the daemon and is not a guess. */
     this.known = false;
     this.queued = 0;
+    /** When the running turn was first seen here. */
+    this.startedAt = 0;
     this.pendingApprovals = 0;
     this.notice = null;
     this.connection = 'connecting';
@@ -147,6 +150,7 @@ export class Thread {
       if (this.notice?.kind === 'progress') this.notice = null;
       this.store.rest();
     } else if (before === 'idle') {
+      this.startedAt = Date.now();
       this.stopping = false;
       this.notice = null;
     }
@@ -211,11 +215,45 @@ export class Thread {
     this.notify();
   }
 
-  send(text) {
+  send(text, files = []) {
     const id = uuid();
     if (this.notice?.kind === 'error') this.notice = null;
-    this.store.addLocal(id, text);
-    return this.deliver(id, text);
+    this.store.addLocal(id, text, files);
+    return this.deliver(id, text, files);
+  }
+
+  /** Asks for another answer to the last question. */
+  regenerate() {
+    return this.attempt(() => api.regenerate(this.id));
+  }
+
+  /** Whether a message is the last question: it can be asked anew in its place. */
+  isLastQuestion(id) {
+    const said = this.store.entries.filter(({ message }) => message.role === 'user' && !message.metadata?.context);
+    return said.at(-1)?.id === id;
+  }
+
+  /**
+   * Sends other words in the place of a message: here where it waits or was the last question, else
+   * in a new thread that begins with what was said before. Returns the new thread, or null.
+   */
+  async resend(id, text) {
+    if (this.isLastQuestion(id)) {
+      await this.attempt(() => api.editMessage(this.id, id, text));
+      return null;
+    }
+    return (await this.attempt(() => api.branch(this.id, id))) ?? null;
+  }
+
+  // What the daemon refuses is told like its own errors.
+  async attempt(act) {
+    try {
+      return await act();
+    } catch (error) {
+      this.notice = { kind: 'error', text: error.message || '' };
+      this.notify();
+      return undefined;
+    }
   }
 
   /** Retries with the same id: if the first attempt did arrive, the daemon sees a duplicate. */
@@ -223,12 +261,12 @@ export class Thread {
     const local = this.store.get(id)?.local;
     if (!local || local.state !== 'failed') return;
     this.store.markLocal(id, 'sending');
-    this.deliver(id, local.text);
+    this.deliver(id, local.text, local.files);
   }
 
-  async deliver(id, text) {
+  async deliver(id, text, files) {
     try {
-      const answer = await api.send(this.id, id, text);
+      const answer = await api.send(this.id, id, text, files);
       this.store.confirmLocal(id, answer?.messageId);
     } catch (error) {
       const known = error instanceof ApiError;

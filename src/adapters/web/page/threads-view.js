@@ -1,23 +1,43 @@
 // The list of conversations in the sidebar, and the daemon's status below it.
 
-import { h, setAttr, setText } from './dom.js';
+import { h, icon, setAttr, setText } from './dom.js';
 import { age, channelName, suggestions, t } from './strings.js';
 import { channelOf } from './thread.js';
 
 export const threadHash = (threadId) => `#/t/${encodeURIComponent(threadId).replaceAll('%3A', ':')}`;
 
+const DAY_MS = 86_400_000;
+
+/** The heading that a thread is listed under. */
+function groupOf(thread) {
+  if (thread.fresh) return 'today';
+  if (thread.pinned) return 'pinned';
+  const start = new Date().setHours(0, 0, 0, 0);
+  const at = Date.parse(thread.updatedAt ?? '') || 0;
+  if (at >= start) return 'today';
+  if (at >= start - DAY_MS) return 'yesterday';
+  if (at >= start - 7 * DAY_MS) return 'week';
+  return at >= start - 30 * DAY_MS ? 'month' : 'earlier';
+}
+
 class ThreadItem {
-  constructor() {
+  constructor(menu) {
     this.dot = h('span', { class: 'thread-dot' });
     this.title = h('span', { class: 'thread-title' });
     this.detail = h('span', { class: 'thread-detail' });
     this.time = h('span', { class: 'thread-time' });
+    this.snippet = h('span', { class: 'thread-snippet', 'data-testid': 'thread-snippet', hidden: true });
     this.link = h('a', { class: 'thread', 'data-testid': 'thread-item' },
-      this.title, this.dot, this.detail, this.time);
-    this.el = h('li', null, this.link);
+      this.title, this.dot, this.detail, this.time, this.snippet);
+    this.menu = h('button', {
+      type: 'button', class: 'icon-button thread-menu-button', 'data-testid': 'thread-menu-open', 'aria-haspopup': 'menu',
+      onclick: () => menu(this.thread, this.menu),
+    }, icon('more'));
+    this.el = h('li', { class: 'thread-line' }, this.link, this.menu);
   }
 
   update(thread, current) {
+    this.thread = thread;
     const channel = channelOf(thread.threadId);
     const waits = thread.state === 'awaiting-approval' || thread.pendingApprovals > 0;
     const state = waits ? 'awaiting-approval' : thread.state;
@@ -34,12 +54,19 @@ class ThreadItem {
     setText(this.detail, [channel === 'web' ? '' : channelName(channel).replace(/^the /, ''), word].filter(Boolean).join(' · '));
     const at = Date.parse(thread.updatedAt ?? '');
     setText(this.time, Number.isFinite(at) ? age(at) : '');
+    this.snippet.hidden = !thread.snippet;
+    setText(this.snippet, thread.snippet?.text ?? '');
+    this.menu.hidden = thread.fresh === true;
+    setAttr(this.menu, 'aria-label', t('threadMenu', { title }));
   }
 }
 
 export class ThreadsView {
-  /** `elements`: list, more, moreButton; `more()` loads earlier threads. */
-  constructor(elements, more) {
+  /** `elements`: list, more, moreButton, none; `more()` loads earlier threads, `menu(thread, button)` opens a menu. */
+  constructor(elements, { more, menu }) {
+    this.menu = menu;
+    this.none = elements.none;
+    this.headings = new Map();
     this.list = elements.list;
     this.more = elements.more;
     this.moreButton = elements.moreButton;
@@ -54,24 +81,34 @@ export class ThreadsView {
   }
 
   /** @param {import('./thread-list.js').ThreadList} threads */
-  renderMore({ next, loading, failed }) {
+  renderMore({ hasMore, found, loading, failed }) {
     this.failed = failed;
-    this.more.hidden = next === null;
+    this.more.hidden = !hasMore && !(failed && found);
+    this.none.hidden = !found || loading || failed || found.rows.length > 0;
     setText(this.moreButton, t(loading ? 'loadingEarlier' : failed ? 'earlierFailed' : 'moreThreads'));
     setAttr(this.moreButton, 'aria-busy', loading ? 'true' : null);
   }
 
-  /** `currentId` is listed even before the daemon has the thread. */
-  render(threads, currentId) {
-    const shown = threads.some((thread) => thread.threadId === currentId) || !currentId
+  /** With `fresh`, `currentId` is listed even before the daemon has the thread. */
+  render(threads, currentId, fresh) {
+    const shown = threads.some((thread) => thread.threadId === currentId) || !currentId || !fresh
       ? threads
-      : [{ threadId: currentId, title: '', state: 'idle', fresh: true }, ...threads];
+      : [...threads.filter((thread) => thread.pinned), { threadId: currentId, title: '', state: 'idle', fresh: true }, ...threads.filter((thread) => !thread.pinned)];
     const alive = new Set();
+    const groups = new Set();
     let at = this.list.firstChild;
+    let group = '';
     for (const thread of shown) {
+      if (groupOf(thread) !== group) {
+        group = groupOf(thread);
+        const heading = this.heading(group);
+        groups.add(group);
+        if (heading === at) at = at.nextSibling;
+        else this.list.insertBefore(heading, at);
+      }
       let item = this.items.get(thread.threadId);
       if (!item) {
-        item = new ThreadItem();
+        item = new ThreadItem(this.menu);
         this.items.set(thread.threadId, item);
       }
       item.update(thread, thread.threadId === currentId);
@@ -86,6 +123,17 @@ export class ThreadsView {
       item.el.remove();
       this.items.delete(id);
     }
+    for (const [name, heading] of this.headings) if (!groups.has(name)) heading.remove();
+  }
+
+  heading(group) {
+    let heading = this.headings.get(group);
+    if (!heading) {
+      heading = h('li', { class: 'thread-group', 'data-group': group });
+      this.headings.set(group, heading);
+    }
+    setText(heading, t('threadGroups')[group]);
+    return heading;
   }
 
   onKey(event) {

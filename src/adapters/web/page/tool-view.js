@@ -1,6 +1,6 @@
 // One tool call as a collapsible step: a summary line, and inside it the exact input and output.
 
-import { AnswerView, outcomeWords, scopeWords } from './answer-view.js';
+import { AnswerView, outcomeWords, riskChip, scopeWords } from './answer-view.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { renderMarkdown } from './markdown.js';
 import { isToolPart, toolName } from './reducer.js';
@@ -206,18 +206,18 @@ export class ToolView {
     const words = (known && outcomeWords(known)) || t(approved ? 'outcomeApproved' : 'outcomeDenied');
     const facts = [words, known ? scopeWords(known.scope) : '', reason ? t('approvalReason', { reason }) : ''].filter(Boolean).join(' · ');
     return h('div', { class: 'approval-text' },
-      title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null,
+      h('div', { class: 'approval-head' }, title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null, riskChip(descriptor?.risk)),
       h('p', { class: 'approval-outcome', 'data-testid': 'approval-outcome', text: facts }));
   }
 
   // The approval: its number and what would be done, then the reason.
   question(part) {
-    const { number, kind, summary, details } = part.approval?.descriptor ?? {};
+    const { number, kind, summary, details, risk } = part.approval?.descriptor ?? {};
     const title = [number, summary].filter(Boolean).join(' · ');
     const more = h('div', { class: 'approval-details md', hidden: !details });
     renderMarkdown(more, String(details ?? ''));
     return h('div', { class: 'approval-text' },
-      h('p', { text: t(kind === 'unknown-outcome' ? 'unknownOutcome' : 'approvalWaiting') }),
+      h('div', { class: 'approval-head' }, h('p', { text: t({ 'unknown-outcome': 'unknownOutcome', budget: 'budgetWaiting' }[kind] ?? 'approvalWaiting') }), riskChip(risk)),
       title ? h('p', { class: 'approval-summary', 'data-testid': 'approval-summary', text: title }) : null,
       more);
   }

@@ -95,12 +95,14 @@ export class LogView {
     const alive = new Set();
     let at = this.log.firstChild;
     let day = '';
+    const last = entries.at(-1);
     for (const entry of entries) {
       let view = this.views.get(entry);
       if (!view) {
         view = new MessageView(entry, this.context);
         this.views.set(entry, view);
       } else view.update(entry);
+      view.renderLast(entry, entry === last);
       alive.add(entry);
 
       // Formatting a date is costly for every row in every frame.

@@ -8,7 +8,7 @@ use super::test_server::{TOKEN, TestServer, get, post, refusal, request, text};
 use crate::adapters::web::page::{SCRIPT_PATH, STYLE_PATH};
 
 const OPEN: [&str; 5] = ["/", SCRIPT_PATH, STYLE_PATH, "/healthz", "/readyz"];
-const GUARDED: [(&str, &str); 22] = [
+const GUARDED: [(&str, &str); 26] = [
     ("POST", "/api/execute"),
     ("POST", "/api/chat"),
     ("GET", "/api/chat/1/stream"),
@@ -28,6 +28,10 @@ const GUARDED: [(&str, &str); 22] = [
     ("POST", "/api/memory"),
     ("GET", "/api/memory/ledger"),
     ("GET", "/api/memory/search"),
+    ("GET", "/api/onboarding"),
+    ("POST", "/api/onboarding"),
+    ("POST", "/api/onboarding/model"),
+    ("POST", "/api/onboarding/platform"),
     ("GET", "/api/nowhere"),
     ("GET", "/api/login/x"),
     ("GET", "/metrics"),

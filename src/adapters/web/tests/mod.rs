@@ -3,10 +3,15 @@
 mod access;
 mod all_events;
 mod chat;
+mod cors;
 mod events;
 mod execute;
+#[path = "../../../../tests/fakes/json_schema.rs"]
+mod json_schema;
 mod login;
 mod memory;
+mod openapi;
+mod operator;
 mod pages;
 mod refusals;
 mod sockets;

@@ -69,9 +69,12 @@ async fn the_daemon_tells_who_it_is_and_how_it_fares() {
         "name": "my-agent",
         "version": "0.1.0",
         "language": "auto",
-        "model": { "provider": "offline", "name": "offline" },
+        "model": { "provider": "offline", "name": "offline", "selectable": false },
+        "configuration": { "restart": [], "problems": [] },
         "adapters": [{ "name": "web", "state": "starting", "detail": null }],
+        "onboarding": null,
         "sandbox": null,
+        "voice": { "listens": false, "speaks": false },
     });
     assert_eq!(read(stage.get("/api/info").await).await.1, expected);
     let (_, numbers) = text(stage.get("/metrics").await).await;

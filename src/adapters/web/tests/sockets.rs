@@ -13,11 +13,11 @@ use super::test_server::{FakeStore, TOKEN, io, options, parts};
 use crate::adapters::web::listen::{Service, serve};
 use crate::adapters::web::server::crowded;
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::ports::{Adapter, AdapterError, Request, ThreadsHandle};
+use crate::ports::{Adapter, AdapterError, ThreadRequest, ThreadsHandle};
 
 struct Running {
     port: u16,
-    requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<ThreadRequest>,
     stop: CancellationToken,
     tasks: JoinSet<Result<(), AdapterError>>,
     _files: tempfile::TempDir,
@@ -61,10 +61,14 @@ async fn a_port_in_use_is_told_before_anything_begins() {
 async fn a_stop_lets_open_requests_end_and_takes_no_new_ones() {
     let mut running = start();
     let mut client = running.ask("POST /api/execute", r#"{"instructions":"x"}"#).await;
-    let Some(Request::Deliver { event, reply }) = running.requests.recv().await else { panic!("no message") };
+    let Some(ThreadRequest::Deliver { event, reply }) = running.requests.recv().await else {
+        panic!("no message")
+    };
     let correlation = "run_1".parse().unwrap();
     reply.send(crate::ports::Acceptance::Accepted { message: event.message.clone(), correlation }).unwrap();
-    let Some(Request::Await { reply, .. }) = running.requests.recv().await else { panic!("nobody waits") };
+    let Some(ThreadRequest::Await { reply, .. }) = running.requests.recv().await else {
+        panic!("nobody waits")
+    };
 
     running.stop.cancel();
     let refused = async {
@@ -85,10 +89,12 @@ async fn a_stop_lets_open_requests_end_and_takes_no_new_ones() {
 async fn a_client_that_goes_away_only_stops_listening() {
     let mut running = start();
     let client = running.ask("POST /api/execute", r#"{"instructions":"x"}"#).await;
-    let Some(Request::Deliver { event, reply }) = running.requests.recv().await else { panic!("no message") };
+    let Some(ThreadRequest::Deliver { event, reply }) = running.requests.recv().await else {
+        panic!("no message")
+    };
     let correlation = "run_1".parse().unwrap();
     reply.send(crate::ports::Acceptance::Accepted { message: event.message.clone(), correlation }).unwrap();
-    let Some(Request::Await { mut reply, .. }) = running.requests.recv().await else {
+    let Some(ThreadRequest::Await { mut reply, .. }) = running.requests.recv().await else {
         panic!("nobody waits")
     };
     drop(client);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,14 +15,17 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use super::json_schema::{operation, response_mistakes};
 use crate::adapters::AdapterHealths;
+use crate::adapters::web::openapi::document;
+use crate::adapters::web::routes::operations;
 use crate::adapters::web::server::{Web, router};
 use crate::adapters::web::{WebOptions, WebParts};
 use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
 use crate::metrics::Metrics;
 use crate::ports::{
     Acceptance, AdapterIo, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest, Ids,
-    Request, RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord, ThreadStore,
+    RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord, ThreadRequest, ThreadStore,
     ThreadSummary, ThreadView, ThreadsHandle,
 };
 use crate::store::AttachmentFiles;
@@ -139,7 +142,7 @@ impl ThreadStore for FakeStore {
 }
 
 /// The threads' end of the handle, answered by the test.
-pub(super) struct Threads(mpsc::Receiver<Request>);
+pub(super) struct Threads(mpsc::Receiver<ThreadRequest>);
 
 /// The threads' end of a subscription.
 pub(super) struct Front {
@@ -159,7 +162,7 @@ impl Front {
 }
 
 impl Threads {
-    async fn next(&mut self) -> Request {
+    async fn next(&mut self) -> ThreadRequest {
         let next = tokio::time::timeout(Duration::from_secs(5), self.0.recv()).await;
         next.expect("a request within the deadline").expect("an open channel")
     }
@@ -175,7 +178,7 @@ impl Threads {
 
     pub(super) async fn takes(&mut self, acceptance: Acceptance) -> IngressEvent {
         match self.next().await {
-            Request::Deliver { event, reply } => {
+            ThreadRequest::Deliver { event, reply } => {
                 reply.send(acceptance).unwrap();
                 *event
             }
@@ -186,7 +189,7 @@ impl Threads {
     /// Accepts under the event's own id, as a part of the run `run_1`.
     pub(super) async fn accepts(&mut self) -> IngressEvent {
         match self.next().await {
-            Request::Deliver { event, reply } => {
+            ThreadRequest::Deliver { event, reply } => {
                 let correlation = "run_1".parse().unwrap();
                 reply.send(Acceptance::Accepted { message: event.message.clone(), correlation }).unwrap();
                 *event
@@ -197,7 +200,7 @@ impl Threads {
 
     pub(super) async fn is_watched(&mut self, view: ThreadView) -> Front {
         match self.next().await {
-            Request::Watch { thread, reply } => {
+            ThreadRequest::Watch { thread, reply } => {
                 let front = Front {
                     thread,
                     view: watch::Sender::new(view),
@@ -218,14 +221,14 @@ impl Threads {
 
     pub(super) async fn is_awaited(&mut self) -> (MessageId, oneshot::Sender<RunOutcome>) {
         match self.next().await {
-            Request::Await { message, reply, .. } => (message, reply),
+            ThreadRequest::Await { message, reply, .. } => (message, reply),
             other => panic!("expected somebody who waits, got {other:?}"),
         }
     }
 
     pub(super) async fn tells_views(&mut self, views: Vec<(ThreadId, ThreadView)>) {
         match self.next().await {
-            Request::Views { reply } => reply.send(views).unwrap(),
+            ThreadRequest::Views { reply } => reply.send(views).unwrap(),
             other => panic!("expected a look at all threads, got {other:?}"),
         }
     }
@@ -271,11 +274,16 @@ impl TestServer {
     }
 
     pub(super) fn with_token(token: &str) -> (Self, Threads) {
+        Self::with(|options| options.token = SecretString::from(token))
+    }
+
+    pub(super) fn with(change: impl FnOnce(&mut WebOptions)) -> (Self, Threads) {
         let (requests, inbox) = mpsc::channel(16);
         let store = Arc::new(FakeStore::default());
         let files = tempfile::tempdir().unwrap();
         let recovered = watch::Sender::new(false);
-        let options = WebOptions { token: SecretString::from(token), ..options(files.path()) };
+        let mut options = options(files.path());
+        change(&mut options);
         let audit = Arc::new(InMemoryAudit::default());
         let parts = WebParts {
             audit: audit.clone(),
@@ -289,8 +297,11 @@ impl TestServer {
         (Self { web, router, store, audit, stop, recovered, clock, files }, Threads(inbox))
     }
 
+    /// Sends a request. The response must be one that the document of the API describes.
     pub(super) async fn send(&self, request: HttpRequest<Body>) -> Response<Body> {
-        self.router.clone().oneshot(request).await.unwrap()
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        described(&method, &path, response).await
     }
 
     pub(super) async fn get(&self, path: &str) -> Response<Body> {
@@ -302,17 +313,38 @@ impl TestServer {
     }
 }
 
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&operations()));
+
+/// The same response, after a look at the document. Streams are left as they are.
+async fn described(method: &str, path: &str, response: Response<Body>) -> Response<Body> {
+    let Some((known, operation)) = operation(&DOCUMENT, method, path) else { return response };
+    let status = response.status().as_u16();
+    let media_type = response.headers().get("content-type").map(|value| value.to_str().unwrap().to_owned());
+    let media_type = media_type.unwrap_or_default();
+    let (parts, body) = response.into_parts();
+    if media_type != "application/json" {
+        let mistakes = response_mistakes(&DOCUMENT, operation, status, &media_type, &[]);
+        assert!(mistakes.is_empty(), "{method} {known}: {mistakes:?}");
+        return Response::from_parts(parts, body);
+    }
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let mistakes = response_mistakes(&DOCUMENT, operation, status, &media_type, &body);
+    assert!(mistakes.is_empty(), "{method} {known}: {mistakes:?} in {}", String::from_utf8_lossy(&body));
+    Response::from_parts(parts, Body::from(body))
+}
+
 pub(super) fn options(files: &std::path::Path) -> WebOptions {
     WebOptions {
         listen: "127.0.0.1:7717".parse().unwrap(),
         token: SecretString::from(TOKEN),
         allowed_hosts: Vec::new(),
+        allowed_origins: Vec::new(),
         name: "my-agent".to_owned(),
         language: None,
         version: "0.1.0".to_owned(),
         provider: "offline".to_owned(),
-        model: "offline".to_owned(),
         operator_name: Some("Ada".to_owned()),
+        listens: false,
         project: files.to_owned(),
         stop_grace: Duration::from_secs(2),
     }
@@ -326,6 +358,15 @@ pub(super) fn parts(
     let nowhere = std::path::Path::new("/nonexistent");
     let audit = Arc::new(InMemoryAudit::default());
     WebParts {
+        onboarding: None,
+        configuration: Arc::new(FixedConfiguration),
+        instructions: Arc::new(crate::store::InstructionsHistory::new(
+            files.join("Agent.md"),
+            Arc::new(crate::store::memory::InMemoryNotes::default()),
+        )),
+        log: Arc::new(crate::store::LogFiles::new(files)),
+        checkup: None,
+        backup: Arc::new(crate::store::FileBackup::new(files, &files.join(".ship"))),
         hooks: vec![Arc::new(EchoHook)],
         approvals: Arc::new(crate::store::FileApprovals::new(nowhere)),
         grants: Arc::new(InMemoryGrants::new(audit.clone())),
@@ -334,14 +375,66 @@ pub(super) fn parts(
         memory: Arc::new(crate::store::FileMemory::new(files)),
         search: Arc::new(crate::store::FileSearch::new(files)),
         tasks: Arc::new(no_tasks()),
+        models: Arc::new(no_models(files)),
+        spending: Arc::new(crate::ports::NoMeter),
+        thread_marks: Arc::new(crate::store::FileNotes::new(files, &"web".parse().unwrap())),
+        rooms: None,
         files: Arc::new(AttachmentFiles::new(files)),
         store,
+        enrich: Arc::default(),
+        speech: None,
         ids: Arc::new(CountedIds::default()),
         healths: AdapterHealths::default(),
         recovered,
         metrics: Arc::new(Metrics::default()),
         changes: crate::ports::Changes::default(),
         sandbox: watch::channel(None).1,
+    }
+}
+
+fn no_models(files: &std::path::Path) -> crate::threads::ThreadModels {
+    let model = crate::threads::ThreadModel {
+        model: crate::app::model_of(&crate::config::ModelSettings {
+            provider: crate::config::Provider::Offline,
+            context_tokens: 1000,
+            max_steps: 1,
+            fallbacks: Vec::new(),
+            helper: None,
+            named: BTreeMap::new(),
+            choosers: crate::domain::ModelChoosers::Owners,
+        }),
+        context_tokens: 1000,
+        deadline: Duration::from_secs(1),
+    };
+    let notes = Arc::new(crate::store::FileNotes::new(files, &"models".parse().unwrap()));
+    crate::threads::ThreadModels::new(model, BTreeMap::new(), Default::default(), notes)
+}
+
+/// Settings that are in no file.
+#[derive(Debug)]
+struct FixedConfiguration;
+
+impl crate::ports::Configuration for FixedConfiguration {
+    fn state(&self) -> crate::ports::ConfigurationState {
+        crate::ports::ConfigurationState::default()
+    }
+
+    fn model(&self) -> String {
+        "offline".to_owned()
+    }
+
+    fn keys(
+        &self,
+    ) -> BoxFuture<'_, Result<crate::ports::ConfigurationKeys, crate::ports::ConfigurationError>> {
+        Box::pin(async { Ok(crate::ports::ConfigurationKeys::default()) })
+    }
+
+    fn change(
+        &self,
+        changes: Vec<crate::ports::KeyChange>,
+    ) -> BoxFuture<'_, Result<crate::ports::ConfigurationChanged, crate::ports::ConfigurationError>> {
+        let key = changes.into_iter().next().map(|change| change.key).unwrap_or_default();
+        Box::pin(async { Err(crate::ports::ConfigurationError::NotHere(key)) })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::test_server::{TestServer, json as read, refusal, text, user};
-use crate::domain::{Command, IngressKind, ThreadState};
+use crate::domain::{ChatKind, Command, IngressKind, ThreadState};
 use crate::ports::{Acceptance, Audit as _, AuditQuery, ThreadView};
 
 #[tokio::test]
@@ -75,13 +75,19 @@ async fn words_for_an_own_thread_are_accepted() {
 }
 
 #[tokio::test]
-async fn other_platforms_threads_can_only_be_read() {
+async fn words_for_another_platforms_thread_are_the_operators_and_audited() {
     let (stage, mut threads) = TestServer::new();
-    for thread in ["telegram:chat:1", "api:chat:1"] {
+    for thread in ["telegram:chat:1", "api:chat:1", "task:chat:daily"] {
         let path = format!("/api/threads/{thread}/messages");
-        let (status, words) = text(stage.post(&path, json!({ "id": "m1", "text": "hi" })).await).await;
-        assert!(status == 403 && words.contains("another platform"), "{status} {words}");
+        let (response, event) =
+            tokio::join!(stage.post(&path, json!({ "id": "m1", "text": "hi" })), threads.accepts());
+        assert_eq!(response.status(), 202);
+        assert_eq!(event.author.id.as_str(), "web:user:operator", "not a person of that platform");
+        assert_eq!(event.chat, ChatKind::Program, "the operator's own memory stays out of it");
     }
+    let lines = stage.audit.read(AuditQuery { limit: 9, ..AuditQuery::default() }).await.unwrap().lines;
+    let wrote = lines.iter().filter(|line| line.text.contains("operator-wrote"));
+    assert_eq!(wrote.count(), 3);
     let own = "/api/threads/web:chat:1/messages";
     assert_eq!(stage.post(own, json!({ "id": "m1", "text": " " })).await.status(), 400);
     assert_eq!(stage.post(own, json!({ "id": "", "text": "x" })).await.status(), 400);
@@ -211,7 +217,7 @@ async fn the_operator_stops_a_thread_of_any_platform_and_the_audit_says_so() {
             (event.thread.as_str(), event.kind),
             (thread.as_str(), IngressKind::Command(Command::Stop.into()))
         );
-        let everything = AuditQuery { since: None, thread: None, event: None, limit: 9 };
+        let everything = AuditQuery { limit: 9, ..AuditQuery::default() };
         let mut lines = stage.audit.read(everything).await.unwrap().lines;
         assert_eq!(lines.len(), 1);
         let line = lines.remove(0).facts;
@@ -221,4 +227,60 @@ async fn the_operator_stops_a_thread_of_any_platform_and_the_audit_says_so() {
             ["thread-stopped", &thread, "web:user:operator", "http"]
         );
     }
+}
+
+fn change(path: &str, method: &str, body: Option<Value>) -> http::Request<axum::body::Body> {
+    let request = super::test_server::post(path, body.unwrap_or(Value::Null));
+    let (mut parts, body) = request.into_parts();
+    parts.method = method.parse().unwrap();
+    http::Request::from_parts(parts, body)
+}
+
+#[tokio::test]
+async fn a_thread_is_named_pinned_and_archived() {
+    let (stage, mut threads) = TestServer::new();
+    stage.store.put(user("web:chat:1", "m1", "first words"));
+    stage.store.put(user("web:chat:2", "m1", "second words"));
+    let one = "/api/threads/web:chat:1";
+    for (body, expected) in [
+        (json!({ "title": " Harbour " }), json!({ "title": "Harbour", "pinned": false, "archived": false })),
+        (json!({ "pinned": true }), json!({ "title": "Harbour", "pinned": true, "archived": false })),
+        (json!({ "archived": true }), json!({ "title": "Harbour", "pinned": true, "archived": true })),
+    ] {
+        let (response, ()) =
+            tokio::join!(stage.send(change(one, "PATCH", Some(body))), threads.tells_views(Vec::new()));
+        assert_eq!(read(response).await, (http::StatusCode::OK, expected));
+    }
+    let listed = async |query: &str, threads: &mut super::test_server::Threads| {
+        let path = format!("/api/threads{query}");
+        let (response, ()) = tokio::join!(stage.get(&path), threads.tells_views(Vec::new()));
+        let (_, body) = read(response).await;
+        let rows = body["threads"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("", &mut threads).await, ["second words"], "what is archived is not listed");
+    assert_eq!(listed("?state=archived", &mut threads).await, ["Harbour"]);
+    for (path, body, status) in [
+        (one, json!({ "titel": "x" }), 400),
+        (one, json!({ "title": "x".repeat(201) }), 400),
+        ("/api/threads/nonsense", json!({ "pinned": true }), 400),
+    ] {
+        assert_eq!(stage.send(change(path, "PATCH", Some(body))).await.status(), status, "{path}");
+    }
+    let (response, ()) = tokio::join!(
+        stage.send(change(one, "PATCH", Some(json!({ "title": null })))),
+        threads.tells_views(Vec::new())
+    );
+    assert_eq!(read(response).await.1["title"], Value::Null, "the first message is its title again");
+    assert_eq!(stage.get("/api/threads?w=x").await.status(), 400, "a key that is not read is refused");
+}
+
+#[tokio::test]
+async fn a_thread_at_work_is_not_deleted() {
+    let (stage, mut threads) = TestServer::new();
+    stage.store.put(user("web:chat:1", "m1", "first words"));
+    let (response, ()) =
+        tokio::join!(stage.send(change("/api/threads/web:chat:1", "DELETE", None)), threads.says_nothing());
+    let (status, words) = refusal(response).await;
+    assert_eq!((status.as_u16(), words.as_str()), (409, "the thread is at work: stop it first"));
 }

@@ -4,7 +4,7 @@ use super::calls::{NOW, facts, here, judged_in};
 use crate::domain::{GrantNumber, Scope};
 use crate::policy::Compound;
 use crate::policy::fingerprint::FileDigest;
-use crate::policy::grants::{CallFacts, Grant, Proposal, covers, proposed};
+use crate::policy::grants::{CallFacts, Grant, GrantProposal, covers, proposed};
 
 const CORPUS: &str = include_str!("../../../../tests/fixtures/grant_corpus.tsv");
 
@@ -64,7 +64,7 @@ fn outcome(granted: &str, later: &str, sides: &[Side; 2]) -> &'static str {
     let shell = judged_in(Compound::Analyze, granted, &then.cwd);
     let call = CallFacts { scripts: then.files.as_deref(), ..facts(&shell) };
     let Some(proposal) = proposed(scope, &here(), NOW, &call) else { return "once" };
-    let Proposal { calls, scripts, reach } = proposal;
+    let GrantProposal { calls, scripts, reach } = proposal;
     let grant = Grant { id: GrantNumber(1), tool: "exec_shell".into(), calls, scripts, reach };
     let shell = judged_in(Compound::Analyze, later, &now.cwd);
     let call = CallFacts { scripts: now.files.as_deref(), ..facts(&shell) };

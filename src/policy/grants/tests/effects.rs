@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::calls::{NOW, facts, here, judged};
 use crate::domain::{GrantNumber, Risk, Scope};
 use crate::policy::Compound;
-use crate::policy::grants::{Grant, Proposal, covers, proposed};
+use crate::policy::grants::{Grant, GrantProposal, covers, proposed};
 use crate::policy::shell::ShellJudgement;
 
 /// Commands that people approve with a longer scope.
@@ -179,7 +179,7 @@ fn effect(shell: &ShellJudgement, nasty: &[&str]) -> Effect {
 fn granted(command: &str) -> Grant {
     let shell = judged(Compound::Analyze, command);
     let proposal = proposed(Scope::Project, &here(), NOW, &facts(&shell)).unwrap();
-    let Proposal { calls, scripts, reach } = proposal;
+    let GrantProposal { calls, scripts, reach } = proposal;
     Grant { id: GrantNumber(1), tool: "exec_shell".into(), calls, scripts, reach }
 }
 

@@ -5,7 +5,7 @@ use crate::domain::{GrantNumber, Reach, Risk, Scope, Timestamp};
 use crate::policy::fingerprint::FileDigest;
 use crate::policy::grants::grant::project_folder;
 use crate::policy::grants::{
-    CallFacts, Calls, Grant, GrantedCommand, Pattern, Proposal, covering, covers, proposed,
+    CallFacts, Calls, Grant, GrantProposal, GrantedCommand, Pattern, covering, covers, proposed,
 };
 use crate::policy::{Compound, Verdict};
 
@@ -87,7 +87,7 @@ fn an_answer_grants_the_shape_that_was_shown_or_only_the_very_same_command() {
         proposed(scope, &here(), NOW, &facts(&shell))
     };
     let proposal = |commands: &[GrantedCommand], reach| {
-        Some(Proposal { calls: Calls::Commands(commands.to_vec()), scripts: Vec::new(), reach })
+        Some(GrantProposal { calls: Calls::Commands(commands.to_vec()), scripts: Vec::new(), reach })
     };
     assert_eq!(of("git commit -m x", Scope::Once), None);
     let shape = [command("git commit -m x")];

@@ -11,7 +11,7 @@ use super::corpus::corpus;
 use super::pending_approvals::{PendingApprovals, approved};
 use crate::domain::Answer;
 use crate::policy::reply::fold::Folded;
-use crate::policy::reply::{Reading, words_en, words_zh};
+use crate::policy::reply::{ReadReply, words_en, words_zh};
 
 type Replies = (BTreeMap<&'static str, PendingApprovals>, Vec<(&'static str, String)>);
 
@@ -192,8 +192,8 @@ fn five() -> PendingApprovals {
     PendingApprovals::of(["A1=git status", "A2=rm -rf build", "A3=npm test", "A4=make", "A5=@write_file"])
 }
 
-fn decided(reading: &Reading, approve: bool) -> BTreeSet<u32> {
-    let Reading::Decide(rulings) = reading else { return BTreeSet::new() };
+fn decided(reading: &ReadReply, approve: bool) -> BTreeSet<u32> {
+    let ReadReply::Decide(rulings) = reading else { return BTreeSet::new() };
     let wanted = |answer: &Answer| matches!(answer, Answer::Approve(_)) == approve;
     let numbers = rulings.iter().filter(|ruling| wanted(&ruling.answer));
     numbers.map(|ruling| u32::try_from(ruling.index).unwrap() + 1).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::pending_approvals::{PendingApprovals, approved};
-use crate::policy::reply::{Meant, Reading};
+use crate::policy::reply::{Meant, ReadReply};
 
 const CORPUS: &str = include_str!("../../../../tests/fixtures/reply_corpus.tsv");
 
@@ -76,7 +76,7 @@ fn a_name_that_others_may_share_is_told_from_one_that_no_other_has() {
         ("approve A1, deny write_file", vec![ByItsName, ByWords]),
     ] {
         let reading = stage.read(reply);
-        let Reading::Decide(rulings) = &reading else { panic!("{reply}: {reading:?}") };
+        let ReadReply::Decide(rulings) = &reading else { panic!("{reply}: {reading:?}") };
         let meant: Vec<Meant> = rulings.iter().map(|ruling| ruling.meant).collect();
         assert_eq!(meant, expected, "{reply}");
     }

@@ -1,7 +1,7 @@
 //! Pending approvals for the tests, and readings as short text.
 
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
-use crate::policy::reply::{Pending, Reading, Ruling, read};
+use crate::policy::reply::{PendingApproval, ReadReply, ReplyRuling, read};
 
 /// An approval with its own data.
 #[derive(Debug)]
@@ -24,27 +24,27 @@ impl PendingApprovals {
     }
 
     /// Reads a reply against them.
-    pub(super) fn read(&self, reply: &str) -> Reading {
+    pub(super) fn read(&self, reply: &str) -> ReadReply {
         read(reply, &self.pending())
     }
 
     /// The input of the reader.
-    pub(super) fn pending(&self) -> Vec<Pending<'_>> {
+    pub(super) fn pending(&self) -> Vec<PendingApproval<'_>> {
         self.0.iter().map(Waiting::pending).collect()
     }
 
     /// A reading in the notation of the corpus.
-    pub(super) fn shown(&self, reading: &Reading) -> String {
+    pub(super) fn shown(&self, reading: &ReadReply) -> String {
         match reading {
-            Reading::Decide(rulings) => {
+            ReadReply::Decide(rulings) => {
                 rulings.iter().map(|ruling| self.ruling(ruling)).collect::<Vec<_>>().join("; ")
             }
-            Reading::AskBack(_) => "ask".to_owned(),
-            Reading::NotADecision => "none".to_owned(),
+            ReadReply::AskBack(_) => "ask".to_owned(),
+            ReadReply::NotADecision => "none".to_owned(),
         }
     }
 
-    fn ruling(&self, ruling: &Ruling) -> String {
+    fn ruling(&self, ruling: &ReplyRuling) -> String {
         let number = self.0[ruling.index].number;
         let mut out = match &ruling.answer {
             Answer::Approve(Scope::Once) => format!("approve {number}"),
@@ -53,6 +53,9 @@ impl PendingApprovals {
             Answer::Approve(Scope::Program(minutes)) => format!("approve {number} program {minutes}m"),
             Answer::Approve(Scope::Shape) => format!("approve {number} shape"),
             Answer::Approve(Scope::Project) => format!("approve {number} project"),
+            Answer::Approve(scope @ (Scope::PlusOne | Scope::PlusFive | Scope::Midnight)) => {
+                format!("approve {number} {scope:?}")
+            }
             Answer::Deny => format!("deny {number}"),
             Answer::Done => format!("done {number}"),
         };
@@ -79,8 +82,8 @@ impl Waiting {
         }
     }
 
-    fn pending(&self) -> Pending<'_> {
-        Pending {
+    fn pending(&self) -> PendingApproval<'_> {
+        PendingApproval {
             number: self.number,
             id: &self.id,
             kind: self.kind,
@@ -97,11 +100,11 @@ impl Waiting {
 }
 
 /// How many a reading approves.
-pub(super) fn approved(reading: &Reading) -> usize {
+pub(super) fn approved(reading: &ReadReply) -> usize {
     match reading {
-        Reading::Decide(rulings) => {
+        ReadReply::Decide(rulings) => {
             rulings.iter().filter(|ruling| matches!(ruling.answer, Answer::Approve(_))).count()
         }
-        Reading::AskBack(_) | Reading::NotADecision => 0,
+        ReadReply::AskBack(_) | ReadReply::NotADecision => 0,
     }
 }

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::corpus::corpus;
 use super::pending_approvals::{PendingApprovals, approved};
 use crate::domain::{Answer, ApprovalNumber, Language, Scope};
-use crate::policy::reply::{HintedReading, Leaning, ModelHint, Reading, ask_back_from_model};
+use crate::policy::reply::{HintedReading, Leaning, ModelHint, ReadReply, ask_back_from_model};
 
 /// Sets of approvals, in the notation of the corpus.
 const SETS: &[&[&str]] = &[
@@ -99,25 +99,25 @@ fn approving() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-fn approvals(reading: &Reading) -> BTreeSet<usize> {
+fn approvals(reading: &ReadReply) -> BTreeSet<usize> {
     match reading {
-        Reading::Decide(rulings) => rulings
+        ReadReply::Decide(rulings) => rulings
             .iter()
             .filter(|ruling| matches!(ruling.answer, Answer::Approve(_)))
             .map(|ruling| ruling.index)
             .collect(),
-        Reading::AskBack(_) | Reading::NotADecision => BTreeSet::new(),
+        ReadReply::AskBack(_) | ReadReply::NotADecision => BTreeSet::new(),
     }
 }
 
 /// A reading without the reasons, which keep the person's own characters.
-fn answers(reading: Reading) -> Reading {
+fn answers(reading: ReadReply) -> ReadReply {
     match reading {
-        Reading::Decide(mut rulings) => {
+        ReadReply::Decide(mut rulings) => {
             for ruling in &mut rulings {
                 ruling.reason = None;
             }
-            Reading::Decide(rulings)
+            ReadReply::Decide(rulings)
         }
         other => other,
     }
@@ -252,7 +252,7 @@ proptest! {
             + ["git status", "rm", "build", "write_file", "make deploy"].iter().map(|name| reply.matches(name).count()).sum::<usize>();
         prop_assert!(every || approved(&reading) <= named.max(1), "{:?}: {:?}", reply, reading);
         // Nothing is ruled twice, and no scope is larger than stated.
-        if let Reading::Decide(rulings) = &reading {
+        if let ReadReply::Decide(rulings) = &reading {
             let places: BTreeSet<_> = rulings.iter().map(|ruling| ruling.index).collect();
             prop_assert_eq!(places.len(), rulings.len());
             let reach = ["分钟", "minutes", "会话", "always"].iter().any(|word| reply.contains(word));

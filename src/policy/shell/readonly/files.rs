@@ -1,9 +1,9 @@
 //! Read-only commands about files and the machine.
 
-use super::options::{Args, Operands, Spec};
+use super::options::{Args, Operands, OptionSpec};
 
-pub(super) const TABLE: &[Spec] = &[
-    Spec {
+pub(super) const TABLE: &[OptionSpec] = &[
+    OptionSpec {
         names: &["ls"],
         flags: "1aAbBcCdDfFgGhHiklmnNopqQrRsStuUvxXZ",
         valued: "ITw",
@@ -31,9 +31,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--time=",
             "--time-style=",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["cat"],
         flags: "AbeEnstTuv",
         long: &[
@@ -44,48 +44,48 @@ pub(super) const TABLE: &[Spec] = &[
             "--show-tabs",
             "--squeeze-blank",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["head"],
         flags: "qvz",
         valued: "nc",
         long: &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose"],
         digits: true,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Without -f: it would run until its deadline.
-    Spec {
+    OptionSpec {
         names: &["tail"],
         flags: "qvz",
         valued: "nc",
         long: &["--lines=", "--bytes=", "--quiet", "--silent", "--verbose"],
         digits: true,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["wc"],
         flags: "lwcmL",
         long: &["--lines", "--words", "--bytes", "--chars", "--max-line-length"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["stat"],
         flags: "Lft",
         valued: "c",
         long: &["--dereference", "--file-system", "--format=", "--printf=", "--terse"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not -C, which writes, -p, which sets times, -f, which names more files, nor -z, which starts programs.
-    Spec {
+    OptionSpec {
         names: &["file"],
         flags: "bhikLNrE",
         valued: "F",
         long: &["--brief", "--mime", "--mime-type", "--mime-encoding", "--extension", "--no-dereference"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not -L, which follows every link.
-    Spec {
+    OptionSpec {
         names: &["du"],
         flags: "0abcDhHklmPsSx",
         valued: "dBt",
@@ -103,9 +103,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--threshold=",
             "--total",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["df"],
         flags: "ahHiklPT",
         valued: "Btx",
@@ -119,19 +119,25 @@ pub(super) const TABLE: &[Spec] = &[
             "--si",
             "--total",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["pwd"], flags: "LP", operands: Operands::None, ..Spec::PLAIN },
-    Spec {
+    OptionSpec { names: &["pwd"], flags: "LP", operands: Operands::None, ..OptionSpec::PLAIN },
+    OptionSpec {
         names: &["basename"],
         flags: "az",
         valued: "s",
         long: &["--multiple", "--suffix=", "--zero"],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["dirname"], flags: "z", long: &["--zero"], operands: Operands::Text, ..Spec::PLAIN },
-    Spec {
+    OptionSpec {
+        names: &["dirname"],
+        flags: "z",
+        long: &["--zero"],
+        operands: Operands::Text,
+        ..OptionSpec::PLAIN
+    },
+    OptionSpec {
         names: &["realpath"],
         flags: "eLmPqsz",
         long: &[
@@ -142,16 +148,16 @@ pub(super) const TABLE: &[Spec] = &[
             "--canonicalize-existing",
         ],
         path_options: &["--relative-to", "--relative-base"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["readlink"],
         flags: "femnqsvz",
         long: &["--canonicalize", "--canonicalize-existing", "--canonicalize-missing", "--no-newline"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not -o, -R (writes pages with -o), -l (follows links) nor --fromfile.
-    Spec {
+    OptionSpec {
         names: &["tree"],
         flags: "aACdDfFghinNpqrsStuUvJX",
         valued: "ILP",
@@ -170,29 +176,33 @@ pub(super) const TABLE: &[Spec] = &[
             "--sort[=]",
             "--timefmt[=]",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["whoami", "nproc", "arch", "logname", "tty"], operands: Operands::None, ..Spec::PLAIN },
+    OptionSpec {
+        names: &["whoami", "nproc", "arch", "logname", "tty"],
+        operands: Operands::None,
+        ..OptionSpec::PLAIN
+    },
     // Any operand would set the name.
-    Spec { names: &["hostname"], operands: Operands::None, ..Spec::PLAIN },
-    Spec { names: &["uptime"], flags: "ps", operands: Operands::None, ..Spec::PLAIN },
-    Spec {
+    OptionSpec { names: &["hostname"], operands: Operands::None, ..OptionSpec::PLAIN },
+    OptionSpec { names: &["uptime"], flags: "ps", operands: Operands::None, ..OptionSpec::PLAIN },
+    OptionSpec {
         names: &["uname"],
         flags: "aimnoprsv",
         long: &["--all", "--kernel-name", "--kernel-release", "--machine"],
         operands: Operands::None,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["id"],
         flags: "gGnruz",
         long: &["--group", "--groups", "--name", "--user"],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["which"], flags: "a", operands: Operands::Text, ..Spec::PLAIN },
-    Spec { names: &["type"], flags: "afptP", operands: Operands::Text, ..Spec::PLAIN },
-    Spec {
+    OptionSpec { names: &["which"], flags: "a", operands: Operands::Text, ..OptionSpec::PLAIN },
+    OptionSpec { names: &["type"], flags: "afptP", operands: Operands::Text, ..OptionSpec::PLAIN },
+    OptionSpec {
         names: &["date"],
         flags: "uR",
         valued: "dr",
@@ -209,9 +219,9 @@ pub(super) const TABLE: &[Spec] = &[
         path_options: &["-r", "--reference"],
         operands: Operands::Text,
         check: only_formats,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &[
             "md5sum",
             "sha1sum",
@@ -227,7 +237,7 @@ pub(super) const TABLE: &[Spec] = &[
         flags: "btzrs",
         valued: "al",
         long: &["--binary", "--tag", "--text", "--algorithm=", "--length=", "--zero"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
 ];
 

@@ -1,6 +1,6 @@
 //! Whether a command of literal words is read-only, and which paths it reads.
 
-use super::options::{Args, Operands, Spec};
+use super::options::{Args, Operands, OptionSpec};
 use super::{files, find, git, scripts, text};
 use crate::policy::Reason;
 use crate::policy::shell::judge::GitUse;
@@ -63,7 +63,7 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
 }
 
 /// Parses arguments by a list and determines which of them are paths.
-pub(super) fn by_spec(spec: &Spec, command: &str, words: &[String]) -> Result<ReadSet, Reason> {
+pub(super) fn by_spec(spec: &OptionSpec, command: &str, words: &[String]) -> Result<ReadSet, Reason> {
     let args = Args::read(spec, command, words)?;
     let mut paths: Vec<String> = Vec::new();
     for (name, value) in &args.options {

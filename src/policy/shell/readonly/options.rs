@@ -4,7 +4,7 @@ use crate::policy::Reason;
 
 /// The allowed arguments of a command.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spec {
+pub(super) struct OptionSpec {
     /// The names of the command.
     pub(super) names: &'static [&'static str],
     /// One-letter options without a value.
@@ -29,7 +29,7 @@ pub(super) struct Spec {
     pub(super) check: fn(&Args) -> Result<(), String>,
 }
 
-impl Spec {
+impl OptionSpec {
     /// No options, paths as operands.
     pub(super) const PLAIN: Self = Self {
         names: &[],
@@ -82,7 +82,7 @@ impl Args {
     ///
     /// # Errors
     /// Names the first argument that is not on the list.
-    pub(super) fn read(spec: &Spec, command: &str, words: &[String]) -> Result<Self, Reason> {
+    pub(super) fn read(spec: &OptionSpec, command: &str, words: &[String]) -> Result<Self, Reason> {
         let mut args = Self::default();
         let all = words.len();
         let mut words = words.iter();
@@ -108,7 +108,7 @@ impl Args {
 
     fn long<'a>(
         &mut self,
-        spec: &Spec,
+        spec: &OptionSpec,
         word: &str,
         rest: &mut impl Iterator<Item = &'a String>,
     ) -> Option<()> {
@@ -132,7 +132,7 @@ impl Args {
 
     fn short<'a>(
         &mut self,
-        spec: &Spec,
+        spec: &OptionSpec,
         word: &str,
         rest: &mut impl Iterator<Item = &'a String>,
     ) -> Option<()> {
@@ -174,13 +174,13 @@ pub(super) fn own_word(word: &String) -> Option<String> {
 mod tests {
     use super::*;
 
-    const SPEC: Spec = Spec {
+    const SPEC: OptionSpec = OptionSpec {
         flags: "ab",
         valued: "n",
         attached: "M",
         long: &["--all", "--max=", "--color[=]", "--merged[=next]"],
         digits: true,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     };
 
     fn read(text: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Commands whose arguments are small programs: only the simplest of these are accepted.
 
 use super::look::{ReadSet, by_spec};
-use super::options::{Args, Operands, Spec};
+use super::options::{Args, Operands, OptionSpec};
 use crate::policy::Reason;
 
 fn refused(command: &str, argument: &str) -> Reason {
@@ -11,12 +11,12 @@ fn refused(command: &str, argument: &str) -> Reason {
 /// `sed` that prints or omits lines by number or a plain pattern. Its language can write files and start programs, so
 /// nothing else is accepted.
 pub(super) fn sed(words: &[String]) -> Result<ReadSet, Reason> {
-    const SPEC: Spec = Spec {
+    const SPEC: OptionSpec = OptionSpec {
         flags: "nErsuz",
         valued: "e",
         long: &["--quiet", "--silent", "--regexp-extended", "--expression="],
         operands: Operands::PatternThenPaths(&["-e", "--expression"]),
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     };
     let args = Args::read(&SPEC, "sed", words)?;
     let mut scripts: Vec<&String> = args
@@ -64,7 +64,7 @@ fn address(text: &str) -> Option<&str> {
 
 /// `jq` with a filter that does not read the environment or other files.
 pub(super) fn jq(words: &[String]) -> Result<ReadSet, Reason> {
-    const SPEC: Spec = Spec {
+    const SPEC: OptionSpec = OptionSpec {
         flags: "acCeMjnrRsS",
         long: &[
             "--ascii-output",
@@ -83,7 +83,7 @@ pub(super) fn jq(words: &[String]) -> Result<ReadSet, Reason> {
             "--tab",
         ],
         operands: Operands::PatternThenPaths(&[]),
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     };
     let args = Args::read(&SPEC, "jq", words)?;
     let filter = args.operands.first().ok_or_else(|| refused("jq", ""))?;

@@ -1,10 +1,10 @@
 //! Read-only commands that process, compare or search text.
 
-use super::options::{Operands, Spec};
+use super::options::{Operands, OptionSpec};
 
-pub(super) const TABLE: &[Spec] = &[
+pub(super) const TABLE: &[OptionSpec] = &[
     // Not -o, -T, --compress-program nor --files0-from.
-    Spec {
+    OptionSpec {
         names: &["sort"],
         flags: "bcCdfghiMmnRrsuVz",
         valued: "ktS",
@@ -26,10 +26,10 @@ pub(super) const TABLE: &[Spec] = &[
             "--version-sort",
             "--zero-terminated",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // The second operand is written.
-    Spec {
+    OptionSpec {
         names: &["uniq"],
         flags: "cdDiuz",
         valued: "fsw",
@@ -44,9 +44,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--unique",
         ],
         operands: Operands::PathsAtMost(1),
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["cut"],
         flags: "nsz",
         valued: "bcdf",
@@ -59,33 +59,33 @@ pub(super) const TABLE: &[Spec] = &[
             "--only-delimited",
             "--output-delimiter=",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["tr"],
         flags: "cCdst",
         long: &["--complement", "--delete", "--squeeze-repeats", "--truncate-set1"],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["nl"], flags: "p", valued: "bdfhilnsvw", ..Spec::PLAIN },
-    Spec { names: &["tac"], flags: "br", valued: "s", ..Spec::PLAIN },
-    Spec { names: &["rev"], ..Spec::PLAIN },
-    Spec { names: &["fold"], flags: "bs", valued: "w", ..Spec::PLAIN },
-    Spec { names: &["paste"], flags: "sz", valued: "d", ..Spec::PLAIN },
-    Spec { names: &["column"], flags: "tx", valued: "csN", ..Spec::PLAIN },
-    Spec { names: &["expr"], operands: Operands::Text, ..Spec::PLAIN },
-    Spec { names: &["hexdump"], flags: "bcCdovxX", valued: "ens", ..Spec::PLAIN },
-    Spec { names: &["od"], flags: "abcdfhilosvx", valued: "AjNStw", ..Spec::PLAIN },
-    Spec { names: &["seq"], flags: "w", valued: "sf", operands: Operands::Text, ..Spec::PLAIN },
-    Spec {
+    OptionSpec { names: &["nl"], flags: "p", valued: "bdfhilnsvw", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["tac"], flags: "br", valued: "s", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["rev"], ..OptionSpec::PLAIN },
+    OptionSpec { names: &["fold"], flags: "bs", valued: "w", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["paste"], flags: "sz", valued: "d", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["column"], flags: "tx", valued: "csN", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["expr"], operands: Operands::Text, ..OptionSpec::PLAIN },
+    OptionSpec { names: &["hexdump"], flags: "bcCdovxX", valued: "ens", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["od"], flags: "abcdfhilosvx", valued: "AjNStw", ..OptionSpec::PLAIN },
+    OptionSpec { names: &["seq"], flags: "w", valued: "sf", operands: Operands::Text, ..OptionSpec::PLAIN },
+    OptionSpec {
         names: &["comm"],
         flags: "123z",
         long: &["--check-order", "--nocheck-order", "--total"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not -l, which starts a program.
-    Spec {
+    OptionSpec {
         names: &["diff"],
         flags: "abBcdeEinNpqrstTuwyZ",
         valued: "CDFIUWxL",
@@ -114,11 +114,11 @@ pub(super) const TABLE: &[Spec] = &[
         // Two folders are compared file by file, and links in them are followed, with or without -r.
         deep: &["*"],
         follows_links: &["*"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["cmp"], flags: "bls", valued: "in", ..Spec::PLAIN },
+    OptionSpec { names: &["cmp"], flags: "bls", valued: "in", ..OptionSpec::PLAIN },
     // Not -d nor --directories, which can mean -r, nor -D, which can read devices.
-    Spec {
+    OptionSpec {
         names: &["grep", "egrep", "fgrep"],
         flags: "EFGPabcHhiIlLnoqrRsTUvwxyzZ",
         valued: "ABCefm",
@@ -164,10 +164,10 @@ pub(super) const TABLE: &[Spec] = &[
         operands: Operands::PatternThenPaths(&["-e", "--regexp", "-f", "--file"]),
         deep: &["-r", "-R", "--recursive", "--dereference-recursive"],
         follows_links: &["-R", "--dereference-recursive"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not --pre, --hostname-bin, -z (start programs) nor -L (follows links).
-    Spec {
+    OptionSpec {
         names: &["rg"],
         flags: "acFHhiIlnNopPqsSuUvVwx.0",
         valued: "ABCEefgjmMrtT",
@@ -231,6 +231,6 @@ pub(super) const TABLE: &[Spec] = &[
         path_options: &["-f"],
         operands: Operands::PatternThenPaths(&["-e", "--regexp", "-f", "--files", "--type-list"]),
         deep: &["*"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
 ];

@@ -4,7 +4,7 @@ use super::git::{Hardened, harden};
 use crate::domain::Class;
 use crate::policy::paths::{self, PathLocation};
 use crate::policy::shell::judge::{ReadPath, ShellCall, judge};
-use crate::policy::shell::plain::{self, Part};
+use crate::policy::shell::plain::{self, CommandPart};
 use crate::policy::shell::rules::ShellRules;
 use crate::policy::{Compound, Mode, Verdict};
 
@@ -40,19 +40,19 @@ pub fn unasked(
         return Ok(None);
     }
     let parts = plain::read(call.command).ok_or(NotHardened)?;
-    let mut places = Places { root, cwds: vec![call.cwd.to_owned()], exists };
+    let mut places = ReadPlaces { root, cwds: vec![call.cwd.to_owned()], exists };
     let (command, leaves_out) = rewrite(call.command, &parts, &mut places)?;
     Ok(Some(Unasked { command, reads: judged.reads, leaves_out }))
 }
 
 /// The directories in which a command of the line may run: a `cd` may fail.
-struct Places<'a> {
+struct ReadPlaces<'a> {
     root: &'a str,
     cwds: Vec<String>,
     exists: &'a dyn Fn(&str) -> bool,
 }
 
-impl Places<'_> {
+impl ReadPlaces<'_> {
     fn change(&mut self, argv: &[String]) {
         let [_, to] = argv else { return };
         for cwd in self.cwds.clone() {
@@ -74,7 +74,11 @@ impl Places<'_> {
 }
 
 /// The line with every git command hardened, and whether any of them excludes something.
-fn rewrite(line: &str, parts: &[Part], places: &mut Places<'_>) -> Result<(String, bool), NotHardened> {
+fn rewrite(
+    line: &str,
+    parts: &[CommandPart],
+    places: &mut ReadPlaces<'_>,
+) -> Result<(String, bool), NotHardened> {
     let mut rewritten = String::new();
     let mut wanted: Vec<Vec<String>> = Vec::new();
     let (mut copied, mut leaves_out) = (0, false);

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::super::layout::{private_dir, private_file};
 
 /// Raised whenever tables or tokens change.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long a write waits for another process that writes.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
@@ -24,7 +24,9 @@ CREATE UNIQUE INDEX file_name ON file(name, kind, area);
 CREATE TABLE thread(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail INTEGER NOT NULL, scope TEXT) WITHOUT ROWID;
 CREATE TABLE doc(
   row INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, author TEXT NOT NULL, text TEXT NOT NULL,
-  flags INTEGER NOT NULL);
+  flags INTEGER NOT NULL, digest INTEGER NOT NULL);
+CREATE TABLE vector(
+  digest INTEGER NOT NULL, model TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY(digest, model)) WITHOUT ROWID;
 CREATE TABLE progress(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE message(id INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY(id, row)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE fts USING fts5(

@@ -1,5 +1,6 @@
 //! The search port over the index file: opened when it is first needed, replaced when it is gone or damaged.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
@@ -8,12 +9,17 @@ use rusqlite::Connection;
 use super::super::layout::Layout;
 use super::database::{Database, DatabaseError, Opened};
 use super::filling::{Filling, areas_with_files, filling, set_filling};
-use super::finding::find;
-use super::indexing::{StepBudget, is_memory_current, update_history, update_memory, update_thread};
-use super::listing::list;
+use super::finding::{find, find_nearest, rows_of};
+use super::forgotten::Forgotten;
+use super::indexing::{
+    StepBudget, is_memory_current, update_all_threads, update_history, update_memory, update_thread,
+};
+use super::listing::{list, newest_with, threads_with};
+use super::vectors::{lacking, put};
+use crate::domain::{ScopeKey, ThreadId};
 use crate::ports::{
-    BoxFuture, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
-    SearchArea, SearchPage, SearchRequest, StoreError,
+    BoxFuture, FoundText, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,
+    SearchArea, SearchPage, SearchRequest, StoreError, Unembedded, VectorIndex,
 };
 
 /// Search over the files of one project. Clones share the open index.
@@ -85,6 +91,7 @@ impl FileSearch {
 
     /// One step towards an index that has everything of these areas.
     fn step(&self, connection: &Connection, areas: &[SearchArea]) -> Result<Indexed, DatabaseError> {
+        Forgotten::read(&self.layout)?.apply(connection)?;
         let mut budget = StepBudget::step();
         for area in areas {
             self.update(connection, area, &mut budget)?;
@@ -130,6 +137,7 @@ impl FileSearch {
         }
         self.with_held(&mut held, |connection| {
             // What was forgotten or corrected since is not found in its old words.
+            Forgotten::read(&self.layout)?.apply(connection)?;
             let mut current = request.clone();
             let mut areas = Vec::new();
             for area in current.areas.drain(..) {
@@ -188,6 +196,18 @@ impl FileSearch {
         }
         set_filling(connection, &Filling::Whole)?;
         Ok(Indexed::UpToDate)
+    }
+
+    /// Writes down what is forgotten, and removes it from the index where there is one.
+    fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> Result<(), StoreError> {
+        let path = self.path();
+        if let Some(through) = said_through {
+            Forgotten::add(&self.layout, scope, through).map_err(|error| failed(&path, error.into()))?;
+        }
+        while self.follow_step(&[SearchArea::Memory(scope.clone())], MissingIndex::Leave)? == Indexed::Partly
+        {
+        }
+        Ok(())
     }
 
     fn rebuilt(&self, caller: &Caller) -> Result<IndexStatus, StoreError> {
@@ -272,12 +292,46 @@ impl Search for FileSearch {
         self.off_runtime(move |own, caller| own.listed(&request, caller))
     }
 
+    fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+        self.off_runtime(move |own, caller| {
+            loop {
+                let found = own.with(|connection| {
+                    Forgotten::read(&own.layout)?.apply(connection)?;
+                    let mut budget = StepBudget::step();
+                    update_all_threads(connection, &own.layout, &mut budget)?;
+                    if budget.is_spent() {
+                        return Ok(None);
+                    }
+                    Ok(Some(threads_with(connection, &words)?))
+                })?;
+                match found {
+                    Some(found) => return Ok(found),
+                    None if caller.is_gone() => return Err(StoreError::closed()),
+                    None => {}
+                }
+            }
+        })
+    }
+
+    fn newest_with(
+        &self,
+        words: String,
+        threads: Vec<ThreadId>,
+    ) -> BoxFuture<'_, Result<Vec<(ThreadId, FoundText)>, StoreError>> {
+        self.off_runtime(move |own, _| own.with(|connection| Ok(newest_with(connection, &words, &threads)?)))
+    }
+
     fn follow(
         &self,
         areas: Vec<SearchArea>,
         index: MissingIndex,
     ) -> BoxFuture<'_, Result<Indexed, StoreError>> {
         self.off_runtime(move |own, _| own.follow_step(&areas, index))
+    }
+
+    fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let scope = scope.clone();
+        self.off_runtime(move |own, _| own.forget(&scope, said_through))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -294,6 +348,40 @@ impl Search for FileSearch {
 
     fn status(&self) -> BoxFuture<'_, Result<IndexStatus, StoreError>> {
         self.off_runtime(|own, _| own.counted())
+    }
+}
+
+impl VectorIndex for FileSearch {
+    fn lacking(
+        &self,
+        areas: Vec<SearchArea>,
+        model: &str,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Unembedded>, StoreError>> {
+        let model = model.to_owned();
+        self.off_runtime(move |own, _| {
+            if !own.exists() {
+                return Ok(Vec::new());
+            }
+            own.with(|connection| Ok(lacking(connection, &rows_of(connection, &areas)?, &model, limit)?))
+        })
+    }
+
+    fn put(&self, model: &str, vectors: Vec<(i64, Vec<f32>)>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let model = model.to_owned();
+        self.off_runtime(move |own, _| own.with(|connection| put(connection, &model, &vectors)))
+    }
+
+    fn nearest(
+        &self,
+        request: SearchRequest,
+        model: &str,
+        vector: Vec<f32>,
+    ) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
+        let model = model.to_owned();
+        self.off_runtime(move |own, _| {
+            own.with(|connection| Ok(find_nearest(connection, &request, &model, &vector)?))
+        })
     }
 }
 

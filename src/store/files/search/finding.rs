@@ -6,63 +6,131 @@ use std::collections::btree_map::Entry;
 use rusqlite::{Connection, params};
 
 use super::indexing::BY_AGENT;
-use super::sources::{Area, Rows, base_of, rows_of_area, rows_of_thread};
+use super::sources::{Area, RowRange, base_of, passages_in, rows_of_area, rows_of_thread};
+use super::vectors::nearest;
 use crate::domain::ThreadId;
-use crate::ports::{Coverage, FoundText, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource};
+use crate::ports::{
+    Coverage, FoundText, Freshness, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,
+};
 use crate::search::{Frequencies, Passage, Query, WINDOW, rank};
 
-/// So many texts are ranked by more than the full-text index.
-const CANDIDATES: usize = 200;
 /// With fewer candidates than this, single CJK characters are looked for as well.
 const FEW_CANDIDATES: usize = 50;
-/// A term that more than a fifth of the texts have finds too many of them; rarer terms find candidates alone.
-const COMMON: u64 = 5;
-/// Candidates beyond this many bytes of text are not ranked: long texts take longer to compare.
-const RANKED_BYTES: usize = 1024 * 1024;
+/// Terms are told apart by how common they are only among more texts than this.
+const FEW_PASSAGES: u64 = 1000;
+/// Terms that more than one in so many texts have count alike in a bounded search.
+const COUNTED: u64 = 5;
 
-/// What the index has for a row.
-#[derive(Clone, Debug)]
-struct Doc {
-    id: String,
-    passage: Passage,
-    flags: i64,
+/// How much work a search may do.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    /// So many texts are ranked by more than the full-text index.
+    candidates: usize,
+    /// Candidates beyond this many bytes of text are not ranked: long texts take longer to compare.
+    ranked_bytes: usize,
+    /// A term that more than one in so many texts have finds too many of them; rarer terms find candidates alone.
+    common: u64,
+    /// Whether a query of common terms alone finds nothing, and the counting of a term ends early.
+    bounded: bool,
+}
+
+impl Effort {
+    /// A search that a person or the model asked for.
+    const FULL: Self = Self { candidates: 200, ranked_bytes: 1024 * 1024, common: 5, bounded: false };
+    /// A search that a turn waits for.
+    const QUICK: Self = Self { candidates: 40, ranked_bytes: 128 * 1024, common: 50, bounded: true };
+
+    const fn of(freshness: Freshness) -> Self {
+        match freshness {
+            Freshness::CatchUp => Self::FULL,
+            Freshness::AsIndexed => Self::QUICK,
+        }
+    }
+
+    const fn is_common(&self, with_term: u64, passages: u64) -> bool {
+        with_term.saturating_mul(self.common) > passages && passages > FEW_PASSAGES
+    }
+}
+
+/// The texts that are ranked, in the order of their rows, and what the index has beside each.
+#[derive(Debug, Default)]
+struct Passages {
+    texts: Vec<Passage>,
+    ids: Vec<String>,
+    flags: Vec<i64>,
+}
+
+impl Passages {
+    fn found(&self, index: usize) -> Option<FoundText> {
+        let Passage { at, author, text, .. } = self.texts.get(index)?.clone();
+        Some(text_of(self.ids.get(index)?.clone(), at, author, text, *self.flags.get(index)?))
+    }
 }
 
 /// The best texts in the areas of the request.
 pub(super) fn find(connection: &Connection, request: &SearchRequest) -> rusqlite::Result<SearchPage> {
     let query = Query::read(&request.query);
+    let effort = Effort::of(request.freshness);
     let areas = rows_of(connection, &request.areas)?;
-    let frequencies = frequencies(connection, &query, &areas)?;
+    let frequencies = frequencies(connection, &query, &areas, effort)?;
     let candidates = candidates(connection, &query, &frequencies, &areas, request)?;
-    let docs = with_neighbours(connection, &candidates)?;
-    let passages: Vec<Passage> = docs.iter().map(|doc| doc.passage.clone()).collect();
+    let passages = with_neighbours(connection, &candidates, effort)?;
     let wanted = |passage: &Passage| {
         request.since.is_none_or(|since| passage.at >= since)
             && request.until.is_none_or(|until| passage.at < until)
     };
-    let ranked: Vec<_> = rank(&query, &passages, &frequencies)
+    let ranked: Vec<_> = rank(&query, &passages.texts, &frequencies)
         .into_iter()
-        .filter(|ranked| passages.get(ranked.index).is_some_and(wanted))
+        .filter(|ranked| passages.texts.get(ranked.index).is_some_and(wanted))
         .collect();
     let mut hits = Vec::new();
     for ranked in ranked.iter().take(request.limit) {
-        let Some(doc) = docs.get(ranked.index) else { continue };
-        let key = doc.passage.key;
-        let (source, thread) = source_of(connection, key)?;
-        hits.push(SearchHit {
-            found: found(doc),
-            source,
-            thread,
-            score: (ranked.score * 1000.0).round() / 1000.0,
-            coverage: Coverage { share: ranked.own_share, weight: ranked.own_weight },
-            before: neighbour(connection, key, "row < ?1 AND row >= ?2 ORDER BY row DESC")?,
-            after: neighbour(connection, key, "row > ?1 AND row >= ?2 ORDER BY row")?,
-        });
+        let row = passages.texts.get(ranked.index).map(|passage| passage.key);
+        let Some((row, found)) = row.zip(passages.found(ranked.index)) else { continue };
+        let coverage = Coverage { share: ranked.own_share, weight: ranked.own_weight };
+        hits.push(hit(connection, row, found, ranked.score, coverage)?);
     }
     Ok(SearchPage { has_more: ranked.len() > hits.len(), hits })
 }
 
-fn rows_of(connection: &Connection, areas: &[SearchArea]) -> rusqlite::Result<Vec<Rows>> {
+/// The texts of the areas whose vectors are nearest to this one, nearest first.
+pub(super) fn find_nearest(
+    connection: &Connection,
+    request: &SearchRequest,
+    model: &str,
+    vector: &[f32],
+) -> rusqlite::Result<SearchPage> {
+    let areas = rows_of(connection, &request.areas)?;
+    let sql = format!("SELECT {TEXT_COLUMNS} FROM doc WHERE row = ?1");
+    let mut hits = Vec::new();
+    for (row, alike) in nearest(connection, &areas, request, model, vector)? {
+        let (row, found) = connection.query_row(&sql, [row], read_text)?;
+        hits.push(hit(connection, row, found, f64::from(alike), Coverage::default())?);
+    }
+    Ok(SearchPage { hits, has_more: false })
+}
+
+/// A text with what stands around it.
+fn hit(
+    connection: &Connection,
+    row: i64,
+    found: FoundText,
+    score: f64,
+    coverage: Coverage,
+) -> rusqlite::Result<SearchHit> {
+    let (source, thread) = source_of(connection, row)?;
+    Ok(SearchHit {
+        found,
+        source,
+        thread,
+        score: (score * 1000.0).round() / 1000.0,
+        coverage,
+        before: neighbour(connection, row, "row < ?1 AND row >= ?2 ORDER BY row DESC")?,
+        after: neighbour(connection, row, "row > ?1 AND row >= ?2 ORDER BY row")?,
+    })
+}
+
+pub(super) fn rows_of(connection: &Connection, areas: &[SearchArea]) -> rusqlite::Result<Vec<RowRange>> {
     let mut rows = Vec::new();
     for area in areas {
         match area {
@@ -79,20 +147,26 @@ fn rows_of(connection: &Connection, areas: &[SearchArea]) -> rusqlite::Result<Ve
     Ok(rows)
 }
 
-fn frequencies(connection: &Connection, query: &Query, areas: &[Rows]) -> rusqlite::Result<Frequencies> {
-    let mut all = connection.prepare("SELECT count(*) FROM doc WHERE row BETWEEN ?1 AND ?2")?;
-    let mut matching =
-        connection.prepare("SELECT count(*) FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")?;
+fn frequencies(
+    connection: &Connection,
+    query: &Query,
+    areas: &[RowRange],
+    effort: Effort,
+) -> rusqlite::Result<Frequencies> {
     let mut frequencies = Frequencies::default();
     for rows in areas {
-        let count: i64 = all.query_row([rows.first, rows.last], |row| row.get(0))?;
-        frequencies.passages = frequencies.passages.saturating_add(count.unsigned_abs());
+        frequencies.passages = frequencies.passages.saturating_add(passages_in(connection, *rows)?);
     }
+    let most = if effort.bounded { frequencies.passages / COUNTED + FEW_PASSAGES } else { u64::MAX };
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut matching = connection.prepare(
+        "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+    )?;
     for term in query.terms() {
         let mut with_term = 0_u64;
         for rows in areas {
-            let count: i64 =
-                matching.query_row(params![term.expression(), rows.first, rows.last], |row| row.get(0))?;
+            let values = params![term.expression(), rows.first, rows.last, most];
+            let count: i64 = matching.query_row(values, |row| row.get(0))?;
             with_term = with_term.saturating_add(count.unsigned_abs());
         }
         frequencies.with_term.push(with_term);
@@ -105,13 +179,14 @@ fn candidates(
     connection: &Connection,
     query: &Query,
     frequencies: &Frequencies,
-    areas: &[Rows],
+    areas: &[RowRange],
     request: &SearchRequest,
 ) -> rusqlite::Result<Vec<i64>> {
+    let effort = Effort::of(request.freshness);
     let bounded = request.since.is_some() || request.until.is_some();
     let time = (request.since.unwrap_or(i64::MIN), request.until.unwrap_or(i64::MAX));
-    let is_common =
-        |with: &u64| with.saturating_mul(COMMON) > frequencies.passages && frequencies.passages > 1000;
+    let time = bounded.then_some(time);
+    let is_common = |with: &u64| effort.is_common(*with, frequencies.passages);
     let rare: Vec<String> = query
         .terms()
         .iter()
@@ -119,14 +194,20 @@ fn candidates(
         .filter(|(_, with)| **with > 0 && !is_common(with))
         .map(|(term, _)| term.expression())
         .collect();
-    let expression = if rare.is_empty() { query.expression() } else { Some(rare.join(" OR ")) };
+    let too_many = effort.bounded && frequencies.passages > FEW_PASSAGES;
+    let expression = match rare.is_empty() {
+        true if too_many => None,
+        true => query.expression(),
+        false => Some(rare.join(" OR ")),
+    };
     let Some(expression) = expression else { return Ok(Vec::new()) };
-    let mut found = matching(connection, &expression, areas, bounded.then_some(time))?;
+    let mut found = matching(connection, &expression, areas, time, effort.candidates)?;
     if found.len() < FEW_CANDIDATES
+        && !too_many
         && let Some(wider) = query.character_expression()
     {
-        for row in matching(connection, &wider, areas, bounded.then_some(time))? {
-            if !found.contains(&row) && found.len() < CANDIDATES {
+        for row in matching(connection, &wider, areas, time, effort.candidates)? {
+            if !found.contains(&row) && found.len() < effort.candidates {
                 found.push(row);
             }
         }
@@ -138,8 +219,9 @@ fn candidates(
 fn matching(
     connection: &Connection,
     expression: &str,
-    areas: &[Rows],
+    areas: &[RowRange],
     time: Option<(i64, i64)>,
+    most: usize,
 ) -> rusqlite::Result<Vec<i64>> {
     let sql = match time {
         None => {
@@ -153,7 +235,7 @@ fn matching(
     let mut statement = connection.prepare(sql)?;
     let mut found: Vec<(i64, f64)> = Vec::new();
     for rows in areas {
-        let limit = i64::try_from(CANDIDATES).unwrap_or(i64::MAX);
+        let limit = i64::try_from(most).unwrap_or(i64::MAX);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         let some = match time {
             None => statement.query_map(params![expression, rows.first, rows.last, limit], read)?,
@@ -166,60 +248,63 @@ fn matching(
         }
     }
     found.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    found.truncate(CANDIDATES);
+    found.truncate(most);
     Ok(found.into_iter().map(|(row, _)| row).collect())
 }
 
 /// The texts of the candidates and of the rows around them, in the order of their rows. Where they are many or long, those
 /// of the worst candidates are left out.
-fn with_neighbours(connection: &Connection, candidates: &[i64]) -> rusqlite::Result<Vec<Doc>> {
+fn with_neighbours(
+    connection: &Connection,
+    candidates: &[i64],
+    effort: Effort,
+) -> rusqlite::Result<Passages> {
     let mut statement = connection.prepare(
         "SELECT row, id, at, author, text, flags FROM doc WHERE row BETWEEN ?1 AND ?2 ORDER BY row",
     )?;
-    let mut docs = BTreeMap::new();
+    let mut found = BTreeMap::new();
     let mut bytes = 0_usize;
     for row in candidates {
-        if bytes > RANKED_BYTES {
+        if bytes > effort.ranked_bytes {
             break;
         }
         let around = [row.saturating_sub(WINDOW), row.saturating_add(WINDOW)];
-        let read = |row: &rusqlite::Row<'_>| {
-            let passage =
-                Passage { key: row.get(0)?, at: row.get(2)?, author: row.get(3)?, text: row.get(4)? };
-            Ok(Doc { id: row.get(1)?, passage, flags: row.get(5)? })
-        };
-        for doc in statement.query_map(around, read)? {
-            let doc = doc?;
-            if let Entry::Vacant(place) = docs.entry(doc.passage.key) {
-                bytes = bytes.saturating_add(doc.passage.text.len());
-                place.insert(doc);
+        let mut rows = statement.query(around)?;
+        while let Some(row) = rows.next()? {
+            let key: i64 = row.get(0)?;
+            if let Entry::Vacant(place) = found.entry(key) {
+                let passage = Passage { key, at: row.get(2)?, author: row.get(3)?, text: row.get(4)? };
+                bytes = bytes.saturating_add(passage.text.len());
+                place.insert((passage, row.get::<_, String>(1)?, row.get::<_, i64>(5)?));
             }
         }
     }
-    Ok(docs.into_values().collect())
+    let mut passages = Passages::default();
+    for (passage, id, flags) in found.into_values() {
+        passages.texts.push(passage);
+        passages.ids.push(id);
+        passages.flags.push(flags);
+    }
+    Ok(passages)
 }
 
 fn neighbour(connection: &Connection, row: i64, place: &str) -> rusqlite::Result<Option<FoundText>> {
     use rusqlite::OptionalExtension as _;
     let sql = format!("SELECT {TEXT_COLUMNS} FROM doc WHERE {place} LIMIT 1");
-    let found = connection.query_row(&sql, [row, base_of(row)], read_text).optional()?;
+    let mut statement = connection.prepare(&sql)?;
+    let found = statement.query_row([row, base_of(row)], read_text).optional()?;
     Ok(found.filter(|(there, _)| base_of(*there) == base_of(row)).map(|(_, found)| found))
 }
 
 fn source_of(connection: &Connection, row: i64) -> rusqlite::Result<(TextSource, Option<ThreadId>)> {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
-    let (kind, name) =
-        connection.query_row("SELECT kind, name FROM file WHERE base = ?1", [base_of(row)], read)?;
+    let mut statement = connection.prepare("SELECT kind, name FROM file WHERE base = ?1")?;
+    let (kind, name) = statement.query_row([base_of(row)], read)?;
     Ok(match kind.as_str() {
         "core" => (TextSource::Core, None),
         "notes" => (TextSource::Notes, None),
         _ => (TextSource::History, name.parse().ok()),
     })
-}
-
-fn found(doc: &Doc) -> FoundText {
-    let Passage { at, author, text, .. } = doc.passage.clone();
-    text_of(doc.id.clone(), at, author, text, doc.flags)
 }
 
 /// The columns that [`read_text`] reads.

@@ -1,7 +1,7 @@
 //! Brings the index up to date with the files. Files grow at their end, so that usually only the new end is read; a file
 //! that was changed elsewhere is indexed anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -9,13 +9,16 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
+use super::super::catalog::visit_thread_files;
 use super::super::layout::Layout;
-use super::super::lines::{LineReader, fnv};
+use super::super::lines::{JsonlReader, fnv};
 use super::database::DatabaseError;
+use super::forgotten::Forgotten;
 use super::sources::{
-    Area, FIRST_POSITION, IndexedFile, Rows, SourceFile, changed_at, enter_file, files_of, find_file,
+    Area, FIRST_POSITION, IndexedFile, RowRange, SourceFile, changed_at, enter_file, files_of, find_file,
     keep_file,
 };
+use super::vectors::remove_orphans;
 use crate::domain::{ScopeKey, ThreadId, item_blocks, read_item};
 use crate::ports::TextSource;
 use crate::search::index_text;
@@ -75,7 +78,7 @@ impl<'c> Writer<'c> {
     fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             doc: connection.prepare(
-                "INSERT OR REPLACE INTO doc(row, id, at, author, text, flags) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT OR REPLACE INTO doc(row, id, at, author, text, flags, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?,
             fts: connection.prepare("INSERT OR REPLACE INTO fts(rowid, tokens) VALUES (?1, ?2)")?,
         })
@@ -87,7 +90,8 @@ impl<'c> Writer<'c> {
             Some((end, _)) => doc.text.get(..end).unwrap_or(doc.text),
             None => doc.text,
         };
-        self.doc.execute(params![doc.row, doc.id, doc.at, doc.author, kept, doc.flags])?;
+        let digest = fnv(kept.as_bytes()).cast_signed();
+        self.doc.execute(params![doc.row, doc.id, doc.at, doc.author, kept, doc.flags, digest])?;
         self.fts.execute(params![doc.row, index_text(indexed)])?;
         Ok(())
     }
@@ -108,8 +112,7 @@ pub(super) fn update_memory(
     }
     for (name, base) in files_of(connection, &area)? {
         if !present.iter().any(|(_, known)| *known == name) {
-            connection.execute_batch("BEGIN IMMEDIATE")?;
-            ended(connection, forget_file(connection, base).map_err(DatabaseError::from))?;
+            in_transaction(connection, || Ok(forget_file(connection, base)?))?;
         }
     }
     Ok(())
@@ -173,10 +176,7 @@ fn update_memory_file(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return match find_file(connection, source)? {
                 None => Ok(()),
-                Some(known) => {
-                    connection.execute_batch("BEGIN IMMEDIATE")?;
-                    ended(connection, forget_file(connection, known.base).map_err(DatabaseError::from))
-                }
+                Some(known) => in_transaction(connection, || Ok(forget_file(connection, known.base)?)),
             };
         }
         file => file?,
@@ -187,8 +187,7 @@ fn update_memory_file(
     }
     let changed = changed_at(&metadata);
     budget.spend(metadata.size());
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    ended(connection, reindex_memory_file(connection, &file, source, changed))
+    in_transaction(connection, || reindex_memory_file(connection, &file, source, changed))
 }
 
 fn reindex_memory_file(
@@ -229,6 +228,9 @@ fn reindex_memory_file(
     known.bytes = known.bytes.saturating_add(bytes.len() as u64);
     known.tail = tail_digest(file, known.bytes)?.unwrap_or_default();
     known.changed = changed;
+    if !grown {
+        remove_orphans(connection)?;
+    }
     Ok(keep_file(connection, &known)?)
 }
 
@@ -240,15 +242,62 @@ pub(super) fn update_thread(
     budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
     let file = match File::open(layout.thread(thread)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return forget_thread(connection, thread),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match thread_state(connection, thread)?.bytes {
+                0 => Ok(()),
+                _ => in_transaction(connection, || Ok(forget_thread(connection, thread)?)),
+            };
+        }
         file => file?,
     };
     let known = thread_state(connection, thread)?;
     if known.bytes == file.metadata()?.size() {
         return Ok(());
     }
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    ended(connection, index_thread(connection, &file, thread, budget))
+    let forgotten = Forgotten::read(layout)?;
+    in_transaction(connection, || index_thread(connection, &file, thread, &forgotten, budget))
+}
+
+/// Indexes what was added to any thread, and forgets deleted ones, as far as the budget goes. Files are compared by their
+/// lengths, so that a project with many threads is looked through in milliseconds.
+pub(super) fn update_all_threads(
+    connection: &Connection,
+    layout: &Layout,
+    budget: &mut StepBudget,
+) -> Result<(), DatabaseError> {
+    let mut statement = connection.prepare("SELECT name, bytes FROM thread")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    let mut known = rows.collect::<Result<HashMap<String, i64>, _>>()?;
+    let mut outdated = Vec::new();
+    visit_thread_files(layout, |thread, metadata| {
+        if known.remove(thread.as_str()).map(i64::unsigned_abs) != Some(metadata.len()) {
+            outdated.push(thread);
+        }
+        true
+    })?;
+    // What is left has no file any more.
+    let mut deleted: Vec<ThreadId> = known.into_keys().filter_map(|name| name.parse().ok()).collect();
+    deleted.sort();
+    if deleted.is_empty() && outdated.is_empty() {
+        return Ok(());
+    }
+    let forgotten = Forgotten::read(layout)?;
+    // One transaction: most of thousands of threads are short.
+    in_transaction(connection, || {
+        for thread in &deleted {
+            forget_thread(connection, thread)?;
+        }
+        for thread in &outdated {
+            if budget.is_spent() {
+                break;
+            }
+            match File::open(layout.thread(thread)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => forget_thread(connection, thread)?,
+                file => index_thread(connection, &file?, thread, &forgotten, budget)?,
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Indexes what was added to the threads whose newest message was said under this scope.
@@ -296,16 +345,17 @@ fn index_thread(
     connection: &Connection,
     file: &File,
     thread: &ThreadId,
+    forgotten: &Forgotten,
     budget: &mut StepBudget,
 ) -> Result<(), DatabaseError> {
     let ThreadProgress { mut bytes, tail, mut scope } = thread_state(connection, thread)?;
     if bytes > 0 && tail_digest(file, bytes)? != Some(tail) {
-        forget_thread_rows(connection, thread)?;
+        forget_thread(connection, thread)?;
         (bytes, scope) = (0, None);
     }
     let mut writer = Writer::new(connection)?;
     let mut files: Vec<(Option<ScopeKey>, IndexedFile)> = Vec::new();
-    let mut lines = LineReader::from(file.try_clone()?, bytes)?;
+    let mut lines = JsonlReader::from(file.try_clone()?, bytes)?;
     while !budget.is_spent()
         && let Some((at, line)) = lines.next_line()?
     {
@@ -317,7 +367,8 @@ fn index_thread(
         if let Some(stored) = stored_scope(&message) {
             scope = Some(stored);
         }
-        if skipped {
+        let at = message.metadata.timestamp.as_millis();
+        if skipped || forgotten.covers(scope.as_ref(), at) {
             continue;
         }
         let row = match row_of(connection, thread, message.id.as_str())? {
@@ -333,7 +384,6 @@ fn index_thread(
             Role::User => (message.metadata.author_name.as_deref().unwrap_or("user"), 0),
             Role::Assistant | Role::System => (AGENT, BY_AGENT),
         };
-        let at = message.metadata.timestamp.as_millis();
         writer.put(&Doc { row, id: message.id.as_str(), at, author, text: &text, flags })?;
     }
     for (_, known) in &files {
@@ -380,15 +430,7 @@ pub(super) fn row_of(connection: &Connection, thread: &ThreadId, id: &str) -> ru
     connection.query_row(sql, params![message_key(thread, id), id], |row| row.get(0)).optional()
 }
 
-fn forget_thread(connection: &Connection, thread: &ThreadId) -> Result<(), DatabaseError> {
-    if thread_state(connection, thread)?.bytes == 0 {
-        return Ok(());
-    }
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    ended(connection, forget_thread_rows(connection, thread).map_err(DatabaseError::from))
-}
-
-fn forget_thread_rows(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<()> {
+fn forget_thread(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<()> {
     for rows in super::sources::rows_of_thread(connection, thread)? {
         forget_file(connection, rows.first)?;
     }
@@ -399,12 +441,13 @@ fn forget_thread_rows(connection: &Connection, thread: &ThreadId) -> rusqlite::R
 fn forget_file(connection: &Connection, base: i64) -> rusqlite::Result<()> {
     let known = IndexedFile { base, bytes: 0, tail: 0, changed: 0, next: 0 };
     remove_rows(connection, known.rows())?;
+    remove_orphans(connection)?;
     connection.execute("DELETE FROM file WHERE base = ?1", [base])?;
     Ok(())
 }
 
-fn remove_rows(connection: &Connection, rows: Rows) -> rusqlite::Result<()> {
-    let Rows { first, last } = rows;
+fn remove_rows(connection: &Connection, rows: RowRange) -> rusqlite::Result<()> {
+    let RowRange { first, last } = rows;
     connection.execute(
         "DELETE FROM fts WHERE rowid IN (SELECT row FROM doc WHERE row BETWEEN ?1 AND ?2)",
         [first, last],
@@ -412,6 +455,15 @@ fn remove_rows(connection: &Connection, rows: Rows) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM message WHERE row BETWEEN ?1 AND ?2", [first, last])?;
     connection.execute("DELETE FROM doc WHERE row BETWEEN ?1 AND ?2", [first, last])?;
     Ok(())
+}
+
+/// Does work in one transaction.
+pub(super) fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, DatabaseError>,
+) -> Result<T, DatabaseError> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    ended(connection, work())
 }
 
 /// Ends the transaction that was begun, as its work went.

@@ -1,12 +1,14 @@
 //! Lists messages of a thread by time, place and words, without reading those in between.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::finding::{TEXT_COLUMNS, read_text};
 use super::indexing::row_of;
-use super::sources::{Rows, rows_of_thread};
+use super::sources::{RowRange, base_of, rows_of_thread};
 use crate::domain::{MessageId, ThreadId};
-use crate::ports::{FoundText, HistoryPage, HistoryPlace, HistoryRequest};
+use crate::ports::{FoundText, HistoryPage, HistoryPlace, HistoryRequest, TextSource};
 use crate::search::keyword_expression;
 
 /// Messages stand in the order in which they were accepted, and times are those of the platforms: so far apart may two
@@ -49,6 +51,45 @@ pub(super) fn list(connection: &Connection, request: &HistoryRequest) -> rusqlit
     Ok(page)
 }
 
+/// The threads in which a message has all of these words.
+pub(super) fn threads_with(connection: &Connection, words: &str) -> rusqlite::Result<BTreeSet<ThreadId>> {
+    let Some(expression) = keyword_expression(words) else { return Ok(BTreeSet::new()) };
+    let mut matching = connection.prepare("SELECT rowid FROM fts WHERE fts MATCH ?1")?;
+    let mut bases = BTreeSet::new();
+    for row in matching.query_map([expression], |row| row.get::<_, i64>(0))? {
+        bases.insert(base_of(row?));
+    }
+    let mut named = connection.prepare("SELECT name FROM file WHERE base = ?1 AND kind = ?2")?;
+    let mut threads = BTreeSet::new();
+    for base in bases {
+        let name = named
+            .query_row(params![base, TextSource::History.as_str()], |row| row.get::<_, String>(0))
+            .optional()?;
+        threads.extend(name.and_then(|name| name.parse().ok()));
+    }
+    Ok(threads)
+}
+
+/// The newest message that has all of these words, of each thread that has one.
+pub(super) fn newest_with(
+    connection: &Connection,
+    words: &str,
+    threads: &[ThreadId],
+) -> rusqlite::Result<Vec<(ThreadId, FoundText)>> {
+    let Some(expression) = keyword_expression(words) else { return Ok(Vec::new()) };
+    let selection = Selection { expression: Some(&expression), since: i64::MIN, until: i64::MAX };
+    let mut found = Vec::new();
+    for thread in threads {
+        let mut newest: Option<Numbered> = None;
+        for rows in rows_of_thread(connection, thread)? {
+            let here = select(connection, rows, &selection, "DESC", 1)?.pop();
+            newest = [newest, here].into_iter().flatten().max_by_key(|(row, text)| (text.at, *row));
+        }
+        found.extend(newest.map(|(_, text)| (thread.clone(), text)));
+    }
+    Ok(found)
+}
+
 /// Which messages are listed.
 #[derive(Debug)]
 struct Selection<'a> {
@@ -78,7 +119,7 @@ fn place_of(
 /// The newest messages before a place, oldest first.
 fn older_page(
     connection: &Connection,
-    ranges: &[Rows],
+    ranges: &[RowRange],
     selection: &Selection<'_>,
     before: Option<MessagePosition>,
     limit: usize,
@@ -109,7 +150,7 @@ fn older_page(
 /// A message and those behind it.
 fn newer_than(
     connection: &Connection,
-    ranges: &[Rows],
+    ranges: &[RowRange],
     selection: &Selection<'_>,
     from: MessagePosition,
     limit: usize,
@@ -132,12 +173,16 @@ fn newer_than(
     Ok(found.into_iter().map(|(_, text)| text).collect())
 }
 
-const fn contains(rows: Rows, row: i64) -> bool {
+const fn contains(rows: RowRange, row: i64) -> bool {
     rows.first <= row && row <= rows.last
 }
 
 /// The rows of a range that can be of the times asked for.
-fn within_times(connection: &Connection, rows: Rows, selection: &Selection<'_>) -> rusqlite::Result<Rows> {
+fn within_times(
+    connection: &Connection,
+    rows: RowRange,
+    selection: &Selection<'_>,
+) -> rusqlite::Result<RowRange> {
     let first = match selection.since {
         i64::MIN => rows.first,
         since => first_at(connection, rows, since)?.saturating_sub(OUT_OF_ORDER).max(rows.first),
@@ -146,11 +191,11 @@ fn within_times(connection: &Connection, rows: Rows, selection: &Selection<'_>) 
         i64::MAX => rows.last,
         until => first_at(connection, rows, until)?.saturating_add(OUT_OF_ORDER).min(rows.last),
     };
-    Ok(Rows { first, last })
+    Ok(RowRange { first, last })
 }
 
 /// The first row of a range whose message was said at this time or later; the end of the range where there is none.
-fn first_at(connection: &Connection, rows: Rows, at: i64) -> rusqlite::Result<i64> {
+fn first_at(connection: &Connection, rows: RowRange, at: i64) -> rusqlite::Result<i64> {
     let mut next =
         connection.prepare("SELECT row, at FROM doc WHERE row >= ?1 AND row <= ?2 ORDER BY row LIMIT 1")?;
     let newest: Option<i64> = connection.query_row(
@@ -174,7 +219,7 @@ fn first_at(connection: &Connection, rows: Rows, at: i64) -> rusqlite::Result<i6
 
 fn select(
     connection: &Connection,
-    rows: Rows,
+    rows: RowRange,
     selection: &Selection<'_>,
     order: &str,
     limit: usize,

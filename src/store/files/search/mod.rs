@@ -9,8 +9,10 @@ mod database;
 mod file_search;
 mod filling;
 mod finding;
+mod forgotten;
 mod indexing;
 mod listing;
 mod sources;
+mod vectors;
 
 pub use file_search::FileSearch;

@@ -43,7 +43,6 @@ pub(super) struct SourceFile {
     pub(super) name: String,
 }
 
-/// A file as the index has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFile {
     /// The first row number of its texts.
@@ -60,7 +59,7 @@ pub(super) struct IndexedFile {
 
 /// A range of row numbers, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(super) struct RowRange {
     pub(super) first: i64,
     pub(super) last: i64,
 }
@@ -76,8 +75,8 @@ impl IndexedFile {
         self.bytes == metadata.size() && self.changed == changed_at(metadata)
     }
 
-    pub(super) const fn rows(&self) -> Rows {
-        Rows { first: self.base, last: self.base | ((1 << POSITION_BITS) - 1) }
+    pub(super) const fn rows(&self) -> RowRange {
+        RowRange { first: self.base, last: self.base | ((1 << POSITION_BITS) - 1) }
     }
 
     /// The row of the next text; nothing once the file has too many.
@@ -94,25 +93,35 @@ pub(super) const fn base_of(row: i64) -> i64 {
 }
 
 /// The rows of an area; nothing where it has no texts.
-pub(super) fn rows_of_area(connection: &Connection, area: &Area) -> rusqlite::Result<Option<Rows>> {
+pub(super) fn rows_of_area(connection: &Connection, area: &Area) -> rusqlite::Result<Option<RowRange>> {
     let id: Option<i64> = connection
         .query_row("SELECT id FROM area WHERE key = ?1", [area.key()], |row| row.get(0))
         .optional()?;
-    Ok(id.map(|id| {
-        let first = id << (POSITION_BITS + FILE_BITS);
-        Rows { first, last: first | ((1 << (POSITION_BITS + FILE_BITS)) - 1) }
-    }))
+    Ok(id.map(rows_of_number))
+}
+
+const fn rows_of_number(area: i64) -> RowRange {
+    let first = area << (POSITION_BITS + FILE_BITS);
+    RowRange { first, last: first | ((1 << (POSITION_BITS + FILE_BITS)) - 1) }
 }
 
 /// The rows of what was said in a thread, under each scope it was said.
-pub(super) fn rows_of_thread(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Vec<Rows>> {
+pub(super) fn rows_of_thread(connection: &Connection, thread: &ThreadId) -> rusqlite::Result<Vec<RowRange>> {
     let mut statement =
         connection.prepare("SELECT base FROM file WHERE kind = ?1 AND name = ?2 ORDER BY base")?;
     let bases =
         statement.query_map(params![TextSource::History.as_str(), thread.as_str()], |row| row.get(0))?;
     bases
-        .map(|base| base.map(|base: i64| Rows { first: base, last: base | ((1 << POSITION_BITS) - 1) }))
+        .map(|base| base.map(|base: i64| RowRange { first: base, last: base | ((1 << POSITION_BITS) - 1) }))
         .collect()
+}
+
+/// About how many texts stand in a range of rows: what was replaced or forgotten there counts as well. To count the texts
+/// themselves would read all of them.
+pub(super) fn passages_in(connection: &Connection, rows: RowRange) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(next - ?3), 0) FROM file WHERE base BETWEEN ?1 AND ?2";
+    let count: i64 = connection.query_row(sql, [rows.first, rows.last, FIRST_POSITION], |row| row.get(0))?;
+    Ok(count.unsigned_abs())
 }
 
 /// What the index knows of a file.
@@ -142,13 +151,11 @@ pub(super) fn enter_file(
     let key = file.area.key();
     connection.execute("INSERT INTO area(key) VALUES (?1) ON CONFLICT DO NOTHING", [&key])?;
     let area: i64 = connection.query_row("SELECT id FROM area WHERE key = ?1", [&key], |row| row.get(0))?;
-    let first = area << (POSITION_BITS + FILE_BITS);
-    let last: Option<i64> = connection
-        .query_row("SELECT max(base) FROM file WHERE area = ?1", [area], |row| row.get(0))
-        .optional()?
-        .flatten();
-    let base = last.map_or(first, |last| last.saturating_add(1 << POSITION_BITS));
-    let full = area >= MOST_AREAS || base.saturating_sub(first) >> POSITION_BITS >= MOST_FILES;
+    let rows = rows_of_number(area);
+    let sql = "SELECT max(base) FROM file WHERE base BETWEEN ?1 AND ?2";
+    let last: Option<i64> = connection.query_row(sql, [rows.first, rows.last], |row| row.get(0))?;
+    let base = last.map_or(rows.first, |last| last.saturating_add(1 << POSITION_BITS));
+    let full = area >= MOST_AREAS || base.saturating_sub(rows.first) >> POSITION_BITS >= MOST_FILES;
     if full {
         return Ok(None);
     }
@@ -171,9 +178,9 @@ pub(super) fn keep_file(connection: &Connection, file: &IndexedFile) -> rusqlite
 
 /// The files of an area: their names and first rows.
 pub(super) fn files_of(connection: &Connection, area: &Area) -> rusqlite::Result<Vec<(String, i64)>> {
-    let sql =
-        "SELECT name, base FROM file JOIN area ON area.id = file.area WHERE area.key = ?1 ORDER BY base";
+    let Some(rows) = rows_of_area(connection, area)? else { return Ok(Vec::new()) };
+    let sql = "SELECT name, base FROM file WHERE base BETWEEN ?1 AND ?2 ORDER BY base";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([area.key()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+    let files = statement.query_map([rows.first, rows.last], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    files.collect()
 }

@@ -1,10 +1,12 @@
 //! Writing and reading back, order, group commit, torn tails, outboxes, the lock.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::support::*;
-use crate::ports::{Commit, Durability, StoreErrorKind, ThreadStore, Work};
+use crate::ports::{Commit, Durability, OutboxLine, StoreErrorKind, ThreadStore, Work};
+use crate::store::files::writer::Bounds;
 use crate::store::{Lock, OpenError, ThreadFiles};
 
 #[test]
@@ -204,4 +206,64 @@ fn a_store_answers_until_it_is_closed_but_not_while_its_disk_hangs() {
     assert!(runtime.block_on(store.answers()), "the disk goes on, and so does the store");
     runtime.block_on(store.close());
     assert!(!runtime.block_on(store.answers()));
+}
+
+/// A copy of a directory, as the next process finds it after `kill -9`.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_receipt_that_comes_during_a_sync_survives_the_process_before_the_sync_ends() {
+    let (dir, disk) = (scratch(), Arc::new(FakeDisk::default()));
+    let store = ThreadFiles::open_on(disk.clone(), dir.path(), Bounds::default()).unwrap();
+    let (a, b) = (thread("a"), thread("b"));
+    let outbox = |lines: Vec<OutboxLine>, durability| Commit {
+        outbox: lines,
+        durability,
+        work: Work::Open,
+        ..commit(&a, Vec::new())
+    };
+    block_on(store.commit(outbox(vec![put(&a, 0), put(&a, 1)], Durability::Synced))).unwrap();
+    let done = disk.syncs_hang_during(|| {
+        let before = disk.operations();
+        let synced =
+            store.commit(Commit { durability: Durability::Synced, ..commit(&b, vec![said(&b, "u1")]) });
+        // The append to the journal; the sync behind it hangs.
+        wait_until(|| disk.operations() > before);
+        let received = store.commit(outbox(vec![receipt(0)], Durability::Written));
+        wait_until(|| {
+            let killed = scratch();
+            copy(dir.path(), killed.path());
+            let left = block_on(open(killed.path()).load(&a)).unwrap().undelivered;
+            left.len() == 1 && left[0].id.as_str() == "m#1"
+        });
+        // A message waits for the next sync, and what its thread commits after it does not overtake it.
+        let message = store.commit(commit(&a, vec![said(&a, "u2")]));
+        let overtaking = store.commit(outbox(vec![receipt(1)], Durability::Written));
+        [synced, received, message, overtaking]
+    });
+    done.into_iter().for_each(|commit| block_on(commit).unwrap());
+    let record = block_on(store.load(&a)).unwrap();
+    assert_eq!((record.undelivered.len(), record.tail.len()), (0, 1));
+    drop(store);
+    let record = block_on(open(dir.path()).load(&a)).unwrap();
+    assert_eq!((record.undelivered.len(), record.tail.len()), (0, 1), "the same after a restart");
+}
+
+fn wait_until(so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it does not happen");
+        std::thread::yield_now();
+    }
 }

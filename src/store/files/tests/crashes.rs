@@ -133,7 +133,7 @@ proptest! {
         let mut death = 0;
         loop {
             let dir = scratch();
-            let disk = FakeDisk::with(Trouble::DeadAfter(death));
+            let disk = FakeDisk::with(DiskFault::DeadAfter(death));
             // A crash may also happen during the start.
             let answered = match ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
                 Ok(store) => write_until_refused(&store, &commits),
@@ -159,7 +159,7 @@ proptest! {
         let expected = expected(&commits);
         for death in deaths {
             let dir = scratch();
-            let disk = FakeDisk::with(Trouble::DeadAfter(death));
+            let disk = FakeDisk::with(DiskFault::DeadAfter(death));
             let mut answered = 0;
             if let Ok(store) = ThreadFiles::open_on(disk, dir.path(), TIGHT) {
                 let handed: Vec<_> = commits.iter().map(|commit| store.commit(commit.clone())).collect();
@@ -188,7 +188,7 @@ proptest! {
         let expected = expected(&commits);
         for upto in 0..=commits.len() {
             let dir = scratch();
-            let disk = FakeDisk::with(Trouble::None);
+            let disk = FakeDisk::with(DiskFault::None);
             let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
             prop_assert_eq!(write_until_refused(&store, &commits[..upto]), upto);
             drop(store);
@@ -213,7 +213,7 @@ proptest! {
         let expected = expected(&commits);
         let dir = scratch();
         // One journal, never closed: it has every commit.
-        let store = ThreadFiles::open_on(FakeDisk::with(Trouble::None), dir.path(), Default::default()).unwrap();
+        let store = ThreadFiles::open_on(FakeDisk::with(DiskFault::None), dir.path(), Default::default()).unwrap();
         prop_assert_eq!(write_until_refused(&store, &commits), commits.len());
         let layout = store.layout().clone();
         drop(store);
@@ -253,7 +253,7 @@ fn a_process_that_dies_while_it_takes_a_refused_commit_back_leaves_it_whole_or_a
         for death in 0.. {
             let dir = scratch();
             block_on(open(dir.path()).commit(commits[0].clone())).unwrap();
-            let disk = FakeDisk::with(Trouble::FullForThenDead(full, death));
+            let disk = FakeDisk::with(DiskFault::FullForThenDead(full, death));
             if let Ok(store) = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT) {
                 assert_eq!(write_until_refused(&store, &commits[1..]), 0);
             }
@@ -330,7 +330,7 @@ fn a_start_does_not_look_at_finished_threads() {
         store.commit(commit(&a, vec![said(&a, "u1")])).await.unwrap();
         store.close().await;
     });
-    let disk = FakeDisk::with(Trouble::None);
+    let disk = FakeDisk::with(DiskFault::None);
     let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
     drop(store);
     // The journal is opened and directories are synced: no thread file is opened.
@@ -358,4 +358,31 @@ fn a_thread_file_shorter_than_the_journal_remembers_gets_the_lines_once() {
         let three = [said(&a, "u0"), said(&a, "u2"), said(&a, "u3")];
         assert_eq!(std::fs::read_to_string(&path).unwrap(), lines(&three));
     }
+}
+
+#[tokio::test]
+async fn a_deletion_that_was_cut_off_is_completed_by_the_next_start() {
+    let dir = scratch();
+    let (a, b) = (thread("a"), thread("b"));
+    let store = open(dir.path());
+    for name in ["u1", "u2"] {
+        store.commit(commit(&a, vec![said(&a, name)])).await.unwrap();
+        store.commit(commit(&b, vec![said(&b, name)])).await.unwrap();
+    }
+    let before = std::fs::read(store.layout().thread(&a)).unwrap();
+    store.delete(&a).await.unwrap();
+    store.commit(commit(&b, vec![said(&b, "u3")])).await.unwrap();
+    let file = store.layout().thread(&a);
+    // The process ends without closing the journal, and the file had not been removed yet.
+    drop(store);
+    std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), &before).unwrap();
+    let store = open(dir.path());
+    assert!(!file.exists(), "the journal knows that it was deleted");
+    assert_eq!(store.page(&b, None, 9).await.unwrap().len(), 3, "nothing else is touched");
+    // What is written afterwards stays, whatever the older journals hold.
+    store.commit(commit(&a, vec![said(&a, "u9")])).await.unwrap();
+    drop(store);
+    let store = open(dir.path());
+    let kept = store.page(&a, None, 9).await.unwrap();
+    assert_eq!(kept.iter().map(|message| message.id.as_str()).collect::<Vec<_>>(), ["u9"]);
 }

@@ -10,7 +10,7 @@ use crate::store::files::writer::Bounds;
 use crate::store::{ThreadFiles, survive_file_size_limits};
 
 /// Two successful commits around one that fails; then a restart as after a crash.
-fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
+fn fail_in_between(trouble: DiskFault, check: impl Fn(&StoreError)) {
     let dir = scratch();
     let a = thread("a");
     let write = |id: &str, index| Commit {
@@ -20,7 +20,7 @@ fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
         ..commit(&a, vec![said(&a, id)])
     };
     block_on(async {
-        let disk = FakeDisk::with(Trouble::None);
+        let disk = FakeDisk::with(DiskFault::None);
         let store = ThreadFiles::open_on(Arc::clone(&disk) as _, dir.path(), TIGHT).unwrap();
         store.commit(write("u1", 1)).await.unwrap();
         disk.make(trouble);
@@ -31,7 +31,7 @@ fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
             assert_eq!(std::fs::read(&path).unwrap(), before);
         }
         assert_eq!(store.load(&a).await.unwrap().tail, [said(&a, "u1")]);
-        disk.make(Trouble::None);
+        disk.make(DiskFault::None);
         store.commit(write("u3", 3)).await.unwrap();
         assert_eq!(store.stats().failures(), 3);
     });
@@ -45,22 +45,22 @@ fn fail_in_between(trouble: Trouble, check: impl Fn(&StoreError)) {
 
 #[test]
 fn without_room_for_the_journal_a_commit_is_refused_and_the_next_succeeds() {
-    fail_in_between(Trouble::FullFor("journal"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
+    fail_in_between(DiskFault::FullFor("journal"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
 }
 
 #[test]
 fn without_room_for_the_thread_file_a_commit_is_refused_and_the_next_succeeds() {
-    fail_in_between(Trouble::FullFor("threads"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
+    fail_in_between(DiskFault::FullFor("threads"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
 }
 
 #[test]
 fn without_room_for_the_outbox_the_messages_do_not_stay_either() {
-    fail_in_between(Trouble::FullFor("outbox"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
+    fail_in_between(DiskFault::FullFor("outbox"), |error| assert_eq!(error.kind(), StoreErrorKind::Full));
 }
 
 #[test]
 fn a_disk_that_cannot_be_waited_for_refuses_the_commit() {
-    fail_in_between(Trouble::SyncFails, |error| assert_eq!(error.kind(), StoreErrorKind::Unavailable));
+    fail_in_between(DiskFault::SyncFails, |error| assert_eq!(error.kind(), StoreErrorKind::Unavailable));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_commit_without_room_takes_no_other_with_it() {
     let dir = scratch();
     let (a, b) = (thread("without-room"), thread("b"));
     block_on(async {
-        let disk = FakeDisk::with(Trouble::FullFor("without-room"));
+        let disk = FakeDisk::with(DiskFault::FullFor("without-room"));
         let store = ThreadFiles::open_on(disk, dir.path(), TIGHT).unwrap();
         let mut handed = Vec::new();
         for n in 0..20 {

@@ -300,6 +300,58 @@ async fn following_makes_no_index_before_one_is_wanted_and_then_fills_it_with_ev
 }
 
 #[tokio::test]
+async fn a_search_that_a_turn_waits_for_looks_for_rare_words_only_where_there_are_many_texts() {
+    let dir = scratch();
+    let text = |n: usize| match n {
+        700 => "the harbour pilot is called Philippa".to_owned(),
+        n => format!("the harbour report number {n}"),
+    };
+    let notes = (0..1_500).map(|n| note(&format!("n{n}"), n as i64, "", &text(n)));
+    add(dir.path(), "project", notes.collect()).await;
+    let search = FileSearch::new(dir.path());
+    whole(&search, vec![memory_of("project")], MissingIndex::Make).await;
+    let quick =
+        |query: &str| SearchRequest { freshness: Freshness::AsIndexed, ..ask(memory_of("project"), query) };
+    for (query, expected) in [
+        ("harbour report", None),
+        ("harbour pilot Philippa", Some("n700")),
+        ("who is Philippa?", Some("n700")),
+    ] {
+        let page = search.search(quick(query)).await.unwrap();
+        assert_eq!(ids(&page).first().copied(), expected, "{query}");
+    }
+    assert_eq!(
+        found(&search, memory_of("project"), "harbour report").await.len(),
+        10,
+        "asked for, all counts"
+    );
+}
+
+#[tokio::test]
+async fn many_short_threads_are_found_with_their_newest_message_and_forgotten_when_they_are_deleted() {
+    let dir = scratch();
+    let name = |number: usize| thread(&format!("t{number:03}"));
+    for number in 0..400 {
+        let own = name(number);
+        let words = if number % 100 == 0 { "a green parrot" } else { "nothing much" };
+        let said =
+            [message(&own, "u1", "r", 1, words), message(&own, "u2", "r", 2, &format!("{words} again"))];
+        append(&thread_path(dir.path(), &own), &lines(&said));
+    }
+    let search = FileSearch::new(dir.path());
+    let with = search.threads_with("parrot".to_owned()).await.unwrap();
+    assert_eq!(with.into_iter().collect::<Vec<_>>(), [0, 100, 200, 300].map(name));
+    let asked = vec![name(300), name(1), name(0)];
+    let newest = search.newest_with("green parrot".to_owned(), asked).await.unwrap();
+    let newest: Vec<_> = newest.iter().map(|(own, text)| (own.clone(), text.id.as_str())).collect();
+    assert_eq!(newest, [(name(300), "u2"), (name(0), "u2")]);
+    std::fs::remove_file(thread_path(dir.path(), &name(100))).unwrap();
+    append(&thread_path(dir.path(), &name(5)), &lines(&[message(&name(5), "u3", "r", 3, "one more parrot")]));
+    let with = search.threads_with("parrot".to_owned()).await.unwrap();
+    assert_eq!(with.into_iter().collect::<Vec<_>>(), [0, 5, 200, 300].map(name));
+}
+
+#[tokio::test]
 async fn messages_are_listed_by_word_time_and_place() {
     let dir = scratch();
     let own = thread("t");
@@ -384,7 +436,7 @@ async fn share_answered(language: &str) -> f64 {
         all += 1;
         answered += i32::from(hit);
     }
-    assert!(all > 40);
+    assert!(all >= 30);
     f64::from(answered) / f64::from(all)
 }
 
@@ -393,5 +445,15 @@ async fn questions_about_long_conversations_find_their_answers() {
     let (english, chinese) = (share_answered("english").await, share_answered("chinese").await);
     println!("hit@10: english {english:.3}, chinese {chinese:.3}");
     assert!(english >= 0.88, "{english}");
+    assert!(chinese >= 0.95, "{chinese}");
+}
+
+/// Written after the ranking was fixed, with questions that rarely use the words of their answers.
+#[tokio::test]
+async fn questions_that_the_ranking_was_not_made_for_find_their_answers() {
+    let english = share_answered("held-out-english").await;
+    let chinese = share_answered("held-out-chinese").await;
+    println!("hit@10: english {english:.3}, chinese {chinese:.3}");
+    assert!(english >= 0.76, "{english}");
     assert!(chinese >= 0.95, "{chinese}");
 }

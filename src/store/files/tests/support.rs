@@ -100,7 +100,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) enum Trouble {
+pub(super) enum DiskFault {
     #[default]
     None,
     /// After this many operations everything fails; a last append is half written. Simulates a killed process.
@@ -116,30 +116,37 @@ pub(super) enum Trouble {
 #[derive(Debug, Default)]
 pub(super) struct FakeDisk {
     state: Mutex<State>,
+    syncing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    trouble: Trouble,
+    trouble: DiskFault,
     operations: usize,
     /// How much of each file would survive a power loss, by inode.
     synced: BTreeMap<u64, u64>,
 }
 
 impl FakeDisk {
-    pub(super) fn with(trouble: Trouble) -> Arc<Self> {
+    pub(super) fn with(trouble: DiskFault) -> Arc<Self> {
         let disk = Arc::new(Self::default());
         disk.make(trouble);
         disk
     }
 
-    pub(super) fn make(&self, trouble: Trouble) {
+    pub(super) fn make(&self, trouble: DiskFault) {
         self.state.lock().unwrap().trouble = trouble;
     }
 
     /// No operation ends before `body` does.
     pub(super) fn hangs_during<T>(&self, body: impl FnOnce() -> T) -> T {
         let _held = self.state.lock().unwrap();
+        body()
+    }
+
+    /// No sync ends before `body` does; appends go on.
+    pub(super) fn syncs_hang_during<T>(&self, body: impl FnOnce() -> T) -> T {
+        let _held = self.syncing.lock().unwrap();
         body()
     }
 
@@ -168,7 +175,7 @@ impl FakeDisk {
         let mut state = self.state.lock().unwrap();
         state.operations += 1;
         match state.trouble {
-            Trouble::DeadAfter(last) | Trouble::FullForThenDead(_, last) if state.operations > last => {
+            DiskFault::DeadAfter(last) | DiskFault::FullForThenDead(_, last) if state.operations > last => {
                 Err(state.operations == last + 1)
             }
             _ => Ok(()),
@@ -200,7 +207,7 @@ impl Disk for FakeDisk {
             return Err(dead(now));
         }
         let trouble = self.state.lock().unwrap().trouble.clone();
-        if let Trouble::FullFor(word) | Trouble::FullForThenDead(word, _) = trouble
+        if let DiskFault::FullFor(word) | DiskFault::FullForThenDead(word, _) = trouble
             && path_of(file).contains(word)
         {
             SystemDisk.append(file, half)?;
@@ -210,8 +217,9 @@ impl Disk for FakeDisk {
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
+        let _alone = self.syncing.lock().unwrap();
         self.begin().map_err(dead)?;
-        if matches!(self.state.lock().unwrap().trouble, Trouble::SyncFails) {
+        if matches!(self.state.lock().unwrap().trouble, DiskFault::SyncFails) {
             return Err(io::Error::from_raw_os_error(5));
         }
         self.note_synced(file);

@@ -2,7 +2,9 @@
 
 use super::support::*;
 use crate::domain::{ThreadId, ThreadState, Timestamp};
-use crate::ports::{Among, Commit, ListPosition, ThreadPage, ThreadQuery, ThreadStore, ThreadSummary, Work};
+use crate::ports::{
+    Commit, ListPosition, ThreadFilter, ThreadPage, ThreadQuery, ThreadStore, ThreadSummary, Work,
+};
 use crate::store::{Reader, ThreadFiles};
 
 fn summary(thread: &ThreadId, title: &str, at: i64, count: u64) -> ThreadSummary {
@@ -162,17 +164,17 @@ fn a_page_holds_only_the_platform_and_the_threads_that_were_asked_for() {
             let thread: ThreadId = name.parse().unwrap();
             store.commit(commit(&thread, vec![message(&thread, "u1", "r", at, "hello")])).await.unwrap();
         }
-        let of = |platform: Option<&str>, among| ThreadQuery {
+        let of = |platform: Option<&str>, filter| ThreadQuery {
             platform: platform.map(|platform| platform.parse().unwrap()),
-            among,
+            filter,
             ..ThreadQuery::newest(9)
         };
         let some = || [names[0], names[3]].map(|name| name.parse().unwrap()).into();
         for (query, expected) in [
-            (of(Some("qq"), Among::All), vec![names[3], names[1]]),
-            (of(Some("telegram"), Among::All), vec![]),
-            (of(None, Among::Only(some())), vec![names[3], names[0]]),
-            (of(Some("web"), Among::Except(some())), vec![names[2]]),
+            (of(Some("qq"), ThreadFilter::All), vec![names[3], names[1]]),
+            (of(Some("telegram"), ThreadFilter::All), vec![]),
+            (of(None, ThreadFilter::Only(some())), vec![names[3], names[0]]),
+            (of(Some("web"), ThreadFilter::Except(some())), vec![names[2]]),
         ] {
             assert_eq!(ids(&store.list(query).await.unwrap()), expected);
         }

@@ -4,14 +4,20 @@ use shipagent::domain::{AttachmentKind, Intent, StoredFile};
 use shipagent::ports::DeliveryError;
 use shipagent::store::replace_file;
 
-use super::desk::{ANN, Desk, FORUM, entry, replying, thread, topic};
+use super::scene::{ANN, FORUM, SenderScene, entry, replying, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
 use crate::fakes::telegram::trouble::Trouble;
 
 /// A file of Ann's thread with this content.
-fn file(desk: &Desk, name: &str, media_type: &str, kind: AttachmentKind, caption: Option<&str>) -> Intent {
+fn file(
+    scene: &SenderScene,
+    name: &str,
+    media_type: &str,
+    kind: AttachmentKind,
+    caption: Option<&str>,
+) -> Intent {
     let file = StoredFile::new(thread(ANN), "", name);
-    let path = desk.dir.path().join("files").join(file.path());
+    let path = scene.dir.path().join("files").join(file.path());
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     replace_file(&path, name.as_bytes(), 0o600).unwrap();
     Intent::Attachment {
@@ -25,9 +31,9 @@ fn file(desk: &Desk, name: &str, media_type: &str, kind: AttachmentKind, caption
 
 #[tokio::test]
 async fn a_file_arrives_as_what_it_is_with_its_words() {
-    let desk = Desk::new().await;
-    let deploys = desk.fake.group(FORUM).topic("Deploys");
-    let asked = desk.fake.group(FORUM).say_in_topic(&desk.fake.user(ANN, "Ann"), deploys, "send it");
+    let scene = SenderScene::new().await;
+    let deploys = scene.fake.group(FORUM).topic("Deploys");
+    let asked = scene.fake.group(FORUM).say_in_topic(&scene.fake.user(ANN, "Ann"), deploys, "send it");
     use AttachmentKind::{File, Image, Voice};
     for (index, (name, media_type, kind)) in [
         ("a.png", "image/png", Image),
@@ -37,11 +43,11 @@ async fn a_file_arrives_as_what_it_is_with_its_words() {
     .into_iter()
     .enumerate()
     {
-        let meant = file(&desk, name, media_type, kind, Some("**here**"));
+        let meant = file(&scene, name, media_type, kind, Some("**here**"));
         let sent = entry(&topic(FORUM, deploys), "run_1", index, meant);
-        desk.deliver(replying(sent, asked)).await.unwrap();
+        scene.deliver(replying(sent, asked)).await.unwrap();
     }
-    let seen = desk.fake.read(|world| world.visible(FORUM));
+    let seen = scene.fake.read(|world| world.visible(FORUM));
     let seen: Vec<_> = seen
         .iter()
         .filter(|seen| seen.by_bot)
@@ -56,59 +62,59 @@ async fn a_file_arrives_as_what_it_is_with_its_words() {
             ("document", "here", there, None)
         ]
     );
-    let kept: Vec<_> = desk.fake.read(|world| world.files.values().map(|file| file.bytes.clone()).collect());
+    let kept: Vec<_> = scene.fake.read(|world| world.files.values().map(|file| file.bytes.clone()).collect());
     assert!(kept.contains(&"c 报告.pdf".as_bytes().to_vec()));
 }
 
 #[tokio::test]
 async fn words_too_long_for_a_caption_are_said_once_before_the_file() {
-    let desk = Desk::new().await;
+    let scene = SenderScene::new().await;
     let words = "word ".repeat(400);
     let sent = entry(
         &thread(ANN),
         "run_1",
         0,
-        file(&desk, "a.txt", "text/plain", AttachmentKind::File, Some(&words)),
+        file(&scene, "a.txt", "text/plain", AttachmentKind::File, Some(&words)),
     );
-    desk.fake.plan(Trouble::too_many(0).once().on("sendDocument"));
-    assert!(desk.deliver(sent.clone()).await.is_err());
-    desk.deliver(sent).await.unwrap();
-    let seen = desk.fake.read(|world| world.visible(ANN));
+    scene.fake.plan(Trouble::too_many(0).once().on("sendDocument"));
+    assert!(scene.deliver(sent.clone()).await.is_err());
+    scene.deliver(sent).await.unwrap();
+    let seen = scene.fake.read(|world| world.visible(ANN));
     assert_eq!(seen.iter().map(|seen| seen.media).collect::<Vec<_>>(), [None, Some("document")]);
     assert_eq!((seen[0].text.as_str(), seen[1].text.as_str()), (words.trim(), ""));
 }
 
 #[tokio::test]
 async fn of_words_in_several_parts_before_a_file_none_is_said_twice() {
-    let desk = Desk::new().await;
+    let scene = SenderScene::new().await;
     let words: String = (0..900).map(|number| format!("word{number} ")).collect();
-    let meant = file(&desk, "a.txt", "text/plain", AttachmentKind::File, Some(&words));
+    let meant = file(&scene, "a.txt", "text/plain", AttachmentKind::File, Some(&words));
     let sent = entry(&thread(ANN), "run_1", 0, meant);
-    desk.fake.plan(Trouble::too_many(0).once().on("sendMessage").after(1));
-    assert!(desk.deliver(sent.clone()).await.is_err());
-    desk.deliver(sent).await.unwrap();
-    let seen = desk.fake.read(|world| world.visible(ANN));
+    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage").after(1));
+    assert!(scene.deliver(sent.clone()).await.is_err());
+    scene.deliver(sent).await.unwrap();
+    let seen = scene.fake.read(|world| world.visible(ANN));
     assert_eq!(seen.iter().map(|seen| seen.media).collect::<Vec<_>>(), [None, None, Some("document")]);
     assert_eq!(format!("{} {}", seen[0].text, seen[1].text), words.trim());
 }
 
 #[tokio::test]
 async fn a_picture_that_is_refused_arrives_as_a_file() {
-    let desk = Desk::new().await;
-    desk.fake.plan(Trouble::Refuse(Refusal::bad("PHOTO_INVALID_DIMENSIONS")).once().on("sendPhoto"));
-    let sent = file(&desk, "a.png", "image/png", AttachmentKind::Image, None);
-    desk.deliver(entry(&thread(ANN), "run_1", 0, sent)).await.unwrap();
-    assert_eq!(desk.fake.read(|world| world.visible(ANN)[0].media), Some("document"));
+    let scene = SenderScene::new().await;
+    scene.fake.plan(Trouble::Refuse(Refusal::bad("PHOTO_INVALID_DIMENSIONS")).once().on("sendPhoto"));
+    let sent = file(&scene, "a.png", "image/png", AttachmentKind::Image, None);
+    scene.deliver(entry(&thread(ANN), "run_1", 0, sent)).await.unwrap();
+    assert_eq!(scene.fake.read(|world| world.visible(ANN)[0].media), Some("document"));
 }
 
 #[tokio::test]
 async fn a_file_that_is_gone_or_empty_is_given_up_with_the_reason() {
-    let desk = Desk::new().await;
-    let sent = file(&desk, "a.txt", "text/plain", AttachmentKind::File, None);
-    let path = desk.dir.path().join("files").join(StoredFile::new(thread(ANN), "", "a.txt").path());
+    let scene = SenderScene::new().await;
+    let sent = file(&scene, "a.txt", "text/plain", AttachmentKind::File, None);
+    let path = scene.dir.path().join("files").join(StoredFile::new(thread(ANN), "", "a.txt").path());
     replace_file(&path, b"", 0o600).unwrap();
     for words in ["empty", "cannot be read"] {
-        let refused = desk.deliver(entry(&thread(ANN), "run_1", 0, sent.clone())).await;
+        let refused = scene.deliver(entry(&thread(ANN), "run_1", 0, sent.clone())).await;
         let Err(DeliveryError::Permanent { reason }) = refused else { panic!("{refused:?}") };
         assert!(reason.contains(words), "{reason}");
         std::fs::remove_file(&path).ok();

@@ -9,7 +9,7 @@ use shipagent::domain::{
 
 use shipagent::ports::Attempt;
 
-use super::desk::{ANN, Desk, FORUM, GROUP, draft, entry, thread, topic};
+use super::scene::{ANN, FORUM, GROUP, SenderScene, draft, entry, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
 use crate::fakes::telegram::trouble::Trouble;
 
@@ -57,6 +57,7 @@ fn approval() -> Approval {
         scopes: ALL_SCOPES.to_vec(),
         memory_scope: Default::default(),
         owners_only: false,
+        asked_in: Vec::new(),
         fingerprint: String::new(),
         requested_by: "telegram:user:7".parse().unwrap(),
         created_at: Timestamp::from_millis(0),
@@ -67,21 +68,21 @@ fn approval() -> Approval {
 
 #[tokio::test]
 async fn a_question_has_buttons_and_its_message_then_says_who_decided() {
-    let desk = Desk::new().await;
-    let deploys = desk.fake.group(FORUM).topic("Deploys");
+    let scene = SenderScene::new().await;
+    let deploys = scene.fake.group(FORUM).topic("Deploys");
     let place = topic(FORUM, deploys);
-    let receipt = desk.deliver(entry(&place, "run_1", 0, question("- it deletes"))).await.unwrap();
-    let seen = desk.fake.read(|world| world.visible(FORUM).last().unwrap().clone());
+    let receipt = scene.deliver(entry(&place, "run_1", 0, question("- it deletes"))).await.unwrap();
+    let seen = scene.fake.read(|world| world.visible(FORUM).last().unwrap().clone());
     assert_eq!(receipt.platform_message, Some(seen.id.to_string()));
     assert_eq!(seen.topic, Some(deploys));
     assert_eq!(seen.labels(), ["✅ Approve", "❌ Deny", "Approve for longer …"]);
     assert!(seen.text.starts_with("🔴 A1: may I do this?\n\nrm -r out\n\n"), "{}", seen.text);
     assert!(seen.text.contains("it deletes") && seen.text.contains("approve A1"), "{}", seen.text);
-    let desk = desk.restarted().await;
+    let scene = scene.restarted().await;
     for _ in 0..2 {
-        desk.deliver(entry(&place, "run_1", 1, resolved())).await.unwrap();
+        scene.deliver(entry(&place, "run_1", 1, resolved())).await.unwrap();
     }
-    let seen = desk.fake.read(|world| world.visible(FORUM));
+    let seen = scene.fake.read(|world| world.visible(FORUM));
     assert_eq!(seen.len(), 1, "the outcome stands on the question");
     assert_eq!(seen[0].text, "🔴 A1: may I do this?\n\nrm -r out\n\n✅ A1 approved by Ann");
     assert!(seen[0].labels().is_empty());
@@ -90,15 +91,15 @@ async fn a_question_has_buttons_and_its_message_then_says_who_decided() {
 #[tokio::test]
 async fn the_outcome_stands_on_the_question_also_when_the_server_was_broken_for_a_while() {
     for broken in [Trouble::BadGateway, Trouble::Refuse(Refusal::new(502, "Bad Gateway"))] {
-        let desk = Desk::new().await;
-        desk.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
-        desk.fake.plan(broken.times(4).on("editMessageText"));
+        let scene = SenderScene::new().await;
+        scene.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
+        scene.fake.plan(broken.times(4).on("editMessageText"));
         let outcome = entry(&thread(ANN), "run_1", 1, resolved());
         for attempt in 1..=4 {
-            assert!(desk.sender.deliver(outcome.clone(), Attempt::nth(attempt)).await.is_err(), "{attempt}");
+            assert!(scene.sender.deliver(outcome.clone(), Attempt::nth(attempt)).await.is_err(), "{attempt}");
         }
-        desk.sender.deliver(outcome, Attempt::nth(5)).await.unwrap();
-        let seen = desk.fake.read(|world| world.visible(ANN));
+        scene.sender.deliver(outcome, Attempt::nth(5)).await.unwrap();
+        let seen = scene.fake.read(|world| world.visible(ANN));
         assert_eq!(seen.len(), 1);
         assert!(seen[0].text.ends_with("approved by Ann") && seen[0].labels().is_empty(), "{seen:?}");
     }
@@ -106,36 +107,36 @@ async fn the_outcome_stands_on_the_question_also_when_the_server_was_broken_for_
 
 #[tokio::test]
 async fn the_outcome_of_a_question_nobody_remembers_is_said_all_the_same() {
-    let desk = Desk::new().await;
-    desk.deliver(entry(&thread(ANN), "run_1", 1, resolved())).await.unwrap();
-    assert_eq!(desk.texts(ANN), ["✅ A1 approved by Ann"]);
+    let scene = SenderScene::new().await;
+    scene.deliver(entry(&thread(ANN), "run_1", 1, resolved())).await.unwrap();
+    assert_eq!(scene.texts(ANN), ["✅ A1 approved by Ann"]);
 }
 
 #[tokio::test]
 async fn the_menu_of_scopes_replaces_the_buttons_and_goes_back() {
-    let desk = Desk::new().await;
-    desk.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
+    let scene = SenderScene::new().await;
+    scene.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
     let labels = || {
-        let seen = desk.fake.read(|world| world.visible(ANN)[0].clone());
+        let seen = scene.fake.read(|world| world.visible(ANN)[0].clone());
         (seen.id, seen.labels().into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     let (message, first) = labels();
     let place = ChatTarget { chat: ANN, topic: None };
-    desk.sender.show_menu(&place, message, &approval(), Menu::Scopes).await;
+    scene.sender.show_menu(&place, message, &approval(), Menu::Scopes).await;
     assert_eq!(labels().1.len(), 6);
-    desk.sender.show_menu(&place, message, &approval(), Menu::First).await;
+    scene.sender.show_menu(&place, message, &approval(), Menu::First).await;
     assert_eq!(labels().1, first);
 }
 
 #[tokio::test]
 async fn a_question_that_is_too_long_shows_both_ends_in_one_message() {
-    let desk = Desk::new().await;
+    let scene = SenderScene::new().await;
     let diff = format!("```diff\n{}+the end\n```", "+ a line of the diff\n".repeat(600));
-    desk.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
     let asked = entry(&thread(GROUP), "run_1", 0, question(&diff));
-    assert!(desk.deliver(asked.clone()).await.is_err());
-    desk.deliver(asked).await.unwrap();
-    let seen = desk.fake.read(|world| world.visible(GROUP));
+    assert!(scene.deliver(asked.clone()).await.is_err());
+    scene.deliver(asked).await.unwrap();
+    let seen = scene.fake.read(|world| world.visible(GROUP));
     let seen: Vec<_> = seen.iter().filter(|seen| seen.by_bot).collect();
     assert_eq!(seen.len(), 1);
     let text = &seen[0].text;
@@ -145,12 +146,13 @@ async fn a_question_that_is_too_long_shows_both_ends_in_one_message() {
 
 #[tokio::test]
 async fn a_question_takes_the_place_of_what_was_shown() {
-    let desk = Desk::new().await;
+    let scene = SenderScene::new().await;
     let shown = "I am going to clean up the folder now";
-    desk.show_until(&[draft(&thread(GROUP), "run_1", shown)], |world| world.bot_texts(GROUP) == [shown])
+    scene
+        .show_until(&[draft(&thread(GROUP), "run_1", shown)], |world| world.bot_texts(GROUP) == [shown])
         .await;
-    desk.deliver(entry(&thread(GROUP), "run_1", 0, question("- why"))).await.unwrap();
-    let texts = desk.texts(GROUP);
+    scene.deliver(entry(&thread(GROUP), "run_1", 0, question("- why"))).await.unwrap();
+    let texts = scene.texts(GROUP);
     assert_eq!(texts.len(), 1);
     assert!(texts[0].contains("may I do this"), "{texts:?}");
 }

@@ -1,18 +1,15 @@
 //! The adapter is run again after an interrupted run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use secrecy::SecretString;
-use shipagent::adapters::chat::{AllowList, Respond, Threading};
-use shipagent::adapters::telegram::{
-    Acknowledge, Strangers, TelegramAdapter, TelegramOptions, WebhookOptions,
-};
+use shipagent::adapters::chat::inbound::InboundOptions;
+use shipagent::adapters::telegram::{Acknowledge, TelegramAdapter, TelegramOptions, WebhookOptions};
 use shipagent::ports::{Adapter as _, AdapterIo, HealthReporter, SystemClock, ThreadsHandle};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::parts;
+use super::scene::parts;
 use crate::fakes::telegram::server::FakeTelegram;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,14 +20,9 @@ async fn a_run_after_one_that_was_cut_off_takes_no_webhook_away() {
     let options = TelegramOptions {
         token: SecretString::from(fake.token()),
         api_url: fake.url(),
-        guests: AllowList::default(),
-        respond: Respond::Mention,
-        followup: Duration::ZERO,
-        threading: Threading::Shared,
         webhook: Some(webhook),
         acknowledge: Acknowledge::Nothing,
-        strangers: Strangers::Silence,
-        admins_decide: false,
+        inbound: InboundOptions::default(),
     };
     let adapter = Arc::new(TelegramAdapter::new("telegram".parse().unwrap(), options, parts(dir.path())));
     let io = || {

@@ -3,7 +3,7 @@
 
 /// The visible text of a message, or why it would be refused.
 pub(super) fn validate(html: &str) -> Result<String, String> {
-    let mut reader = Reader { rest: html, shown: String::new(), open: Vec::new() };
+    let mut reader = UpdateReader { rest: html, shown: String::new(), open: Vec::new() };
     while !reader.rest.is_empty() {
         reader.step()?;
     }
@@ -26,13 +26,13 @@ struct Open {
 }
 
 #[derive(Debug)]
-struct Reader<'a> {
+struct UpdateReader<'a> {
     rest: &'a str,
     shown: String,
     open: Vec<Open>,
 }
 
-impl Reader<'_> {
+impl UpdateReader<'_> {
     fn step(&mut self) -> Result<(), String> {
         if let Some(tag) = self.rest.strip_prefix('<') {
             let (tag, rest) = tag.split_once('>').ok_or("a tag has no end")?;

@@ -46,7 +46,7 @@ pub(in crate::policy::shell) fn harden(
 
 /// The changes of a command.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct HardenPlan {
     /// Options after the subcommand.
     options: Vec<&'static str>,
     /// Replaced arguments, by position.
@@ -59,7 +59,7 @@ pub(super) struct Plan {
 ///
 /// # Errors
 /// Names the argument that cannot be made harmless.
-pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> Result<Plan, Reason> {
+pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> Result<HardenPlan, Reason> {
     let args = &parsed.args;
     let shows_contents = args.has(CONTENTS);
     // Options, whether secret paths are excluded, and from which operand on there are revisions that must name commits.
@@ -91,7 +91,7 @@ pub(super) fn harden_parsed(parsed: &Parsed, is_path: &dyn Fn(&str) -> bool) -> 
         Some(first) => revisions_of(parsed, first, is_path)?,
         None => Vec::new(),
     };
-    Ok(Plan { options: options.to_vec(), leaves_out, replaced })
+    Ok(HardenPlan { options: options.to_vec(), leaves_out, replaced })
 }
 
 /// The arguments that are revisions, with their replacements. Without `--` git reads a word as a path only where there

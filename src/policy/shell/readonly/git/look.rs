@@ -1,7 +1,7 @@
 //! The paths that a git command reads, if it does nothing else.
 
 use super::super::look::{ReadSet, by_spec};
-use super::super::options::{Args, Spec};
+use super::super::options::{Args, OptionSpec};
 use super::harden::harden_parsed;
 use super::table::TABLE;
 use crate::policy::Reason;
@@ -15,7 +15,7 @@ const BEFORE: &[&str] = &["--no-pager", "--no-optional-locks"];
 pub(super) struct Parsed {
     /// The subcommand, with its own verb if it has one: `stash list`.
     pub(super) name: String,
-    pub(super) spec: &'static Spec,
+    pub(super) spec: &'static OptionSpec,
     /// How many words precede its arguments, without `git` itself.
     pub(super) skipped: usize,
     pub(super) args: Args,

@@ -1,11 +1,11 @@
 //! The read-only subcommands and options of git. Options that name programs, other repositories or output files are on
 //! no list; neither are those that show contents of paths which `harden` cannot exclude.
 
-use super::super::options::{Args, Operands, Spec};
+use super::super::options::{Args, Operands, OptionSpec};
 
 /// Options of everything that shows history or differences. Not `-L` and `--full-diff`: they show paths that pathspecs
 /// exclude. Not `--submodule`, which runs git in other repositories.
-const HISTORY: Spec = Spec {
+const HISTORY: OptionSpec = OptionSpec {
     flags: "abcgipqrRstuvwWz",
     valued: "nSG",
     attached: "BCMUX",
@@ -105,11 +105,11 @@ const HISTORY: Spec = Spec {
     ],
     digits: true,
     check: no_signature,
-    ..Spec::PLAIN
+    ..OptionSpec::PLAIN
 };
 
 /// The common options of commands that list refs.
-const REFS: Spec = Spec {
+const REFS: OptionSpec = OptionSpec {
     operands: Operands::Text,
     long: &[
         "--all",
@@ -131,12 +131,12 @@ const REFS: Spec = Spec {
         "--sort=",
         "--verbose",
     ],
-    ..Spec::PLAIN
+    ..OptionSpec::PLAIN
 };
 
-pub(super) const TABLE: &[Spec] = &[
+pub(super) const TABLE: &[OptionSpec] = &[
     // Not -v, which shows contents.
-    Spec {
+    OptionSpec {
         names: &["status"],
         flags: "bsz",
         attached: "u",
@@ -154,13 +154,13 @@ pub(super) const TABLE: &[Spec] = &[
             "--show-stash",
             "--untracked-files[=]",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["log", "show", "diff", "whatchanged", "diff-tree"], ..HISTORY },
-    Spec { names: &["reflog", "stash list"], operands: Operands::None, check: names_only, ..HISTORY },
-    Spec { names: &["reflog show", "rev-list"], check: names_only, ..HISTORY },
+    OptionSpec { names: &["log", "show", "diff", "whatchanged", "diff-tree"], ..HISTORY },
+    OptionSpec { names: &["reflog", "stash list"], operands: Operands::None, check: names_only, ..HISTORY },
+    OptionSpec { names: &["reflog show", "rev-list"], check: names_only, ..HISTORY },
     // Accepts no pathspec, so nothing can be excluded from its patch.
-    Spec {
+    OptionSpec {
         names: &["stash show"],
         long: &[
             "--stat[=]",
@@ -171,9 +171,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--include-untracked",
         ],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["shortlog"],
         flags: "ensc",
         valued: "",
@@ -192,25 +192,36 @@ pub(super) const TABLE: &[Spec] = &[
         ],
         ..HISTORY
     },
-    Spec { names: &["branch"], flags: "arv", check: lists_branches, ..REFS },
-    Spec { names: &["tag"], flags: "l", check: lists_tags, ..REFS },
-    Spec { names: &["for-each-ref"], check: no_signature, ..REFS },
-    Spec {
+    OptionSpec { names: &["branch"], flags: "arv", check: lists_branches, ..REFS },
+    OptionSpec { names: &["tag"], flags: "l", check: lists_tags, ..REFS },
+    OptionSpec { names: &["for-each-ref"], check: no_signature, ..REFS },
+    OptionSpec {
         names: &["show-ref"],
         flags: "dhs",
         long: &["--branches", "--heads", "--tags", "--head", "--hash[=]", "--verify"],
         ..REFS
     },
-    Spec { names: &["remote"], flags: "v", long: &["--verbose"], operands: Operands::None, ..Spec::PLAIN },
-    Spec { names: &["remote get-url"], long: &["--all", "--push"], operands: Operands::Text, ..Spec::PLAIN },
-    Spec {
+    OptionSpec {
+        names: &["remote"],
+        flags: "v",
+        long: &["--verbose"],
+        operands: Operands::None,
+        ..OptionSpec::PLAIN
+    },
+    OptionSpec {
+        names: &["remote get-url"],
+        long: &["--all", "--push"],
+        operands: Operands::Text,
+        ..OptionSpec::PLAIN
+    },
+    OptionSpec {
         names: &["worktree list"],
         flags: "vz",
         long: &["--porcelain", "--verbose"],
         operands: Operands::None,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["rev-parse"],
         flags: "q",
         long: &[
@@ -233,9 +244,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--tags",
             "--verify",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["ls-files"],
         flags: "cdikmostuvz",
         valued: "x",
@@ -256,9 +267,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--stage",
             "--unmerged",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["ls-tree"],
         flags: "drtlz",
         long: &[
@@ -271,9 +282,9 @@ pub(super) const TABLE: &[Spec] = &[
             "--name-status",
             "--object-only",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["blame", "annotate"],
         flags: "bcefklnpstw",
         valued: "L",
@@ -293,10 +304,10 @@ pub(super) const TABLE: &[Spec] = &[
             "--show-number",
             "--since=",
         ],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not --dirty, which runs git in submodules.
-    Spec {
+    OptionSpec {
         names: &["describe", "name-rev"],
         long: &[
             "--abbrev=",
@@ -312,25 +323,25 @@ pub(super) const TABLE: &[Spec] = &[
             "--tags",
         ],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec {
+    OptionSpec {
         names: &["merge-base"],
         flags: "a",
         long: &["--all", "--fork-point", "--independent", "--is-ancestor", "--octopus"],
         operands: Operands::Text,
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
-    Spec { names: &["cat-file"], flags: "epst", check: one_object, ..Spec::PLAIN },
-    Spec { names: &["count-objects"], flags: "vH", operands: Operands::None, ..Spec::PLAIN },
-    Spec {
+    OptionSpec { names: &["cat-file"], flags: "epst", check: one_object, ..OptionSpec::PLAIN },
+    OptionSpec { names: &["count-objects"], flags: "vH", operands: Operands::None, ..OptionSpec::PLAIN },
+    OptionSpec {
         names: &["check-ignore"],
         flags: "nqv",
         long: &["--no-index", "--non-matching", "--quiet", "--verbose"],
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
     // Not -O, which starts a pager, --no-index and --untracked, which read files that git does not track, nor -f.
-    Spec {
+    OptionSpec {
         names: &["grep"],
         flags: "EFGPHIWachilnopqvwz",
         valued: "ABCem",
@@ -369,7 +380,7 @@ pub(super) const TABLE: &[Spec] = &[
         ],
         digits: true,
         operands: Operands::PatternThenPaths(&["-e"]),
-        ..Spec::PLAIN
+        ..OptionSpec::PLAIN
     },
 ];
 

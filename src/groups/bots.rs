@@ -1,0 +1,124 @@
+//! Agents that answer agents: how deep, and how often.
+
+use crate::domain::{LineKind, MessageId, RoomLine, Timestamp, Via};
+
+const HOUR_MS: u64 = 60 * 60 * 1000;
+/// Most messages that two agents exchange in an hour and in a day.
+const PER_HOUR: usize = 6;
+const PER_DAY: usize = 30;
+
+/// Where an agent's message stands since the last word of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The person's message.
+    pub root: MessageId,
+    /// How many messages of agents it has.
+    pub depth: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BotLimits {
+    /// How many messages of agents may follow each other.
+    pub depth: u32,
+}
+
+/// Why an agent's message is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BotRefusal {
+    /// Too many agents have answered each other.
+    TooDeep,
+    /// The two have exchanged enough.
+    Budget,
+    /// It repeats what it said before.
+    Repeats,
+}
+
+impl BotRefusal {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooDeep => "too-deep",
+            Self::Budget => "pair-budget",
+            Self::Repeats => "repeats",
+        }
+    }
+}
+
+/// Whether an agent's line that names `me` may be answered. `lines` are those of the room's log today.
+///
+/// # Errors
+/// Why it may not.
+pub fn may_answer_agent(
+    line: &RoomLine,
+    me: &str,
+    lines: &[RoomLine],
+    limits: BotLimits,
+    now: Timestamp,
+) -> Result<(), BotRefusal> {
+    if line.depth == 0 || line.depth >= limits.depth {
+        // A line without a depth tells nothing about the chain before it.
+        return Err(BotRefusal::TooDeep);
+    }
+    let peer = line.author.id.as_str();
+    let sent = |one: &&RoomLine| one.kind == LineKind::Said && one.via == Via::Outbound;
+    let between = |one: &&RoomLine| {
+        let answers = one.answers.as_deref();
+        (one.by == me && answers == Some(peer)) || (one.by == peer && answers == Some(me))
+    };
+    let exchanged = || lines.iter().filter(sent).filter(between);
+    let this_hour = exchanged().filter(|one| now.millis_since(one.at) < HOUR_MS).count();
+    if this_hour >= PER_HOUR || exchanged().count() >= PER_DAY {
+        return Err(BotRefusal::Budget);
+    }
+    let in_chain = |one: &&RoomLine| one.by == me && one.chain.is_some() && one.chain == line.chain;
+    let mut own = lines.iter().rev().filter(sent).filter(in_chain).map(|one| plain(&one.text));
+    if let (Some(last), Some(before)) = (own.next(), own.next())
+        && last == before
+    {
+        return Err(BotRefusal::Repeats);
+    }
+    Ok(())
+}
+
+/// The letters and digits of a text, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{LineAuthor, SpeakerKind};
+    use crate::groups::claims::tests::line;
+
+    fn said(by: &str, answers: Option<&str>, depth: u32, at: i64, text: &str) -> RoomLine {
+        RoomLine {
+            author: LineAuthor { id: by.to_owned(), name: by.to_owned(), kind: SpeakerKind::Agent },
+            via: Via::Outbound,
+            depth,
+            chain: Some("root".parse().unwrap()),
+            answers: answers.map(str::to_owned),
+            text: text.to_owned(),
+            ..line(&format!("{by}{at}"), by, at)
+        }
+    }
+
+    #[test]
+    fn depth_budget_and_repetition_end_a_conversation_of_agents() {
+        let limits = BotLimits { depth: 2 };
+        let now = Timestamp::from_millis(10_000_000);
+        let ask = |depth, lines: &[RoomLine]| {
+            may_answer_agent(&said("b", Some("a"), depth, 9_999_000, "thanks"), "a", lines, limits, now)
+        };
+        assert_eq!(ask(1, &[]), Ok(()));
+        assert_eq!(ask(2, &[]), Err(BotRefusal::TooDeep));
+        assert_eq!(ask(0, &[]), Err(BotRefusal::TooDeep), "a line that hides its depth");
+        let exchanged: Vec<RoomLine> =
+            (0..6).map(|n| said("a", Some("b"), 2, 9_000_000 + n, &format!("text {n}"))).collect();
+        assert_eq!(ask(1, &exchanged), Err(BotRefusal::Budget));
+        assert_eq!(ask(1, &exchanged[..5]), Ok(()));
+        let old: Vec<RoomLine> = (0..29).map(|n| said("a", Some("b"), 2, n, &format!("text {n}"))).collect();
+        assert_eq!(ask(1, &old), Ok(()));
+        let same = [said("a", Some("c"), 2, 1, "Thanks!"), said("a", Some("c"), 2, 2, "thanks")];
+        assert_eq!(ask(1, &same), Err(BotRefusal::Repeats));
+    }
+}

@@ -1,0 +1,94 @@
+//! Which agent answers a message that several claim.
+
+use crate::domain::{LineKind, MessageId, RoomLine, Timestamp};
+
+/// How long after the first claim others count. Claims are stamped under a lock, so that after this time all agents read
+/// the same ones.
+pub const CLAIM_WINDOW_MS: u64 = 600;
+
+/// The claim that won.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Winner {
+    pub by: String,
+    /// When all claims that count were made.
+    pub decided_at: Timestamp,
+}
+
+/// The winner among the claims on a message: the highest score within the window, ties by a hash of agent and message.
+/// `None` where there is no claim.
+pub fn winner(lines: &[RoomLine], key: &MessageId) -> Option<Winner> {
+    let claims = || lines.iter().filter(|line| line.kind == LineKind::Claim && line.key == *key);
+    let first = claims().map(|line| line.at).min()?;
+    let decided_at = first.plus_millis(CLAIM_WINDOW_MS);
+    let counted = claims().filter(|line| line.at <= decided_at);
+    let best = counted.max_by_key(|line| (line.score, tie(&line.by, key), line.by.clone()))?;
+    Some(Winner { by: best.by.clone(), decided_at })
+}
+
+/// A number that differs between agents and messages, so that ties go to one agent as often as to another.
+fn tie(by: &str, key: &MessageId) -> u64 {
+    // FNV-1a: the same in every process and version.
+    let bytes = by.bytes().chain([0]).chain(key.as_str().bytes());
+    let hash: u64 = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    // The last bytes reach all bits only by further mixing.
+    let mixed = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    mixed ^ (mixed >> 33)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::domain::{LINE_VERSION, LineAuthor, SpeakerKind, Via};
+
+    pub(crate) fn line(key: &str, by: &str, at: i64) -> RoomLine {
+        RoomLine {
+            v: LINE_VERSION,
+            kind: LineKind::Said,
+            key: key.parse().unwrap(),
+            at: Timestamp::from_millis(at),
+            message_id: None,
+            reply_to: None,
+            author: LineAuthor { id: "u".to_owned(), name: "Ada".to_owned(), kind: SpeakerKind::Person },
+            text: "hello".to_owned(),
+            cut: false,
+            chain: None,
+            depth: 0,
+            answers: None,
+            score: 0,
+            via: Via::Inbound,
+            by: by.to_owned(),
+        }
+    }
+
+    fn claim(key: &str, by: &str, at: i64, score: u32) -> RoomLine {
+        RoomLine { kind: LineKind::Claim, score, ..line(key, by, at) }
+    }
+
+    #[test]
+    fn the_highest_score_within_the_window_wins_and_late_claims_do_not_count() {
+        let key: MessageId = "k".parse().unwrap();
+        let won = |lines: &[RoomLine]| winner(lines, &key).map(|winner| winner.by);
+        assert_eq!(won(&[]), None);
+        assert_eq!(won(&[claim("other", "a", 0, 90)]), None);
+        let lines = [claim("k", "a", 0, 70), claim("k", "b", 600, 80), claim("k", "c", 601, 99)];
+        assert_eq!(won(&lines).as_deref(), Some("b"));
+        assert_eq!(won(&lines[..1]).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn ties_are_broken_the_same_way_for_all_and_not_always_for_the_same_agent() {
+        let mut wins = std::collections::BTreeMap::<String, u32>::new();
+        for number in 0..200 {
+            let text = format!("k{number}");
+            let mut lines: Vec<RoomLine> = ["a", "b", "c", "d"].map(|by| claim(&text, by, 5, 80)).into();
+            let key = text.parse().unwrap();
+            let best = winner(&lines, &key).unwrap();
+            lines.reverse();
+            assert_eq!(winner(&lines, &key).unwrap(), best);
+            *wins.entry(best.by).or_default() += 1;
+        }
+        assert!(wins.len() == 4 && wins.values().all(|count| *count > 20), "{wins:?}");
+    }
+}

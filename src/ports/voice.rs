@@ -1,0 +1,62 @@
+//! The ports of voice: spoken answers, and the record of what speech servers were used for.
+
+use super::BoxFuture;
+use crate::domain::{AuthorId, StoredFile, ThreadId, Timestamp, VoiceFormat};
+
+/// An answer to speak.
+#[derive(Clone, Copy, Debug)]
+pub struct SpeechRequest<'a> {
+    pub thread: &'a ThreadId,
+    /// What it belongs to: the same source is spoken once.
+    pub source: &'a str,
+    /// As CommonMark.
+    pub text: &'a str,
+    pub format: VoiceFormat,
+}
+
+/// A voice message, stored among the files of its thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpokenFile {
+    pub file: StoredFile,
+    /// The file name for people.
+    pub name: &'static str,
+    pub media_type: &'static str,
+}
+
+/// Why an answer was not spoken. For the log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SpeechError(pub String);
+
+/// Speaks answers.
+pub trait Speech: Send + Sync + std::fmt::Debug {
+    /// The voice message of an answer, made once; `None` where the answer has no words to speak. It has a deadline of its
+    /// own.
+    fn speak<'a>(
+        &'a self,
+        request: SpeechRequest<'a>,
+    ) -> BoxFuture<'a, Result<Option<SpokenFile>, SpeechError>>;
+}
+
+/// One successful call of a recogniser or a synthesiser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VoiceUse {
+    pub at: Timestamp,
+    pub thread: ThreadId,
+    /// Who spoke, or is spoken to; unknown for an answer to several people.
+    pub author: Option<AuthorId>,
+    /// The host of the server; empty for a program on this machine.
+    pub host: String,
+    pub model: String,
+    /// Milliseconds of sound that were turned into text.
+    pub sound_ms: u64,
+    /// Characters that were turned into speech.
+    pub characters: u64,
+    /// How long the call took.
+    pub took_ms: u64,
+}
+
+/// Takes the records of use. Returns at once.
+pub trait VoiceMeter: Send + Sync + std::fmt::Debug {
+    fn record(&self, used: VoiceUse);
+}

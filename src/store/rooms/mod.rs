@@ -1,0 +1,11 @@
+//! Logs of rooms and the roster, in files that several daemons of one machine share.
+
+mod appending;
+mod folder;
+mod reading;
+mod shared_rooms;
+#[cfg(test)]
+mod tests;
+
+pub use folder::FolderFault;
+pub use shared_rooms::SharedRooms;

@@ -1,0 +1,53 @@
+//! `/budget` in a chat: shows the caps, and lets owners stop all model calls.
+
+use super::actor::Actor;
+use crate::domain::{ChatKind, IngressEvent, Purpose};
+use crate::render::{BudgetPhrase, cap_line};
+
+impl Actor {
+    /// Executes a `/budget` command and returns the reply text.
+    pub(super) async fn budget_command(&self, request: &str, event: &IngressEvent) -> String {
+        let language = self.conversation.language();
+        let stopped = match request.trim().to_lowercase().as_str() {
+            "" => {
+                self.runtime.budget.ready().await;
+                return self.tell_budget(event);
+            }
+            "stop" => true,
+            "resume" => false,
+            _ => return BudgetPhrase::Help.say(language),
+        };
+        let rights = &self.runtime.settings().approval_rules.rights;
+        let operator = event.chat == ChatKind::Operator || rights.operators.contains(&event.author.id);
+        if !operator && !rights.is_owner(&event.author.id, event.author.role) {
+            tracing::warn!(by = %event.author.id, "budget switch denied");
+            return BudgetPhrase::OwnersOnly.say(language);
+        }
+        match self.runtime.budget.switch(stopped, event.author.id.clone()).await {
+            Ok(()) if stopped => BudgetPhrase::NowStopped.say(language),
+            Ok(()) => BudgetPhrase::NowResumed.say(language),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "budget switch not stored");
+                BudgetPhrase::NotWritten.say(language)
+            }
+        }
+    }
+
+    fn tell_budget(&self, event: &IngressEvent) -> String {
+        let language = self.conversation.language();
+        let mut payer = self.runtime.payer(&self.id, Purpose::Turn);
+        payer.author = Some(event.author.id.clone());
+        payer.turn = self.conversation.current().cloned();
+        let currency = &self.runtime.budget.rules().currency;
+        let caps = self.runtime.budget.remaining(&payer);
+        let mut lines: Vec<String> = caps.iter().map(|cap| cap_line(cap, currency, language)).collect();
+        if lines.is_empty() {
+            lines.push(BudgetPhrase::NoCaps.say(language));
+        }
+        if self.runtime.budget.is_stopped() {
+            lines.insert(0, BudgetPhrase::NowStopped.say(language));
+        }
+        lines.push(BudgetPhrase::Help.say(language));
+        lines.join("\n")
+    }
+}

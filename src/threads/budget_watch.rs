@@ -1,0 +1,91 @@
+//! Tells owners, once each, when much of a cap per day or month is used.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{CapScope, CapUnit, Intent, Language, Owners, Payer, ThreadId, ToolCallId};
+use crate::ports::{Acceptance, Budget, DirectChats, Ids, RunMessage, RunMessageSource, ThreadsHandle};
+use crate::render::BudgetPhrase;
+
+/// Watches what is spent.
+#[derive(Debug)]
+pub struct BudgetWatch {
+    pub budget: Arc<dyn Budget>,
+    pub threads: ThreadsHandle,
+    pub direct: Arc<dyn DirectChats>,
+    pub ids: Arc<dyn Ids>,
+    pub owners: Owners,
+    pub language: Language,
+    /// The thread in whose name owners are told; it has no messages of its own.
+    pub from: ThreadId,
+}
+
+impl BudgetWatch {
+    /// Runs until `stop` or until the meter is gone.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut spending = self.budget.spending();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                counted = spending.changed() => if counted.is_err() { return },
+            }
+            for (key, phrase) in self.due() {
+                match self.budget.notice(key).await {
+                    Ok(true) => self.tell(&phrase.say(self.language)).await,
+                    Ok(false) => {}
+                    Err(error) => {
+                        tracing::warn!(
+                            error = &error as &dyn std::error::Error,
+                            "budget notice not recorded"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// What owners are to be told now, if they were not told before.
+    fn due(&self) -> Vec<(String, BudgetPhrase)> {
+        let rules = self.budget.rules();
+        let caps = self.budget.remaining(&Payer::default());
+        let mut due = Vec::new();
+        for state in &caps {
+            let Some(limit) = state.limit.filter(|limit| *limit > 0) else { continue };
+            let share = u128::from(state.used) * 1_000 / u128::from(limit);
+            // The highest share that is reached, so that a jump is told once.
+            let reached = rules.warn_at.iter().rev().find(|wanted| share >= u128::from(**wanted));
+            if let Some(wanted) = reached {
+                let (scope, unit) = (state.key.scope.as_str(), state.key.unit.as_str());
+                let key = format!("warn:{scope}:{unit}:{wanted}:{}", state.ends.rfc3339());
+                let percent = u64::try_from(share / 10).unwrap_or(u64::MAX);
+                let currency = rules.currency.clone();
+                due.push((key, BudgetPhrase::Warning { state: state.clone(), percent, currency }));
+            }
+        }
+        let capped =
+            |unit| caps.iter().any(|state| state.key.scope == CapScope::Day && state.key.unit == unit);
+        let spent = self.budget.spent_today();
+        if spent >= rules.notable_day && !capped(CapUnit::Money) {
+            let key = format!("notable:{}", self.budget.end_of(CapScope::Day).rfc3339());
+            due.push((key, BudgetPhrase::NotableDay { spent, currency: rules.currency.clone() }));
+        }
+        due
+    }
+
+    async fn tell(&self, text: &str) {
+        for owner in self.owners.current() {
+            let Some(chat) = self.direct.of(owner).await else { continue };
+            let run_message = RunMessage {
+                from: self.from.clone(),
+                correlation: self.ids.correlation(),
+                source: RunMessageSource::Call(ToolCallId::made("", "budget")),
+                intent: Intent::AssistantText { text: text.to_owned() },
+            };
+            let told = self.threads.say(chat, run_message).await;
+            if !matches!(told, Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) {
+                tracing::warn!(%owner, ?told, "budget notice not delivered");
+            }
+        }
+    }
+}

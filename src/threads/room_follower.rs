@@ -1,0 +1,212 @@
+//! Follows the logs of this daemon's rooms: keeps the agent in the roster, and starts a turn when another agent names it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::groups::{AnswerAgents, Groups};
+use crate::domain::{
+    AgentAccount, AgentCard, Author, AuthorId, AuthorRole, ChatKind, IngressEvent, IngressKind, MentionState,
+    MessageId, PeerWords, Quoted, RoomLine, Said, ThreadId, Timestamp, Via,
+};
+use crate::groups::{fold_lines, may_answer_agent};
+use crate::ports::{Acceptance, Adapter, Clock, Peers, ThreadsHandle};
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const BEAT_EVERY: Duration = Duration::from_secs(30);
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+/// An agent's message that is older starts no turn.
+const OLDEST_MS: u64 = 10 * 60 * 1000;
+/// How many lines budgets are counted over.
+const MANY_LINES: usize = 1_000;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// Most lines whose decision is remembered.
+const MOST_SEEN: usize = 2_000;
+
+/// Follows the rooms of a daemon until it stops.
+#[derive(Debug)]
+pub struct RoomFollower {
+    groups: Arc<Groups>,
+    threads: ThreadsHandle,
+    clock: Arc<dyn Clock>,
+    adapters: Vec<Arc<dyn Adapter>>,
+    seen: VecDeque<MessageId>,
+    /// The accounts that the roster has of this agent.
+    accounts: Vec<AgentAccount>,
+    /// The roster that the adapters have.
+    others: Option<Arc<[AgentCard]>>,
+    /// The agents that were warned about because they use an account of this one.
+    rivals: Vec<String>,
+}
+
+impl RoomFollower {
+    pub const fn new(
+        groups: Arc<Groups>,
+        threads: ThreadsHandle,
+        clock: Arc<dyn Clock>,
+        adapters: Vec<Arc<dyn Adapter>>,
+    ) -> Self {
+        Self {
+            groups,
+            threads,
+            clock,
+            adapters,
+            seen: VecDeque::new(),
+            accounts: Vec::new(),
+            others: None,
+            rivals: Vec::new(),
+        }
+    }
+
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut ticks = interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut beat_at, mut sweep_at) = (Instant::now(), Instant::now());
+        // What an earlier process learned of the other agents' accounts.
+        let mut earlier = self.groups.own_entry().await;
+        self.accounts = earlier.iter().flat_map(|card| card.accounts.clone()).collect();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            let (now, time) = (Instant::now(), self.clock.now());
+            self.introduce(&mut earlier).await;
+            // An account that the platform has not told yet is that of the earlier process.
+            let known = |adapter: &Arc<dyn Adapter>| {
+                let platform = adapter.platform();
+                let earlier = || self.accounts.iter().find(|account| account.platform == platform).cloned();
+                adapter.account().or_else(earlier)
+            };
+            let accounts: Vec<AgentAccount> = self.adapters.iter().filter_map(known).collect();
+            if now >= beat_at || differs(&accounts, &self.accounts) {
+                self.groups.beat(time, accounts.clone()).await;
+                self.accounts = accounts;
+                beat_at = now + BEAT_EVERY;
+            }
+            self.warn_of_rivals(time);
+            if now >= sweep_at {
+                self.groups.sweep(time).await;
+                sweep_at = now + SWEEP_EVERY;
+            }
+            if self.groups.settings().agents == AnswerAgents::Named {
+                for room in self.groups.grown().await {
+                    self.follow(&room).await;
+                }
+            }
+        }
+    }
+
+    /// Tells the adapters who the other agents are, when that has changed.
+    async fn introduce(&mut self, earlier: &mut Option<AgentCard>) {
+        let others = self.groups.others().await;
+        let same = |known: &Arc<[AgentCard]>| {
+            let facts = |card: &AgentCard| {
+                (card.names().map(str::to_owned).collect::<Vec<_>>(), card.accounts.clone())
+            };
+            known.len() == others.len() && known.iter().zip(others.iter()).all(|(a, b)| facts(a) == facts(b))
+        };
+        if !self.others.as_ref().is_some_and(same) {
+            let peers = Peers { others: others.clone(), hears_bots: true, me: earlier.take() };
+            self.adapters.iter().for_each(|adapter| adapter.know_peers(&peers));
+        }
+        self.others = Some(others);
+    }
+
+    /// Warns once about each other agent that is here with an account of this one: the platform tells each only a part.
+    fn warn_of_rivals(&mut self, now: Timestamp) {
+        for card in self.others.iter().flat_map(|others| others.iter()).filter(|card| !card.is_away(now)) {
+            let shared = card.shared_account(&self.accounts);
+            if let Some(account) = shared.filter(|_| !self.rivals.contains(&card.id)) {
+                tracing::warn!(platform = %account.platform, account = account.id, agent = card.name,
+                    "another agent uses the same account: each gets only a part of the messages");
+                self.rivals.push(card.id.clone());
+            }
+        }
+    }
+
+    /// Starts a turn for each new line of an agent that names this one.
+    async fn follow(&mut self, room: &ThreadId) {
+        let now = self.clock.now();
+        let since = |millis: u64| {
+            Timestamp::from_millis(now.as_millis().saturating_sub(i64::try_from(millis).unwrap_or(0)))
+        };
+        let Some(lines) = self.groups.recent(room, MANY_LINES, since(DAY_MS)).await else { return };
+        let names_me = |line: &&RoomLine| {
+            line.via == Via::Outbound
+                && line.is_of_other_agent(&self.groups.me.id)
+                && line.by == line.author.id
+                && line.at >= since(OLDEST_MS)
+                && !self.seen.contains(&line.key)
+                && self.groups.names.are_in(&line.text)
+        };
+        let folded = fold_lines(lines.clone());
+        let named: Vec<RoomLine> = folded.iter().filter(names_me).cloned().collect();
+        for line in named {
+            let allowed =
+                may_answer_agent(&line, &self.groups.me.id, &lines, self.groups.settings().limits, now);
+            if let Err(why) = allowed {
+                tracing::info!(thread = %room, from = line.author.name, why = why.as_str(), "agent not answered");
+                self.see(line.key);
+                continue;
+            }
+            let Some(event) = event_of(room, &line) else { continue };
+            let taken = self.threads.deliver(event).await;
+            if matches!(
+                taken,
+                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } | Acceptance::Refused(_)
+            ) {
+                self.see(line.key);
+            }
+        }
+    }
+
+    fn see(&mut self, key: MessageId) {
+        if self.seen.len() >= MOST_SEEN {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(key);
+    }
+}
+
+/// Whether accounts have changed in what others need to know at once.
+fn differs(accounts: &[AgentAccount], known: &[AgentAccount]) -> bool {
+    let facts = |account: &AgentAccount| AgentAccount { heard_bot: None, ..account.clone() };
+    accounts.len() != known.len() || accounts.iter().zip(known).any(|(one, other)| facts(one) != facts(other))
+}
+
+/// The event of an agent's message. Its author is no person and has no rights.
+fn event_of(room: &ThreadId, line: &RoomLine) -> Option<IngressEvent> {
+    let id = AuthorId::new(room.platform(), &format!("agent-{}", line.author.id)).ok()?;
+    let quoted = line.reply_to.as_ref().map(|reply| Quoted {
+        platform_message: reply.message_id.clone(),
+        author: reply.author.clone(),
+        text: reply.text.clone(),
+    });
+    let peer = PeerWords {
+        kind: line.author.kind,
+        agent: Some(line.author.id.clone()),
+        via: Some(line.via),
+        chain: line.chain.clone(),
+        depth: line.depth,
+    };
+    let said = Said {
+        text: line.text.clone(),
+        attention: MentionState::Named,
+        quoted,
+        peer: Some(peer),
+        ..Said::default()
+    };
+    Some(IngressEvent {
+        thread: room.clone(),
+        author: Author { id, name: Some(line.author.name.clone()), role: AuthorRole::Anonymous },
+        message: line.key.clone(),
+        platform_message: line.message_id.clone().unwrap_or_default(),
+        at: line.at,
+        chat: ChatKind::Group,
+        kind: IngressKind::Said(said),
+    })
+}

@@ -1,0 +1,48 @@
+//! An agent that dies between sending, telling, reading and storing: nothing is lost and nothing comes twice.
+
+use serde_json::json;
+
+use super::scene::{GROUP, Team, echo, texts_of, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_between_send_line_and_receipt_leaves_one_message_for_the_others() {
+    for step in ["sent-not-told", "told-not-recorded"] {
+        let scripts = vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))];
+        let mut team = Team::start(scripts, json!({})).await;
+        team.agents[0].daemon.take().unwrap().kill();
+        let mut command = team.agents[0].project.command(&["run"]);
+        command.env("SHIPAGENT_FAIL_POINT", step);
+        let daemon = crate::fakes::daemon::Daemon::start(command, team.agents[0].project.path()).await;
+        let id = team.write(GROUP, "ou_ada", "what is the time", &[0]);
+        team.hears(0, "Alpha says: what is the time").await;
+        assert!(!daemon.ended().await.success());
+        team.agents[0].start().await;
+        until("the line", || team.lines().iter().any(|line| line["via"] == "outbound")).await;
+        team.stored(GROUP, &id).await;
+        team.write(GROUP, "ou_bob", "and the date", &[1]);
+        team.hears(1, "Beta says: and the date").await;
+        let prompt = texts_of(&team.agents[1].prompts()[0]).join("\n");
+        assert_eq!(prompt.matches("Alpha says: what is the time").count(), 1, "{step}: {prompt}");
+        assert_eq!(team.agents[0].said().len(), 1, "{step}: the platform recognises the repeat");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_between_reading_a_line_and_storing_it_takes_it_over_again() {
+    let scripts = vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))];
+    let mut team = Team::start(scripts, json!({})).await;
+    let id = team.write(GROUP, "ou_ada", "what is the time", &[0]);
+    team.hears(0, "Alpha says: what is the time").await;
+    team.stored(GROUP, &id).await;
+    until("the line", || team.lines().iter().any(|line| line["via"] == "outbound")).await;
+    team.agents[1].daemon.take().unwrap().kill();
+    let mut command = team.agents[1].project.command(&["run"]);
+    command.env("SHIPAGENT_FAIL_POINT", "room-lines-read");
+    let daemon = crate::fakes::daemon::Daemon::start(command, team.agents[1].project.path()).await;
+    team.write(GROUP, "ou_bob", "and the date", &[1]);
+    assert!(!daemon.ended().await.success());
+    team.agents[1].start().await;
+    team.hears(1, "Beta says: and the date").await;
+    let prompt = texts_of(&team.agents[1].prompts()[0]).join("\n");
+    assert_eq!(prompt.matches("Alpha says: what is the time").count(), 1, "{prompt}");
+}

@@ -1,0 +1,10 @@
+//! Several agents in one group: real daemons that share a directory.
+
+mod agents;
+mod history;
+mod kills;
+mod native;
+mod prompts;
+mod relevance;
+mod scene;
+mod troubles;
