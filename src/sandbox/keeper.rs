@@ -2,6 +2,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ use rustix::process::{
 use super::control::{Control, HangUp, HelperReport, Restrictions};
 use super::linux;
 use super::spec::{Isolation, ResourceLimits, Spec};
+
+/// Threads of the helper besides its first: the one that watches the lifeline.
+const OWN_THREADS: u64 = 1;
 
 pub(super) fn run() -> ExitCode {
     let Ok(mut control) = Control::from_stdin() else { return ExitCode::FAILURE };
@@ -31,6 +35,8 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<HelperReport, String> {
     if control.is_hung_up() {
         return Ok(HelperReport::Killed { signal: Signal::TERM.as_raw() });
     }
+    // Before the command, which may use up every process that it is allowed.
+    let shell_started = watch_lifeline(control, Duration::from_millis(spec.grace_ms))?;
     let shell = Command::new("/bin/sh")
         .arg("-c")
         .arg(&spec.command)
@@ -40,21 +46,7 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<HelperReport, String> {
         .map_err(|error| format!("the shell cannot be started: {error}"))?;
     let shell = Pid::from_child(&shell);
     linux::hide_self();
-    let mut lifeline = control.try_clone().map_err(|error| format!("the control socket is lost: {error}"))?;
-    let grace = Duration::from_millis(spec.grace_ms);
-    thread::Builder::new()
-        .name("lifeline".to_owned())
-        .spawn(move || {
-            if lifeline.wait_for_hangup() == HangUp::Requested {
-                signal(shell, Signal::TERM);
-                thread::sleep(grace);
-            }
-            signal(shell, Signal::KILL);
-        })
-        .map_err(|error| {
-            signal(shell, Signal::KILL);
-            format!("the lifeline cannot be watched: {error}")
-        })?;
+    shell_started.send(shell).ok();
     let status = wait_for(shell)?;
     // Its background processes end with it.
     kill_process_group(shell, Signal::KILL).ok();
@@ -62,6 +54,25 @@ fn keep(spec: &Spec, control: &mut Control) -> Result<HelperReport, String> {
         (Some(code), _) => HelperReport::Exited { code },
         (None, signal) => HelperReport::Killed { signal: signal.unwrap_or_default() },
     })
+}
+
+/// Starts the thread that ends the shell when the daemon closes its end. The thread waits until it is told which process
+/// the shell is.
+fn watch_lifeline(control: &Control, grace: Duration) -> Result<mpsc::Sender<Pid>, String> {
+    let mut lifeline = control.try_clone().map_err(|error| format!("the control socket is lost: {error}"))?;
+    let (shell_started, started_shell) = mpsc::channel();
+    thread::Builder::new()
+        .name("lifeline".to_owned())
+        .spawn(move || {
+            let Ok(shell) = started_shell.recv() else { return };
+            if lifeline.wait_for_hangup() == HangUp::Requested {
+                signal(shell, Signal::TERM);
+                thread::sleep(grace);
+            }
+            signal(shell, Signal::KILL);
+        })
+        .map_err(|error| format!("the lifeline cannot be watched: {error}"))?;
+    Ok(shell_started)
 }
 
 fn restrict(spec: &Spec) -> Result<Restrictions, String> {
@@ -86,8 +97,9 @@ fn set_limits(limits: &ResourceLimits) -> io::Result<()> {
     set_limit(Resource::Cpu, limits.cpu_secs)?;
     set_limit(Resource::Fsize, limits.file_bytes)?;
     set_limit(Resource::Nofile, limits.open_files)?;
-    // The kernel counts all processes of the user, also unrelated ones.
-    set_limit(Resource::Nproc, limits.processes.saturating_add(linux::processes_of_user()))
+    // The kernel counts all processes of the user, also unrelated ones, and the threads of this one.
+    let counted_already = linux::processes_of_user().saturating_add(OWN_THREADS);
+    set_limit(Resource::Nproc, limits.processes.saturating_add(counted_already))
 }
 
 /// Sets a limit, or keeps a lower one.
