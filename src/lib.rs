@@ -28,8 +28,9 @@
 //! - an adapter: a folder under `adapters/`, and one line in `adapters/table.rs`; outside this crate, an
 //!   [`AdapterDef`](ports::AdapterDef) and [`program::run`], as in `examples/irc.rs`;
 //! - a tool: a file in `tools/`, and one line in `tools/registry.rs`;
-//! - an intent: a variant in `domain/intent.rs`; the compiler leads to `render/lower.rs`;
-//! - a chat command: a variant in `domain/command.rs`; the compiler leads to `turn/commands.rs`.
+//! - an intent: a variant in `domain/intent.rs`; the compiler leads to `adapters/chat/outbound.rs` and
+//!   `render/lower.rs`;
+//! - a chat command: a variant in `domain/command.rs`; the compiler leads to `turn/machine/commands.rs`.
 //!
 //! # Guarantees
 //!

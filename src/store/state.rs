@@ -3,16 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::files::FileSearch;
 use super::files::{
-    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileTasks,
-    OpenError, Reader, ThreadFiles, ToolOutputFiles, UsageLedgerFiles,
+    AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileGrants, FileMemory, FileNotes, FileSearch,
+    FileTasks, OpenError, Reader, ThreadFiles, ToolOutputFiles, UsageLedgerFiles,
 };
 use crate::ports::{
-    AccessStore, ApprovalStore, Audit, FileStore, Grants, KeyValueStore, Memory, TaskFiles, ThreadStore,
-    ToolOutputs, UsageLedger,
+    AccessStore, ApprovalStore, Audit, FileStore, Grants, KeyValueStore, Memory, Search, TaskFiles, ThreadStore,
+    ToolOutputs, UsageLedger, VectorIndex,
 };
-use crate::ports::{Search, VectorIndex};
 
 /// The ports of one project's state. Clones share it.
 #[derive(Clone, Debug)]
@@ -22,7 +20,7 @@ pub struct State {
     pub approvals: Arc<dyn ApprovalStore>,
     pub grants: Arc<dyn Grants>,
     pub access: Arc<dyn AccessStore>,
-    /// Memory and tasks.
+    /// Core memory, notes and their ledger.
     pub memory: Arc<dyn Memory>,
     /// Finds messages, notes and core memory again.
     pub search: Arc<dyn Search>,

@@ -387,6 +387,23 @@ fn the_architecture_page_names_files_that_exist() {
     assert!(missing.is_empty(), "docs/architecture.md names files that do not exist: {missing:?}");
 }
 
+#[test]
+fn the_architecture_page_shows_every_part_of_the_source_tree() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let tree = page.split("```").nth(1).unwrap();
+    let mut missing: Vec<String> = std::fs::read_dir(root.join("src"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path().is_dir()))
+        .filter(|(name, _)| !["build.rs", "lib.rs", "main.rs"].contains(&name.as_str()))
+        .map(|(name, is_dir)| if is_dir { format!("{name}/") } else { name })
+        .filter(|name| !tree.contains(name.as_str()))
+        .collect();
+    missing.sort();
+    assert!(missing.is_empty(), "docs/architecture.md does not show {missing:?}");
+}
+
 /// Names that were replaced by domain terms. No type, function or file may carry one of them again.
 const RETIRED_TYPES: &[&str] = &[
     "Ability",
