@@ -5,8 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
+
+use super::short_digest;
 
 /// Characters that are not escaped inside an id: everything else, `:` included, is percent-encoded.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -173,11 +174,10 @@ impl AuthorId {
         if name.len() <= MAX_FILE_NAME {
             return name;
         }
-        let whole = digest(&SHA256, self.0.as_bytes());
-        let told: String = whole.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        let room = MAX_FILE_NAME.saturating_sub(told.len() + 1);
+        let digest = short_digest(self.0.as_bytes(), 32);
+        let room = MAX_FILE_NAME.saturating_sub(digest.len() + 1);
         let beginning: String = name.chars().take(room).collect();
-        format!("{beginning}+{told}")
+        format!("{beginning}+{digest}")
     }
 
     /// The author that the platform knows as `user`.

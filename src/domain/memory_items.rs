@@ -3,6 +3,8 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
+use super::short_digest;
+
 /// What may not stand in a field of the comment. Text of other scripts stays readable: only ASCII is encoded.
 const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'<').add(b'>');
 
@@ -25,8 +27,7 @@ impl MemoryItem {
     /// What people and the model call the item: its id, or what its text gives for an item that was written by hand.
     pub fn handle(&self) -> String {
         self.id.clone().unwrap_or_else(|| {
-            let digest = ring::digest::digest(&ring::digest::SHA256, self.text.as_bytes());
-            let digits: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits = short_digest(self.text.as_bytes(), 32);
             format!("h{}", digits.chars().take(HANDLE_DIGITS).collect::<String>())
         })
     }

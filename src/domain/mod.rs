@@ -7,6 +7,7 @@ mod budget;
 mod capabilities;
 mod command;
 mod core_text;
+mod digest;
 mod frame;
 mod grant;
 mod ids;
@@ -44,6 +45,7 @@ pub use budget::{
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};
 pub use core_text::{EditedText, edit_core, item_text, items_of, replace_block};
+pub use digest::{hex, short_digest};
 pub use frame::{visible, without_tags};
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};

@@ -2,14 +2,13 @@
 //! it runs at that time.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use ring::digest::{Context, SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shell::{INTERPRETERS, SHELLS};
-use crate::domain::MemoryScope;
+use crate::domain::{MemoryScope, hex};
 
 /// A file that a call depends on, and its content; no digest where there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -158,16 +157,6 @@ fn after_option(words: &[String]) -> Option<String> {
         }
     }
     None
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        // Writing to a string cannot fail.
-        if write!(out, "{byte:02x}").is_err() {
-            out.clear();
-        }
-        out
-    })
 }
 
 #[cfg(test)]

@@ -42,19 +42,19 @@ impl<D: Document<AccessRecords>> DocumentAccess<D> {
 impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
     fn role_of(&self, author: &AuthorId) -> BoxFuture<'_, Result<Option<Role>, StoreError>> {
         let author = author.clone();
-        Box::pin(async move { self.look(|guests| guests.role_of(&author)).await })
+        Box::pin(async move { self.look(|records| records.role_of(&author)).await })
     }
 
     fn is_removed(&self, author: &AuthorId) -> BoxFuture<'_, Result<bool, StoreError>> {
         let author = author.clone();
-        Box::pin(async move { self.look(|guests| guests.is_removed(&author)).await })
+        Box::pin(async move { self.look(|records| records.is_removed(&author)).await })
     }
 
     fn ask_in(&self, who: Author, now: Timestamp) -> BoxFuture<'_, Result<PairingRequest, StoreError>> {
         Box::pin(async move {
             let code = fresh_code()?;
             let platform = who.id.platform();
-            self.change(move |guests| guests.knock(who, &platform, now, code)).await
+            self.change(move |records| records.request_pairing(who, &platform, now, code)).await
         })
     }
 
@@ -63,7 +63,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
         Box::pin(async move {
             // A chat whose id makes no valid ThreadId cannot have been opened.
             let Ok(chat) = chat else { return Ok(false) };
-            self.look(|guests| guests.is_open(&chat)).await
+            self.look(|records| records.is_open(&chat)).await
         })
     }
 
@@ -78,11 +78,11 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
         Box::pin(async move {
             let Ok(chat) = chat else { return Ok(()) };
             // An owner writes often, and opens a group once.
-            if self.look(|guests| guests.is_open(&chat)).await? {
+            if self.look(|records| records.is_open(&chat)).await? {
                 return Ok(());
             }
             let (opened, author) = (chat.clone(), by.clone());
-            if self.change(move |guests| guests.open(opened, &by, now)).await? {
+            if self.change(move |records| records.open(opened, &by, now)).await? {
                 tracing::info!(%chat, by = %author, "group opened");
                 self.audit.record(AuditLine {
                     author: Some(author),
@@ -95,7 +95,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
     }
 
     fn list(&self, now: Timestamp) -> BoxFuture<'_, Result<AccessList, StoreError>> {
-        Box::pin(async move { self.look(|guests| guests.list(now)).await })
+        Box::pin(async move { self.look(|records| records.list(now)).await })
     }
 
     fn approve(
@@ -108,7 +108,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
         let (code, author) = (code.to_owned(), by.clone());
         Box::pin(async move {
             let by = author.clone();
-            let approved = self.change(move |guests| guests.approve(&code, role, &by, now)).await?;
+            let approved = self.change(move |records| records.approve(&code, role, &by, now)).await?;
             let refused = |reason: &str| (None, AuditOutcome::Refused, Some(reason.to_owned()));
             let (guest, outcome, reason) = match &approved {
                 PairingConfirmation::Confirmed(member) => {
@@ -141,7 +141,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
             let code = fresh_code()?;
             let author = by.clone();
             let invitation =
-                self.change(move |guests| (guests.invite(role, &by, now, code), Modified::Yes)).await?;
+                self.change(move |records| (records.invite(role, &by, now, code), Modified::Yes)).await?;
             tracing::info!(by = %author, %role, "invitation created");
             self.audit.record(AuditLine {
                 author: Some(author),
@@ -156,7 +156,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
         let code = code.to_owned();
         Box::pin(async move {
             let guest = who.id.to_string();
-            let member = self.change(move |guests| guests.redeem(who, &code, now)).await?;
+            let member = self.change(move |records| records.redeem(who, &code, now)).await?;
             let (author, outcome, reason) = match &member {
                 Some(member) => {
                     let reason = format!("invited as {}", member.role);
@@ -185,7 +185,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
     ) -> BoxFuture<'_, Result<Option<Member>, StoreError>> {
         let (who, by) = (who.clone(), by.clone());
         Box::pin(async move {
-            let changed = self.change(move |guests| guests.change_role(&who, role)).await?;
+            let changed = self.change(move |records| records.change_role(&who, role)).await?;
             if let Some(member) = &changed {
                 tracing::info!(guest = %member.id, %role, %by, "role changed");
                 self.audit.record(AuditLine {
@@ -208,7 +208,7 @@ impl<D: Document<AccessRecords>> AccessStore for DocumentAccess<D> {
         let (who, by) = (who.clone(), by.clone());
         Box::pin(async move {
             let (guest, author) = (who.to_string(), by.clone());
-            let gone = self.change(move |guests| guests.revoke(&who, &author, now)).await?;
+            let gone = self.change(move |records| records.revoke(&who, &author, now)).await?;
             if gone {
                 tracing::info!(guest, %by, "access revoked");
                 self.audit.record(AuditLine {

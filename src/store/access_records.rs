@@ -84,7 +84,7 @@ impl AccessRecords {
     }
 
     /// A pairing request. `code` is used if the person needs a new one.
-    pub(super) fn knock(
+    pub(super) fn request_pairing(
         &mut self,
         who: Author,
         platform: &Platform,
@@ -96,8 +96,8 @@ impl AccessRecords {
             if fresh {
                 known.said = now;
             }
-            let knock = PairingRequest::Code { code: known.code.clone(), expires: known.expires, fresh };
-            return (knock, if fresh { Modified::Yes } else { Modified::No });
+            let request = PairingRequest::Code { code: known.code.clone(), expires: known.expires, fresh };
+            return (request, if fresh { Modified::Yes } else { Modified::No });
         }
         self.asking.retain(|known| now < known.expires);
         if self.asking.iter().filter(|known| known.id.platform() == *platform).count() >= WAITING {
@@ -271,10 +271,10 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn knock(guests: &mut AccessRecords, who: &str, now: Timestamp, code: &str) -> PairingRequest {
+    fn request_pairing(records: &mut AccessRecords, who: &str, now: Timestamp, code: &str) -> PairingRequest {
         let author = Author { id: id(who), name: Some("Ada".to_owned()), role: AuthorRole::Person };
         let platform = author.id.platform();
-        guests.knock(author, &platform, now, code.to_owned()).0
+        records.request_pairing(author, &platform, now, code.to_owned()).0
     }
 
     fn code(code: &str, asked: u64, fresh: bool) -> PairingRequest {
@@ -287,82 +287,88 @@ mod tests {
 
     #[test]
     fn a_person_keeps_one_code_while_it_lives_and_hears_it_once_a_minute() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         let ada = "telegram:user:1";
-        assert_eq!(knock(&mut guests, ada, at(0), "AAAA2222"), code("AAAA2222", 0, true));
-        assert_eq!(knock(&mut guests, ada, at(59_999), "BBBB2222"), code("AAAA2222", 0, false));
-        assert_eq!(knock(&mut guests, ada, at(MINUTE), "BBBB2222"), code("AAAA2222", 0, true));
-        assert_eq!(knock(&mut guests, ada, at(MINUTE + 1), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(request_pairing(&mut records, ada, at(0), "AAAA2222"), code("AAAA2222", 0, true));
+        assert_eq!(request_pairing(&mut records, ada, at(59_999), "BBBB2222"), code("AAAA2222", 0, false));
+        assert_eq!(request_pairing(&mut records, ada, at(MINUTE), "BBBB2222"), code("AAAA2222", 0, true));
         assert_eq!(
-            knock(&mut guests, ada, at(60 * MINUTE), "BBBB2222"),
+            request_pairing(&mut records, ada, at(MINUTE + 1), "BBBB2222"),
+            code("AAAA2222", 0, false)
+        );
+        assert_eq!(
+            request_pairing(&mut records, ada, at(60 * MINUTE), "BBBB2222"),
             code("BBBB2222", 60 * MINUTE, true),
             "the old one is dead"
         );
-        assert_eq!(guests.list(at(60 * MINUTE)).asking.len(), 1);
+        assert_eq!(records.list(at(60 * MINUTE)).asking.len(), 1);
     }
 
     #[test]
     fn no_more_than_three_wait_on_a_platform_and_others_are_not_kept_from_theirs() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         for person in 1..=3 {
             let who = format!("telegram:user:{person}");
             assert!(matches!(
-                knock(&mut guests, &who, at(0), &format!("C{person}")),
+                request_pairing(&mut records, &who, at(0), &format!("C{person}")),
                 PairingRequest::Code { .. }
             ));
         }
-        assert_eq!(knock(&mut guests, "telegram:user:4", at(1), "C4"), PairingRequest::TooMany);
-        assert!(matches!(knock(&mut guests, "feishu:user:4", at(1), "C5"), PairingRequest::Code { .. }));
+        assert_eq!(request_pairing(&mut records, "telegram:user:4", at(1), "C4"), PairingRequest::TooMany);
         assert!(matches!(
-            knock(&mut guests, "telegram:user:2", at(1), "C6"),
+            request_pairing(&mut records, "feishu:user:4", at(1), "C5"),
+            PairingRequest::Code { .. }
+        ));
+        assert!(matches!(
+            request_pairing(&mut records, "telegram:user:2", at(1), "C6"),
             PairingRequest::Code { fresh: false, .. }
         ));
         assert!(matches!(
-            knock(&mut guests, "telegram:user:4", at(60 * MINUTE), "C7"),
+            request_pairing(&mut records, "telegram:user:4", at(60 * MINUTE), "C7"),
             PairingRequest::Code { .. }
         ));
     }
 
     #[test]
     fn a_code_lets_one_person_in_once_and_only_while_it_lives() {
-        let mut guests = AccessRecords::default();
-        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
+        let mut records = AccessRecords::default();
+        request_pairing(&mut records, "telegram:user:1", at(0), "AAAA2222");
         assert_eq!(
-            guests.approve("AAAA2223", Role::Member, &operator(), at(1)).0,
+            records.approve("AAAA2223", Role::Member, &operator(), at(1)).0,
             PairingConfirmation::NoSuchCode
         );
         let (PairingConfirmation::Confirmed(member), Modified::Yes) =
-            guests.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
+            records.approve(" aaaa-2222 ", Role::Member, &operator(), at(2))
         else {
             panic!("the code was right");
         };
         assert_eq!((member.id.as_str(), member.name.as_deref()), ("telegram:user:1", Some("Ada")));
-        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Member));
-        assert_eq!(guests.role_of(&id("telegram:user:2")), None);
+        assert_eq!(records.role_of(&id("telegram:user:1")), Some(Role::Member));
+        assert_eq!(records.role_of(&id("telegram:user:2")), None);
         assert_eq!(
-            guests.approve("AAAA2222", Role::Member, &operator(), at(3)).0,
+            records.approve("AAAA2222", Role::Member, &operator(), at(3)).0,
             PairingConfirmation::NoSuchCode,
             "used"
         );
-        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
+        request_pairing(&mut records, "telegram:user:2", at(0), "BBBB2222");
         assert_eq!(
-            guests.approve("BBBB2222", Role::Member, &operator(), at(60 * MINUTE)).0,
+            records.approve("BBBB2222", Role::Member, &operator(), at(60 * MINUTE)).0,
             PairingConfirmation::NoSuchCode,
             "too old"
         );
-        assert_eq!(guests.approve("", Role::Member, &operator(), at(4)).0, PairingConfirmation::NoSuchCode);
+        assert_eq!(records.approve("", Role::Member, &operator(), at(4)).0, PairingConfirmation::NoSuchCode);
     }
 
     #[test]
     fn the_operator_says_what_somebody_may_do_and_can_change_it() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         let ada = id("telegram:user:1");
-        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        assert_eq!(guests.change_role(&ada, Role::Owner), (None, Modified::No), "they only ask");
-        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
-        assert_eq!(guests.role_of(&ada), Some(Role::Guest));
-        assert_eq!(guests.change_role(&ada, Role::Guest).1, Modified::No);
-        let (changed, touched) = guests.change_role(&ada, Role::Owner);
+        request_pairing(&mut records, "telegram:user:1", at(0), "AAAA2222");
+        assert_eq!(records.change_role(&ada, Role::Owner), (None, Modified::No), "they only ask");
+        records.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert_eq!(records.role_of(&ada), Some(Role::Guest));
+        assert_eq!(records.change_role(&ada, Role::Guest).1, Modified::No);
+        let (changed, touched) = records.change_role(&ada, Role::Owner);
         assert_eq!((changed.unwrap().role, touched), (Role::Owner, Modified::Yes));
         // Records from before roles existed contain members only.
         let old = r#"{"people":[{"id":"qq:user:1","approvedBy":"cli:user:operator","approvedAt":"2026-01-01T00:00:00Z"}]}"#;
@@ -372,104 +378,109 @@ mod tests {
 
     #[test]
     fn an_invitation_lets_in_one_person_once_and_guessing_closes_that_door_alone() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         let author = |who: &str| Author { id: id(who), name: None, role: AuthorRole::Person };
-        let invited = |guests: &mut AccessRecords, code: &str| {
-            guests.invite(Role::Guest, &operator(), at(0), code.to_owned());
+        let invited = |records: &mut AccessRecords, code: &str| {
+            records.invite(Role::Guest, &operator(), at(0), code.to_owned());
         };
-        invited(&mut guests, "AAAA2222");
-        invited(&mut guests, "BBBB2222");
-        let faceless = Author { role: AuthorRole::Anonymous, ..author("telegram:user:5") };
-        assert_eq!(guests.redeem(faceless, "AAAA2222", at(1)).0, None);
-        let (member, _) = guests.redeem(author("telegram:user:1"), "aaaa-2222", at(1));
+        invited(&mut records, "AAAA2222");
+        invited(&mut records, "BBBB2222");
+        let anonymous = Author { role: AuthorRole::Anonymous, ..author("telegram:user:5") };
+        assert_eq!(records.redeem(anonymous, "AAAA2222", at(1)).0, None);
+        let (member, _) = records.redeem(author("telegram:user:1"), "aaaa-2222", at(1));
         assert_eq!(member.unwrap().role, Role::Guest);
-        assert_eq!(guests.role_of(&id("telegram:user:1")), Some(Role::Guest));
-        assert_eq!(guests.redeem(author("telegram:user:2"), "AAAA2222", at(2)).0, None, "used");
-        assert_eq!(guests.redeem(author("telegram:user:2"), "BBBB2222", at(60 * MINUTE)).0, None, "too old");
-        invited(&mut guests, "CCCC2222");
+        assert_eq!(records.role_of(&id("telegram:user:1")), Some(Role::Guest));
+        assert_eq!(records.redeem(author("telegram:user:2"), "AAAA2222", at(2)).0, None, "used");
+        assert_eq!(records.redeem(author("telegram:user:2"), "BBBB2222", at(60 * MINUTE)).0, None, "too old");
+        invited(&mut records, "CCCC2222");
         for _ in 0..10 {
-            assert_eq!(guests.redeem(author("telegram:user:3"), "ZZZZ2222", at(3)).0, None);
+            assert_eq!(records.redeem(author("telegram:user:3"), "ZZZZ2222", at(3)).0, None);
         }
-        assert_eq!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(4)).0, None, "closed for a while");
-        knock(&mut guests, "telegram:user:4", at(4), "DDDD2222");
-        let approved = guests.approve("DDDD2222", Role::Member, &operator(), at(5)).0;
+        assert_eq!(
+            records.redeem(author("telegram:user:3"), "CCCC2222", at(4)).0,
+            None,
+            "closed for a while"
+        );
+        request_pairing(&mut records, "telegram:user:4", at(4), "DDDD2222");
+        let approved = records.approve("DDDD2222", Role::Member, &operator(), at(5)).0;
         assert!(matches!(approved, PairingConfirmation::Confirmed(_)), "the operator may always approve");
-        assert!(guests.redeem(author("telegram:user:3"), "CCCC2222", at(11 * MINUTE)).0.is_some());
+        assert!(records.redeem(author("telegram:user:3"), "CCCC2222", at(11 * MINUTE)).0.is_some());
     }
 
     #[test]
     fn ten_wrong_codes_close_the_door_for_ten_minutes_even_to_the_right_one() {
-        let mut guests = AccessRecords::default();
-        knock(&mut guests, "qq:user:1", at(0), "AAAA2222");
+        let mut records = AccessRecords::default();
+        request_pairing(&mut records, "qq:user:1", at(0), "AAAA2222");
         for wrong in 0..10 {
             assert_eq!(
-                guests.approve("ZZZZZZZZ", Role::Member, &operator(), at(wrong)).0,
+                records.approve("ZZZZZZZZ", Role::Member, &operator(), at(wrong)).0,
                 PairingConfirmation::NoSuchCode
             );
         }
         let until = at(9 + 10 * MINUTE);
         assert_eq!(
-            guests.approve("AAAA2222", Role::Member, &operator(), at(10)),
+            records.approve("AAAA2222", Role::Member, &operator(), at(10)),
             (PairingConfirmation::Locked { until }, Modified::No)
         );
         assert!(matches!(
-            guests.approve("AAAA2222", Role::Member, &operator(), until).0,
+            records.approve("AAAA2222", Role::Member, &operator(), until).0,
             PairingConfirmation::Confirmed(_)
         ));
     }
 
     #[test]
     fn access_is_taken_from_people_and_groups_and_a_question_is_forgotten_with_it() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         let chat: ThreadId = "telegram:chat:-1".parse().unwrap();
-        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Modified::Yes));
-        assert_eq!(guests.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Modified::No));
-        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        let revoke = |guests: &mut AccessRecords, who: AccessSubject| guests.revoke(&who, &operator(), at(1));
-        assert!(revoke(&mut guests, AccessSubject::Person(id("telegram:user:1"))).0);
+        assert_eq!(records.open(chat.clone(), &id("telegram:user:9"), at(0)), (true, Modified::Yes));
+        assert_eq!(records.open(chat.clone(), &id("telegram:user:9"), at(1)), (false, Modified::No));
+        request_pairing(&mut records, "telegram:user:1", at(0), "AAAA2222");
+        let revoke =
+            |records: &mut AccessRecords, who: AccessSubject| records.revoke(&who, &operator(), at(1));
+        assert!(revoke(&mut records, AccessSubject::Person(id("telegram:user:1"))).0);
         assert_eq!(
-            guests.approve("AAAA2222", Role::Member, &operator(), at(1)).0,
+            records.approve("AAAA2222", Role::Member, &operator(), at(1)).0,
             PairingConfirmation::NoSuchCode
         );
-        assert_eq!(revoke(&mut guests, AccessSubject::Person(id("telegram:user:1"))), (false, Modified::No));
-        assert!(!guests.is_removed(&id("telegram:user:1")), "they had never been let in");
-        assert!(revoke(&mut guests, AccessSubject::Chat(chat.clone())).0);
-        assert!(!guests.is_open(&chat));
+        assert_eq!(revoke(&mut records, AccessSubject::Person(id("telegram:user:1"))), (false, Modified::No));
+        assert!(!records.is_removed(&id("telegram:user:1")), "they had never been let in");
+        assert!(revoke(&mut records, AccessSubject::Chat(chat.clone())).0);
+        assert!(!records.is_open(&chat));
     }
 
     #[test]
     fn whoever_was_removed_stays_out_until_they_are_let_in_again() {
-        let mut guests = AccessRecords::default();
+        let mut records = AccessRecords::default();
         let ada = id("telegram:user:1");
-        let remove = |guests: &mut AccessRecords| {
-            guests.revoke(&AccessSubject::Person(ada.clone()), &operator(), at(2)).0
+        let remove = |records: &mut AccessRecords| {
+            records.revoke(&AccessSubject::Person(ada.clone()), &operator(), at(2)).0
         };
-        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        guests.approve("AAAA2222", Role::Guest, &operator(), at(1));
-        assert!(!guests.is_removed(&ada));
-        assert!(remove(&mut guests) && guests.is_removed(&ada) && guests.role_of(&ada).is_none());
-        assert_eq!(guests.list(at(3)).removed.first().map(|removed| removed.id.clone()), Some(ada.clone()));
-        let text = serde_json::to_string(&guests).unwrap();
-        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), guests);
-        knock(&mut guests, "telegram:user:1", at(3), "BBBB2222");
-        assert!(guests.is_removed(&ada), "asking is not being let in");
-        guests.approve("BBBB2222", Role::Member, &operator(), at(4));
-        assert!(!guests.is_removed(&ada) && guests.list(at(4)).removed.is_empty());
-        assert!(remove(&mut guests));
-        guests.invite(Role::Member, &operator(), at(5), "CCCC2222".to_owned());
+        request_pairing(&mut records, "telegram:user:1", at(0), "AAAA2222");
+        records.approve("AAAA2222", Role::Guest, &operator(), at(1));
+        assert!(!records.is_removed(&ada));
+        assert!(remove(&mut records) && records.is_removed(&ada) && records.role_of(&ada).is_none());
+        assert_eq!(records.list(at(3)).removed.first().map(|removed| removed.id.clone()), Some(ada.clone()));
+        let text = serde_json::to_string(&records).unwrap();
+        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), records);
+        request_pairing(&mut records, "telegram:user:1", at(3), "BBBB2222");
+        assert!(records.is_removed(&ada), "asking is not being let in");
+        records.approve("BBBB2222", Role::Member, &operator(), at(4));
+        assert!(!records.is_removed(&ada) && records.list(at(4)).removed.is_empty());
+        assert!(remove(&mut records));
+        records.invite(Role::Member, &operator(), at(5), "CCCC2222".to_owned());
         let author = Author { id: ada.clone(), name: None, role: AuthorRole::Person };
-        assert!(guests.redeem(author, "CCCC2222", at(6)).0.is_some() && !guests.is_removed(&ada));
+        assert!(records.redeem(author, "CCCC2222", at(6)).0.is_some() && !records.is_removed(&ada));
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let mut guests = AccessRecords::default();
-        knock(&mut guests, "telegram:user:1", at(0), "AAAA2222");
-        knock(&mut guests, "telegram:user:2", at(0), "BBBB2222");
-        guests.approve("AAAA2222", Role::Member, &operator(), at(1));
-        guests.approve("XXXX2222", Role::Member, &operator(), at(1));
-        let text = serde_json::to_string(&guests).unwrap();
-        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), guests);
+        let mut records = AccessRecords::default();
+        request_pairing(&mut records, "telegram:user:1", at(0), "AAAA2222");
+        request_pairing(&mut records, "telegram:user:2", at(0), "BBBB2222");
+        records.approve("AAAA2222", Role::Member, &operator(), at(1));
+        records.approve("XXXX2222", Role::Member, &operator(), at(1));
+        let text = serde_json::to_string(&records).unwrap();
+        assert_eq!(serde_json::from_str::<AccessRecords>(&text).unwrap(), records);
         assert!(serde_json::from_str::<AccessRecords>(r#"{"peoples": []}"#).is_err());
     }
 

@@ -8,8 +8,8 @@ use super::files::{
     FileTasks, OpenError, Reader, ThreadFiles, ToolOutputFiles, UsageLedgerFiles,
 };
 use crate::ports::{
-    AccessStore, ApprovalStore, Audit, FileStore, Grants, KeyValueStore, Memory, Search, TaskFiles, ThreadStore,
-    ToolOutputs, UsageLedger, VectorIndex,
+    AccessStore, ApprovalStore, Audit, FileStore, Grants, KeyValueStore, Memory, Search, TaskFiles,
+    ThreadStore, ToolOutputs, UsageLedger, VectorIndex,
 };
 
 /// The ports of one project's state. Clones share it.

@@ -1,13 +1,11 @@
 //! One task as the scheduler knows it, and as people are shown it.
 
-use ring::digest::{SHA256, digest};
-
 use super::definition::{Deliver, ReadTask, TaskId, TaskProblem};
 use super::frontmatter::{TaskContext, read};
 use super::scheduler::{from_jiff, to_jiff};
 use super::state::TaskState;
 use super::words;
-use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
+use crate::domain::{Language, TaskStatus, ThreadId, Timestamp, short_digest};
 use crate::ports::{TaskInProgress, TaskSummary};
 
 /// How many next slots are shown.
@@ -154,6 +152,5 @@ fn schedule_digest(read: &ReadTask) -> String {
         super::schedule::Schedule::At(times) => format!("at {times:?}"),
     };
     let zone = definition.zone.iana_name().unwrap_or("-").to_owned();
-    let whole = digest(&SHA256, format!("{text} {zone}").as_bytes());
-    whole.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    short_digest(format!("{text} {zone}").as_bytes(), 8)
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use ring::digest::{Context, SHA256};
 use similar::{Algorithm, TextDiff};
 
+use crate::domain::hex;
+
 /// Time limit for finding the smallest diff.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -32,7 +34,7 @@ impl VersionOf {
 
     /// Sixteen hexadecimal digits: enough to distinguish contents, short enough for a model to repeat.
     pub(super) fn finish(self) -> String {
-        self.0.finish().as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hex(self.0.finish().as_ref().get(..8).unwrap_or_default())
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn book(project: &Project) -> FileAccess {
 }
 
 /// Writes to the agent for the first time; returns the pairing code.
-pub(crate) async fn knock(project: &Project, id: &str, name: Option<&str>) -> String {
+pub(crate) async fn request_pairing(project: &Project, id: &str, name: Option<&str>) -> String {
     let who = Author { id: id.parse().unwrap(), name: name.map(str::to_owned), role: AuthorRole::Person };
     match book(project).ask_in(who, SystemClock.now()).await.unwrap() {
         PairingRequest::Code { code, .. } => code,

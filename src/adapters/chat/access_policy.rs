@@ -231,7 +231,8 @@ mod tests {
         };
         let gate = AccessPolicy::new("fake".parse().unwrap(), list, Arc::new(Book));
         let now = Timestamp::from_millis(7);
-        let knock = || Admission::Pair(PairingRequest::Code { code: "C".into(), expires: now, fresh: true });
+        let pairing =
+            || Admission::Pair(PairingRequest::Code { code: "C".into(), expires: now, fresh: true });
         let (welcome, closed) = (|| Admission::Welcome, || Admission::Closed);
         use AuthorRole::{Anonymous, Person};
         use ChatKind::{Direct, Group};
@@ -239,7 +240,7 @@ mod tests {
             ("owner", Person, "1", Direct, welcome()),
             ("friend", Person, "1", Direct, welcome()),
             ("paired", Person, "1", Direct, welcome()),
-            ("stranger", Person, "1", Direct, knock()),
+            ("stranger", Person, "1", Direct, pairing()),
             ("owner", Anonymous, "1", Direct, closed()),
             ("stranger", Person, "named", Group, welcome()),
             ("stranger", Anonymous, "named", Group, welcome()),
@@ -254,12 +255,12 @@ mod tests {
             ("paired", Person, "new", Group, closed()),
             ("removed", Person, "named", Group, closed()),
             ("removed", Person, "open", Group, closed()),
-            ("removed", Person, "1", Direct, knock()),
+            ("removed", Person, "1", Direct, pairing()),
             ("friend", Person, "open", Group, welcome()),
             // A person whom the settings let decide must be admitted where they decide.
             ("decider", Person, "open", Group, welcome()),
             ("decider", Person, "new", Group, closed()),
-            ("decider", Person, "1", Direct, knock()),
+            ("decider", Person, "1", Direct, pairing()),
         ] {
             let author = Author { id: id(who), name: None, role };
             assert_eq!(gate.admit(&author, chat, kind, now).await.unwrap(), expected, "{who} {chat}");

@@ -77,12 +77,12 @@ enum DraftCommand {
 /// A handle of the scheduler. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct DraftScheduler {
-    orders: mpsc::Sender<DraftCommand>,
+    commands: mpsc::Sender<DraftCommand>,
 }
 
 /// The scheduler's task, to be run by its owner.
 pub struct DraftTask {
-    orders: mpsc::Receiver<DraftCommand>,
+    commands: mpsc::Receiver<DraftCommand>,
 }
 
 impl std::fmt::Debug for DraftTask {
@@ -94,27 +94,33 @@ impl std::fmt::Debug for DraftTask {
 impl DraftScheduler {
     /// A handle and the task to run.
     pub fn new() -> (Self, DraftTask) {
-        let (orders, receiver) = mpsc::channel(BACKLOG);
-        (Self { orders }, DraftTask { orders: receiver })
+        let (commands, receiver) = mpsc::channel(BACKLOG);
+        (Self { commands }, DraftTask { commands: receiver })
     }
 
     /// Shows a transient intent; ignores any other. Never waits.
     pub fn show(&self, intent: OutboundIntent) {
-        // Dropped while the queue is full.
-        drop(self.orders.try_send(DraftCommand::Show(Box::new(intent))));
+        // The rest of the queue is for the commands that end a draft.
+        if self.commands.capacity() > RESERVED {
+            drop(self.commands.try_send(DraftCommand::Show(Box::new(intent))));
+        } else {
+            tracing::debug!(thread = %intent.thread_id, reason = "queue full", "draft frame dropped");
+        }
     }
 
     /// Removes the draft of a turn that ended without an answer. Never waits; a later delivery waits for the removal.
     pub fn over(&self, thread: &ThreadId, correlation: &CorrelationId) {
-        drop(self.orders.try_send(DraftCommand::Over(thread.clone(), correlation.clone())));
+        if self.commands.try_send(DraftCommand::Over(thread.clone(), correlation.clone())).is_err() {
+            tracing::warn!(%thread, reason = "queue full", "draft not removed");
+        }
     }
 
     /// Ends the draft of a turn and returns its message. No frame of the turn is shown afterwards.
     pub async fn take(&self, thread: &ThreadId, correlation: &CorrelationId) -> Option<DraftMessage> {
         let (reply, answer) = oneshot::channel();
-        let order = DraftCommand::Take(thread.clone(), correlation.clone(), reply);
+        let command = DraftCommand::Take(thread.clone(), correlation.clone(), reply);
         let taken = async {
-            self.orders.send(order).await.ok()?;
+            self.commands.send(command).await.ok()?;
             answer.await.ok().flatten()
         };
         // The task does not run while the adapter restarts: then there is no draft to take.
@@ -137,7 +143,7 @@ impl DraftTask {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some(ended) = workers.tasks.join_next() => workers.ended(ended.ok()),
-                order = self.orders.recv() => match order {
+                command = self.commands.recv() => match command {
                     Some(DraftCommand::Show(intent)) => workers.show(*intent),
                     Some(DraftCommand::Take(thread, correlation, reply)) => workers.take(&thread, correlation, reply),
                     Some(DraftCommand::Over(thread, correlation)) => workers.over(thread, correlation),
@@ -382,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_the_canvas_is_taken_no_frame_comes_behind_it() {
+    async fn no_frame_follows_a_draft_that_was_taken() {
         let scene = scene();
         scene.draft(&run("1"), "a").await;
         scene.draft(&run("1"), "ab").await;
@@ -394,7 +400,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_turns_canvas_stays() {
+    async fn a_draft_is_removed_also_behind_more_frames_than_the_queue_takes() {
+        let scene = scene();
+        scene.draft(&run("1"), "a").await;
+        for _ in 0..2 * BACKLOG {
+            scene.drafts.show(intent(&run("1"), Intent::AssistantDelta { text: "ab".to_owned() }));
+        }
+        scene.drafts.over(&"fake:chat:1".parse().unwrap(), &run("1"));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(scene.seen().last().unwrap(), "over: run_1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_draft_of_another_turn_stays() {
         let scene = scene();
         scene.draft(&run("1"), "a").await;
         assert_eq!(scene.take(&run("status")).await, None);
@@ -402,7 +420,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_screen_that_was_stopped_can_be_run_again() {
+    async fn a_scheduler_that_was_stopped_can_be_run_again() {
         let mut scene = scene();
         scene.draft(&run("1"), "a").await;
         scene.stop.cancel();

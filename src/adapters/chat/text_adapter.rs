@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::inbound::{
-    AdminAnswer, AdminQuery, Attachment, Content, Fetched, Inbound, InboundMessage, InboundOptions,
+    AdminAnswer, AdminQuery, Attachment, Content, Fetched, InFlight, Inbound, InboundMessage, InboundOptions,
     InboundPlatform, InboundProfile, Intake, LookupError, Pipeline, Press, PressAnswer, PressedIn, Urgency,
     thread_of,
 };
@@ -204,21 +203,23 @@ impl<T: TextTransport> TextAdapter<T> {
 
 /// Accepts messages in the order of their arrival until the connection has ended and all are accepted.
 async fn accept(pipeline: &Arc<Pipeline>, mut inbox: mpsc::Receiver<TextMessage>, parts: &ChatParts) {
-    let mut accepting = JoinSet::new();
+    let mut accepting = InFlight::default();
     loop {
         tokio::select! {
-            Some(_) = accepting.join_next() => {}
+            () = accepting.next() => {}
             message = inbox.recv(), if accepting.len() < QUEUED => match message {
                 Some(mut message) => {
                     message.id.get_or_insert_with(|| format!("text-{}", parts.ids.unique()));
                     let raw = serde_json::to_value(message).unwrap_or_default();
-                    accepting.spawn(pipeline.receive_surely(&raw));
+                    accepting.receive(pipeline, &raw, ());
                 }
                 None => break,
             },
         }
     }
-    while accepting.join_next().await.is_some() {}
+    while !accepting.is_empty() {
+        accepting.next().await;
+    }
 }
 
 impl<T: TextTransport> Adapter for TextAdapter<T> {

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ring::digest::{SHA256, digest};
-
 use super::adapter::capabilities;
 use super::api::FeishuApi;
 use super::attachments::{OutgoingFile, Unsent, upload};
@@ -19,7 +17,7 @@ use super::press::card_rows;
 use crate::adapters::chat::{
     Block, ButtonsBlock, DraftScheduler, Pace, PeerBook, PeerMention, QuestionSummary, Rate, lower,
 };
-use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId};
+use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId, short_digest};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
 
 /// The platform's rate limit for one app, over all chats.
@@ -44,8 +42,7 @@ pub(super) struct FeishuSender {
 
 /// The platform's idempotency key: the same for the same part of the same delivery.
 pub(super) fn uuid(delivery: &str, part: &str) -> String {
-    let hash = digest(&SHA256, format!("{delivery}/{part}").as_bytes());
-    hash.as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    short_digest(format!("{delivery}/{part}").as_bytes(), 20)
 }
 
 impl FeishuSender {

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, hex};
 
 /// The allowed clock difference, and how long a request is remembered.
 const WINDOW_MS: i64 = 5 * 60 * 1000;
@@ -122,8 +122,7 @@ fn verify(key: &SecretString, proof: Signature<'_>, body: &[u8], now: Timestamp)
     for part in [timestamp.as_bytes(), nonce.as_bytes(), key.expose_secret().as_bytes(), body] {
         signed.extend_from_slice(part);
     }
-    let expected: String =
-        digest(&SHA256, &signed).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = hex(digest(&SHA256, &signed).as_ref());
     if !same(expected.as_bytes(), signature.to_ascii_lowercase().as_bytes()) {
         return Err(Rejected::Forged);
     }
@@ -187,7 +186,7 @@ mod tests {
 
     fn signed(key: &str, timestamp: &str, nonce: &str, body: &[u8]) -> String {
         let all = [timestamp.as_bytes(), nonce.as_bytes(), key.as_bytes(), body].concat();
-        digest(&SHA256, &all).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(digest(&SHA256, &all).as_ref())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::event::Dispatch;
 use super::gateway::GatewayFrame;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, hex};
 
 /// The allowed age of a signature, in milliseconds: limits replays.
 const AGE: u64 = 10 * 60 * 1000;
@@ -120,10 +120,6 @@ fn is_recent(timestamp: &str, now: Timestamp) -> bool {
     let Ok(seconds) = timestamp.trim().parse::<i64>() else { return false };
     let at = Timestamp::from_millis(seconds.saturating_mul(1000));
     at.millis_since(now).max(now.millis_since(at)) <= AGE
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -9,7 +9,7 @@ use ring::{digest, hmac};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{ThreadId, Timestamp, hex};
 
 /// How long a console session is valid: 30 days.
 const SESSION_MS: u64 = 30 * 24 * 60 * 60 * 1000;
@@ -169,10 +169,6 @@ fn same(expected: &str, given: &str) -> bool {
 
 pub(super) fn sha256(bytes: &[u8]) -> digest::Digest {
     digest::digest(&digest::SHA256, bytes)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

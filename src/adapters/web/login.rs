@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::body::JsonBody;
-use super::credentials::{Bearer, Issued, hex, sha256};
+use super::credentials::{Bearer, Issued, sha256};
 use super::limiter::ClientAddress;
 use super::problem::Problem;
 use super::server::Web;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, short_digest};
 
 /// The credential that admitted a request. Both carry the operator's rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,7 @@ pub(super) async fn renew(State(web): State<Arc<Web>>) -> Result<Json<SessionGra
 
 /// A project's opaque id: the page finds the stored login of a project by it.
 pub(super) fn project_id(project: &Path) -> String {
-    let digest = sha256(project.as_os_str().as_encoded_bytes());
-    hex(digest.as_ref()).get(..16).unwrap_or_default().to_owned()
+    short_digest(project.as_os_str().as_encoded_bytes(), 8)
 }
 
 impl Web {

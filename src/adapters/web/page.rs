@@ -10,8 +10,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tower_http::compression::CompressionLayer;
 
-use super::credentials::{hex, sha256};
 use super::server::Web;
+use crate::domain::short_digest;
 
 const HTML: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.html"));
 const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.js"));
@@ -61,7 +61,7 @@ async fn index(State(web): State<Arc<Web>>, headers: HeaderMap) -> Response {
 
 /// The address of the page outlives its content, so browsers ask each time whether it is still the same.
 fn page(request: &HeaderMap) -> Response {
-    let tag = format!("W/\"{}\"", hex(sha256(HTML).as_ref()).get(..20).unwrap_or_default());
+    let tag = format!("W/\"{}\"", short_digest(HTML, 10));
     let same = request
         .get_all(header::IF_NONE_MATCH)
         .iter()

@@ -10,7 +10,7 @@ use crate::fakes::approval_scene::Scene;
 use crate::fakes::daemon::{Output, Project};
 use crate::fakes::stranger::{self, book};
 
-async fn knock(book: &FileAccess, person: &str, now: Timestamp) -> PairingRequest {
+async fn request_pairing(book: &FileAccess, person: &str, now: Timestamp) -> PairingRequest {
     let who = Author { id: person.parse().unwrap(), name: Some("Ada".to_owned()), role: AuthorRole::Person };
     book.ask_in(who, now).await.unwrap()
 }
@@ -30,8 +30,8 @@ async fn a_stranger_is_let_in_by_their_code_with_and_without_a_daemon() {
     let book = book(&project);
     let (ada, bob) = ("telegram:user:1", "feishu:user:ou_2");
     let (first, second) = (
-        stranger::knock(&project, ada, Some("Ada")).await,
-        stranger::knock(&project, bob, Some("Ada")).await,
+        stranger::request_pairing(&project, ada, Some("Ada")).await,
+        stranger::request_pairing(&project, bob, Some("Ada")).await,
     );
     assert_ne!(first, second);
 
@@ -94,7 +94,9 @@ async fn what_several_processes_write_at_once_is_all_there() {
     let mut codes = Vec::new();
     for platform in ["telegram", "feishu", "qq"] {
         for person in 0..2 {
-            codes.push(stranger::knock(&project, &format!("{platform}:user:{person}"), Some("Ada")).await);
+            codes.push(
+                stranger::request_pairing(&project, &format!("{platform}:user:{person}"), Some("Ada")).await,
+            );
         }
     }
     let children: Vec<_> = codes
@@ -123,7 +125,9 @@ async fn codes_die_after_an_hour_and_guessing_is_stopped() {
     let book = book(&project);
     let operator = "cli:user:operator".parse().unwrap();
     let begin = Timestamp::from_millis(1_000_000_000_000);
-    let PairingRequest::Code { code, expires, fresh: true } = knock(&book, "qq:user:1", begin).await else {
+    let PairingRequest::Code { code, expires, fresh: true } =
+        request_pairing(&book, "qq:user:1", begin).await
+    else {
         panic!("no code");
     };
     assert_eq!(expires.millis_since(begin), 3_600_000);
@@ -131,7 +135,7 @@ async fn codes_die_after_an_hour_and_guessing_is_stopped() {
         book.approve(&code, Role::Member, &operator, expires).await.unwrap(),
         PairingConfirmation::NoSuchCode
     );
-    let code = stranger::knock(&project, "qq:user:1", Some("Ada")).await;
+    let code = stranger::request_pairing(&project, "qq:user:1", Some("Ada")).await;
     for _ in 0..10 {
         let wrong = project.run(&["access", "approve", "ZZZZZZZZ"]);
         assert_eq!(wrong.code, Some(1));
@@ -159,7 +163,7 @@ async fn a_garbled_access_book_lets_nobody_in_and_is_kept() {
 
 /// Gives access from the command line, beside a running daemon.
 async fn let_in(scene: &Scene, person: &str, role: &str) {
-    let code = stranger::knock(&scene.project, person, Some("Ada")).await;
+    let code = stranger::request_pairing(&scene.project, person, Some("Ada")).await;
     let said = scene.project.run(&["access", "approve", &code, "--role", role]);
     assert!(ok(&said).contains(role), "{said:?}");
 }

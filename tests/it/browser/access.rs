@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project};
-use crate::fakes::stranger::{knock, open_group};
+use crate::fakes::stranger::{open_group, request_pairing};
 use crate::fakes::webdriver::{Colours, Screen, key};
 
 const EN: &str = "en-GB,en";
@@ -39,7 +39,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
     let daemon = project.start().await;
     let console = Console::open(&daemon, Screen::Desktop(1280, 1000), EN).await;
     console.until_count("access", "0").await;
-    let code = knock(&project, ADA, Some("Ada")).await;
+    let code = request_pairing(&project, ADA, Some("Ada")).await;
     console.until_count("access", "1").await;
     console.open_panel("access").await;
     console.until("document.activeElement.dataset.testid === 'let-in-code'").await;
@@ -76,7 +76,7 @@ async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_aga
     assert_eq!((&known[0]["id"], &known[0]["role"]), (&json!(ADA), &json!("guest")));
 
     // While new requests arrive, a role is selected, explained, and only then applied.
-    knock(&project, BOB, Some("Bo")).await;
+    request_pairing(&project, BOB, Some("Bo")).await;
     open_group(&project, "telegram", "-100", ADA).await;
     console.browser.type_into(&format!("{member} [data-testid=member-role]"), "owner").await;
     console.until_visible("member-role-hint", true).await;
@@ -119,7 +119,7 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
     let console = Console::open(&daemon, DESKTOP, ZH).await;
     console.open_panel("access").await;
     console.until_visible("asking-none", true).await;
-    let code = knock(&project, BOB, Some("李雷")).await;
+    let code = request_pairing(&project, BOB, Some("李雷")).await;
     console.until_visible("asking", true).await;
     console.until_count("access", "1").await;
     // The command line approves; the page is updated without a request.
@@ -128,7 +128,7 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
     assert!(shown.contains("李雷") && shown.contains("飞书") && shown.contains("命令行"), "{shown}");
     console.until_count("access", "0").await;
 
-    knock(&project, ADA, None).await;
+    request_pairing(&project, ADA, None).await;
     open_group(&project, "telegram", "-100", ADA).await;
     console.until_visible("group", true).await;
     console.until_visible("asking", true).await;
@@ -143,7 +143,7 @@ async fn what_changes_elsewhere_shows_in_an_open_panel_and_groups_are_closed_the
     // A selection in progress survives an update.
     let role = format!("{} [data-testid=member-role]", row("member", BOB));
     console.browser.type_into(&role, "访").await;
-    knock(&project, "qq:user:9B33", Some("Eve")).await;
+    request_pairing(&project, "qq:user:9B33", Some("Eve")).await;
     console.until_count("access", "2").await;
     assert_eq!(console.browser.eval(&format!("document.querySelector('{role}').value")).await, "guest");
     assert!(console.sees("member-role-save").await);
@@ -172,7 +172,7 @@ async fn a_person_is_invited_with_a_code() {
 async fn too_many_wrong_codes_are_told_with_how_long_to_wait() {
     let project = offline();
     let daemon = project.start().await;
-    let code = knock(&project, ADA, Some("Ada")).await;
+    let code = request_pairing(&project, ADA, Some("Ada")).await;
     let console = Console::open(&daemon, Screen::Phone, EN).await;
     console.open_panel("access").await;
     console.until_visible("asking", true).await;

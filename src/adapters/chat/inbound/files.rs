@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
-use ring::digest::{SHA256, digest};
 use tokio::sync::Semaphore;
 
-use crate::domain::StoredFile;
+use crate::domain::{StoredFile, short_digest};
 use crate::ports::{FileStore, StoreError};
 
 /// Why a download failed.
@@ -69,9 +68,7 @@ pub async fn is_kept(files: &dyn FileStore, file: &StoredFile) -> Result<bool, F
 
 /// The prefix of the file names of one message, derived from `key`: the same for every redelivery.
 pub fn name_before(key: &str, index: usize) -> String {
-    let digest = digest(&SHA256, key.as_bytes());
-    let tail: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{tail}-{index}-")
+    format!("{}-{index}-", short_digest(key.as_bytes(), 8))
 }
 
 /// Writes a stream into `files` and returns its length. Too long or interrupted content leaves no file.

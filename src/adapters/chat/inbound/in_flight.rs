@@ -25,6 +25,10 @@ impl<L: Send + 'static> InFlight<L> {
         self.jobs.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
     /// Passes an event on, and retries until it is accepted. Its position in the order of its chat is taken by this call.
     pub fn receive(&mut self, pipeline: &Arc<Pipeline>, raw: &Value, label: L) {
         let accepted = AssertUnwindSafe(pipeline.receive_surely(raw)).catch_unwind();

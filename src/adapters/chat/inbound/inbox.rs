@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -24,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::albums::Albums;
 use super::{ChatQueues, Inbound, Position, Speed};
 use crate::adapters::Backoff;
-use crate::domain::{MentionState, Said};
+use crate::domain::{MentionState, Said, short_digest};
 use crate::ports::{BoxFuture, KeyValueStore, StoreError};
 
 /// Most stored events, and the part of them that is reserved for the first event of each chat.
@@ -393,7 +392,7 @@ async fn see_through(mut job: Job, parts: Vec<String>, finish: Arc<dyn Finish>) 
 
 /// A name of bounded length for any key.
 fn name_of(key: &str) -> String {
-    digest(&SHA256, key.as_bytes()).as_ref().iter().take(20).map(|byte| format!("{byte:02x}")).collect()
+    short_digest(key.as_bytes(), 20)
 }
 
 #[cfg(test)]
