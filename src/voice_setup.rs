@@ -68,8 +68,8 @@ fn synthesiser(
     programs: &ProgramRunner,
 ) -> Result<Arc<dyn Synthesiser>, reqwest::Error> {
     Ok(match &tts.backend {
-        TtsBackend::Server(at, voice) => {
-            Arc::new(SynthesisServer { server: server(at, http)?, voice: voice.clone() })
+        TtsBackend::Server { at, voice, format } => {
+            Arc::new(SynthesisServer { server: server(at, http)?, voice: voice.clone(), format: *format })
         }
         TtsBackend::Command(argv) => {
             let (runner, argv) = (programs.clone(), argv.clone());

@@ -1,5 +1,6 @@
 //! Recognises the container of audio by its first bytes: names and content types of servers and clients are often wrong.
 
+use super::durations::{amr_millis, flac_millis, mp3_millis, mp4_millis, webm_millis};
 use super::{opus_millis, wav_millis};
 
 /// What a recording is stored in.
@@ -71,7 +72,12 @@ impl Container {
         match self {
             Self::OggOpus => opus_millis(bytes),
             Self::Wav => wav_millis(bytes),
-            _ => None,
+            Self::Webm => webm_millis(bytes),
+            Self::Mp4 => mp4_millis(bytes),
+            Self::Mp3 => mp3_millis(bytes),
+            Self::Flac => flac_millis(bytes),
+            Self::Amr => amr_millis(bytes),
+            Self::Ogg | Self::Silk | Self::Unknown => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Audio of voice messages: containers, durations, WAV and Ogg/Opus. Pure; nothing here touches a file or a program.
 
 mod container;
+mod durations;
 mod ogg;
 mod opus;
 mod pcm;

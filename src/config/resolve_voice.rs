@@ -43,7 +43,8 @@ fn tts(file: TtsFile, llm: &LlmFile, faults: &mut Faults) -> Option<TtsSettings>
                 faults.push((format!("{section}.model"), ConfigFault::NeededFor("openai")));
                 return None;
             };
-            TtsBackend::Server(server(section, (file.base_url, file.api_key), model, llm, faults), file.voice)
+            let at = server(section, (file.base_url, file.api_key), model, llm, faults);
+            TtsBackend::Server { at, voice: file.voice, format: file.format.name() }
         }
         TtsProvider::Command => TtsBackend::Command(command(section, file.command, faults)),
     };

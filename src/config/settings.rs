@@ -326,8 +326,8 @@ pub struct SttSettings {
 /// What speaks.
 #[derive(Clone, Debug)]
 pub enum TtsBackend {
-    /// `/audio/speech`, and the name of the voice.
-    Server(VoiceServer, Option<String>),
+    /// `/audio/speech`, the name of the voice, and the only format to ask for.
+    Server { at: VoiceServer, voice: Option<String>, format: Option<&'static str> },
     /// A program and its arguments.
     Command(Vec<String>),
 }

@@ -40,6 +40,8 @@ pub trait Synthesiser: Send + Sync + std::fmt::Debug {
 pub struct SynthesisServer {
     pub server: SpeechServer,
     pub voice: Option<String>,
+    /// The only format to ask for; `None`: that of the platform, and another one where the server refuses it.
+    pub format: Option<&'static str>,
 }
 
 impl Synthesiser for SynthesisServer {
@@ -54,9 +56,10 @@ impl Synthesiser for SynthesisServer {
     fn speak<'a>(&'a self, text: &'a str, wanted: VoiceFormat) -> BoxFuture<'a, Result<Vec<u8>, TtsError>> {
         Box::pin(async move {
             // Not every server knows both, and some send another one than they were asked for.
-            let formats = match wanted {
-                VoiceFormat::Opus => ["opus", "wav"],
-                VoiceFormat::Wav => ["wav", "opus"],
+            let formats: &[&str] = match (&self.format, wanted) {
+                (Some(format), _) => &[format],
+                (None, VoiceFormat::Opus) => &["opus", "wav"],
+                (None, VoiceFormat::Wav) => &["wav", "opus"],
             };
             let mut other = Err(TtsError("the server refused every format".to_owned()));
             for format in formats {

@@ -84,6 +84,8 @@ pub struct Upload {
     pub name: String,
     pub media_type: String,
     pub content: Vec<u8>,
+    /// How long a voice message is; clients show it before they fetch the file.
+    pub seconds: Option<u64>,
 }
 
 /// One bot on one server. Cheap to clone.
@@ -139,7 +141,9 @@ impl BotApi {
     ) -> Result<Value, ApiError> {
         let part = Part::bytes(file.content).file_name(file.name);
         let part = part.mime_str(&file.media_type).map_err(|error| ApiError::NotSent(told(error)))?;
-        let form = fields.into_iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
+        let duration = file.seconds.map(|seconds| ("duration", seconds.to_string()));
+        let fields = fields.into_iter().chain(duration);
+        let form = fields.fold(Form::new(), |form, (name, value)| form.text(name, value));
         let form = form.part(file.field, part);
         let request = self.http.post(self.address(method)).timeout(UPLOAD).multipart(form);
         read(request.send().await).await

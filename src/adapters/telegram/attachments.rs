@@ -16,6 +16,7 @@ use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len}
 use super::limits::SendPriority;
 use crate::adapters::chat::inbound::Attachment;
 use crate::adapters::chat::{FetchError, FileBlock, is_kept, keep};
+use crate::audio::Container;
 use crate::domain::{AttachmentKind, DeliveryId, LengthUnit, StoredFile};
 use crate::ports::{Attempt, FileStore, OutboxEntry};
 
@@ -132,15 +133,24 @@ impl TelegramSender {
                 self.say_before(place, entry, caption, outgoing.reply_to.take()).await?;
             }
         }
-        let upload =
-            Upload { field: medium.field(), name: name.clone(), media_type: media_type.clone(), content };
+        let seconds = (medium == Medium::Voice)
+            .then(|| Container::of(&content).millis(&content))
+            .flatten()
+            .map(|millis| millis.div_ceil(1000));
+        let upload = Upload {
+            field: medium.field(),
+            name: name.clone(),
+            media_type: media_type.clone(),
+            content,
+            seconds,
+        };
         let sent = match self.client.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await
         {
             // An image that the server cannot read, a person who disabled voice messages: as a document it still
             // arrives.
             Err(ApiError::Refused { code: 400, .. }) if medium != Medium::Document => {
                 let medium = Medium::Document;
-                let upload = Upload { field: medium.field(), ..upload };
+                let upload = Upload { field: medium.field(), seconds: None, ..upload };
                 self.client.upload(place, medium.method(), &upload, &outgoing, entry, attempt).await
             }
             sent => sent,

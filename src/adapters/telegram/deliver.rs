@@ -300,6 +300,7 @@ pub(super) fn text_file(name: &str, text: &str) -> Upload {
         name: name.to_owned(),
         media_type: "text/markdown".to_owned(),
         content: text.as_bytes().to_vec(),
+        seconds: None,
     }
 }
 

@@ -19,4 +19,4 @@ pub use permissions::{ExecShellFile, PermissionsFile, Sandbox, ToolFile};
 
 pub use crate::policy::{Compound, Mode};
 pub use root::{AdaptersFile, ApprovalsFile, LanguageChoice, LimitsFile, QueueFile, ShipFile, WebFile};
-pub use voice::{SttFile, SttProvider, TtsFile, TtsProvider, VoiceFile, WavFile};
+pub use voice::{SttFile, SttProvider, TtsFile, TtsFormat, TtsProvider, VoiceFile, WavFile};

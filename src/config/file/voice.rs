@@ -115,6 +115,33 @@ pub enum TtsProvider {
     Command,
 }
 
+/// The format that a speech server is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TtsFormat {
+    /// That of the platform, and another one where the server refuses it.
+    #[default]
+    Auto,
+    /// Ogg/Opus.
+    Opus,
+    /// WAV.
+    Wav,
+    /// MP3, which needs ffmpeg on this machine.
+    Mp3,
+}
+
+impl TtsFormat {
+    /// The value of `response_format`; `None` where the platform decides.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Opus => Some("opus"),
+            Self::Wav => Some("wav"),
+            Self::Mp3 => Some("mp3"),
+        }
+    }
+}
+
 /// The `voice.tts` section.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -135,6 +162,8 @@ pub struct TtsFile {
     /// The voice, as the server calls it. Left out: the server's own choice.
     #[schemars(length(min = 1))]
     pub voice: Option<String>,
+    /// The format that the server is asked for. What the platform takes is made of it.
+    pub format: TtsFormat,
     /// For provider "command": the program and its arguments. It gets the text on its standard input and writes WAV to
     /// its standard output.
     pub command: Vec<String>,
@@ -155,6 +184,7 @@ impl Default for TtsFile {
             api_key: None,
             model: None,
             voice: None,
+            format: TtsFormat::Auto,
             command: Vec::new(),
             timeout_secs: 60,
             max_chars: 1500,

@@ -93,6 +93,23 @@ async fn a_spoken_message_gets_a_spoken_answer_in_the_format_of_its_platform_and
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_asked_for_the_configured_format_only() {
+    let wav = speak("one two three four five").wav;
+    let speech = FakeSpeech::hearing("").await;
+    speech.answer_by(move |_| SpeechReply::Body(200, wav.clone()));
+    let mut config = tts(&speech.url(), "always");
+    merge(&mut config, json!({ "voice": { "tts": { "format": "wav" } } }));
+    let scene = Scene::new(echo(), config).await;
+    let _daemon = scene.start().await;
+    scene.feishu.write(&Message::private("ou_ada", "hello"));
+    let sent = voice_messages(&scene, 1).await;
+    assert!(decoded_by_opusdec(&sent[0].0) > Duration::from_secs(1), "WAV became Ogg/Opus");
+    let formats: Vec<Value> =
+        speech.requests().iter().map(|request| request.json["response_format"].clone()).collect();
+    assert_eq!(formats, ["wav"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_a_server_sends_becomes_opus_and_what_is_no_sound_leaves_the_text() {
     let wav = speak("one two three four five").wav;
     let speech = FakeSpeech::hearing("").await;

@@ -48,7 +48,13 @@ async fn real_speech_on_telegram_is_heard_and_answered_by_a_voice_message() {
         telegram.read(|world| world.files.values().map(|file| file.bytes.clone()).collect());
     let answers: Vec<&Vec<u8>> = sounds.iter().filter(|bytes| **bytes != asked.ogg).collect();
     let [answer] = answers.as_slice() else { panic!("{} files were sent", answers.len()) };
-    assert!(decoded_by_opusdec(answer) > Duration::from_secs(1), "Ogg/Opus with speech in it");
+    let length = decoded_by_opusdec(answer);
+    assert!(length > Duration::from_secs(1), "Ogg/Opus with speech in it");
+    let shown = telegram.read(|world| {
+        world.room(ANN).messages.values().filter_map(|message| message["voice"]["duration"].as_u64()).last()
+    });
+    let seconds = u64::try_from(length.as_millis().div_ceil(1000)).unwrap();
+    assert!(shown.is_some_and(|shown| shown.abs_diff(seconds) <= 1), "{shown:?} of {seconds} s");
     assert_eq!((charges(&project, "stt").len(), charges(&project, "tts").len()), (1, 1));
 
     // What was understood can be looked up; a written command is no spoken message.

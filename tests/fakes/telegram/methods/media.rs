@@ -19,11 +19,14 @@ const CAPTION_TOO_LONG: &str = "message caption is too long";
 pub(crate) fn send_media(world: &mut Environment, params: &Params, kind: &'static str) -> Answer {
     let caption = formatted(params, "caption", 1024, CAPTION_TOO_LONG)?;
     let Target { chat, topic, reply_to, mut fields } = target(world, params)?;
-    let file = match (params.file(kind), params.text(kind)) {
+    let mut file = match (params.file(kind), params.text(kind)) {
         (Some(upload), _) => uploaded(world, upload, kind)?,
         (None, Some(named)) => named_file(world, params, &named, kind)?,
         (None, None) => return Err(Refusal::bad(format!("there is no {kind} in the request"))),
     };
+    if let (Some(seconds), Some(file)) = (params.int("duration"), file.as_object_mut()) {
+        file.insert("duration".to_owned(), seconds.into());
+    }
     fields.insert(kind.to_owned(), file);
     if let Some(caption) = caption.as_ref().filter(|caption| !caption.text.is_empty()) {
         put(&mut fields, "caption", caption);
