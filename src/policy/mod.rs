@@ -3,6 +3,7 @@
 pub mod coverage;
 pub mod fingerprint;
 pub mod grants;
+mod path_lists;
 mod path_names;
 pub mod paths;
 mod reason;

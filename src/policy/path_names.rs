@@ -1,251 +1,12 @@
 //! Which file names contain secrets, belong to the daemon, or start programs. Names are compared folded: case,
-//! full-width letters, invisible characters, white space around the name and trailing dots make no difference. Data and
-//! tables.
+//! full-width letters, invisible characters, white space around the name and trailing dots make no difference. The
+//! lists are in `path_lists`.
 
-/// Suffixes of copies; `id_rsa.bak` is as secret as `id_rsa`.
-const COPY_ENDINGS: &[&str] = &[
-    "~",
-    ".bak",
-    ".backup",
-    ".old",
-    ".orig",
-    ".save",
-    ".saved",
-    ".copy",
-    ".tmp",
-    ".swp",
-    ".swo",
-    ".rej",
-    ".disabled",
-    ".1",
-    ".2",
-];
-
-/// Files and folders with credentials.
-const SECRET_NAMES: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".gcloud",
-    ".kube",
-    "kubeconfig",
-    ".docker",
-    ".dockercfg",
-    ".dockerconfigjson",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".s3cfg",
-    ".boto",
-    ".curlrc",
-    ".wgetrc",
-    ".vault-token",
-    ".terraformrc",
-    "rclone.conf",
-    ".git-credentials",
-    ".htpasswd",
-    ".envrc",
-    ".flaskenv",
-    "pip.conf",
-    "credentials",
-    "credentials.json",
-    "credentials.toml",
-    "credentials.yml",
-    "credentials.yaml",
-    "secrets",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yml",
-    "secrets.yaml",
-    "secret.json",
-    "secret.yml",
-    "secret.yaml",
-];
-
-const SECRET_ENDINGS: &[&str] = &[
-    ".pem",
-    ".key",
-    ".p8",
-    ".p12",
-    ".pfx",
-    ".pkcs12",
-    ".ppk",
-    ".jks",
-    ".jceks",
-    ".keystore",
-    ".kdb",
-    ".kdbx",
-    ".agekey",
-    ".gpg",
-    ".ovpn",
-    ".env",
-    ".tfstate",
-    ".tfvars",
-];
-
-const SECRET_BEGINNINGS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss", "ship.json"];
-
-/// Prefixes that mean a key only in a JSON file: source files may have these names too.
-const SECRET_JSON_BEGINNINGS: &[&str] = &["client_secret", "service-account", "service_account"];
-
-/// Folders of which every file can start programs or instruct an agent.
-const SENSITIVE_FOLDERS: &[&str] = &[
-    ".git",
-    ".github",
-    ".gitlab",
-    ".gitea",
-    ".forgejo",
-    ".githooks",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".semaphore",
-    ".teamcity",
-    ".tekton",
-    ".husky",
-    ".vscode",
-    ".idea",
-    ".fleet",
-    ".zed",
-    ".devcontainer",
-    ".cargo",
-    ".yarn",
-    ".mvn",
-    ".gradle",
-    ".bundle",
-    ".direnv",
-    ".mise",
-    ".claude",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".windsurf",
-    ".agents",
-    ".vim",
-    ".nvim",
-    ".emacs.d",
-];
-
-/// Files that tools execute implicitly, that start programs, or that instruct an agent.
-const SENSITIVE_NAMES: &[&str] = &[
-    "agent.md",
-    "agents.md",
-    "claude.md",
-    "gemini.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".aider.conf.yml",
-    ".mcp.json",
-    "mcp.json",
-    ".gitattributes",
-    ".gitmodules",
-    ".gitconfig",
-    ".hgrc",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".inputrc",
-    ".lessfilter",
-    ".ackrc",
-    ".ripgreprc",
-    ".tmux.conf",
-    ".screenrc",
-    ".vimrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".exrc",
-    ".emacs",
-    ".dir-locals.el",
-    ".gdbinit",
-    ".lldbinit",
-    ".irbrc",
-    ".pryrc",
-    ".pdbrc",
-    ".psqlrc",
-    ".sqliterc",
-    ".rprofile",
-    ".renviron",
-    "authorized_keys",
-    ".rhosts",
-    ".forward",
-    ".travis.yml",
-    ".appveyor.yml",
-    "appveyor.yml",
-    "bitbucket-pipelines.yml",
-    "jenkinsfile",
-    ".drone.yml",
-    ".woodpecker.yml",
-    ".cirrus.yml",
-    "cloudbuild.yaml",
-    "cloudbuild.yml",
-    "buildspec.yml",
-    "codemagic.yaml",
-    "netlify.toml",
-    "vercel.json",
-    ".gitpod.yml",
-    ".replit",
-    "devcontainer.json",
-    ".pre-commit-config.yaml",
-    ".pre-commit-config.yml",
-    ".pre-commit-hooks.yaml",
-    ".overcommit.yml",
-    "build.rs",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-    ".pnpmfile.cjs",
-    ".tool-versions",
-    "mise.toml",
-    ".mise.toml",
-    ".asdfrc",
-    ".bazelrc",
-    ".watchmanconfig",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "pyvenv.cfg",
-];
-
-const SENSITIVE_ENDINGS: &[&str] = &[".gitlab-ci.yml", ".gitlab-ci.yaml", ".pth", ".code-workspace"];
-
-const SENSITIVE_BEGINNINGS: &[&str] = &[
-    "jenkinsfile.",
-    "azure-pipelines",
-    ".azure-pipelines",
-    "lefthook.",
-    ".lefthook",
-    "lefthook-local.",
-    ".huskyrc",
-    ".lintstagedrc",
-    "lint-staged.config.",
-];
-
-/// Prefixes and suffixes that belong together.
-const SENSITIVE_PAIRS: &[(&str, &str)] = &[("mise.", ".toml"), (".mise.", ".toml")];
-
-/// Files below a `.git` folder that may contain credentials: the URL of a remote can contain a password.
-const GIT_SECRETS: &[&str] = &["config", "config.worktree", "credentials", "fetch_head"];
+use super::path_lists::{
+    COPY_ENDINGS, GIT_SECRETS, SECRET_BEGINNINGS, SECRET_ENDINGS, SECRET_NAMES, SENSITIVE_BEGINNINGS,
+    SENSITIVE_ENDINGS, SENSITIVE_FOLDERS, SENSITIVE_NAMES, SENSITIVE_PAIRS,
+};
+pub(super) use super::path_lists::{DATA_ENDINGS, SECRET_WORDS};
 
 /// The daemon's own state and settings, and environment files: no tool may access them.
 pub fn is_reserved_name(name: &str) -> bool {
@@ -276,8 +37,11 @@ pub fn is_secret_name(name: &str) -> bool {
         || SECRET_NAMES.contains(&original)
         || SECRET_BEGINNINGS.iter().any(|start| original.starts_with(start))
         || SECRET_ENDINGS.iter().any(|end| original.ends_with(end))
-        || (original.ends_with(".json")
-            && SECRET_JSON_BEGINNINGS.iter().any(|start| original.starts_with(start)))
+        || original
+            .strip_prefix(".env")
+            .is_some_and(|rest| rest.starts_with(|c: char| c == 's' || c.is_ascii_digit()))
+        || (DATA_ENDINGS.iter().any(|end| original.ends_with(end))
+            && SECRET_WORDS.iter().any(|word| glob(&format!("*{word}*"), original)))
 }
 
 /// Whether a name alone makes everything at and below it able to start programs or instruct an agent.
@@ -288,6 +52,55 @@ pub(super) fn is_sensitive_name(name: &str) -> bool {
         || SENSITIVE_ENDINGS.iter().any(|end| name.ends_with(end))
         || SENSITIVE_BEGINNINGS.iter().any(|start| name.starts_with(start))
         || SENSITIVE_PAIRS.iter().any(|(start, end)| name.starts_with(start) && name.ends_with(end))
+}
+
+/// Whether a pattern of the shell that begins with a known letter may match one of these names.
+pub(super) fn may_match_protected(pattern: &str) -> bool {
+    let pattern = folded(pattern);
+    if !pattern.contains(['*', '?', '[', '{']) {
+        return false;
+    }
+    let lists = [SECRET_NAMES, SECRET_BEGINNINGS, SENSITIVE_FOLDERS, SENSITIVE_NAMES, &[".env", ".ship"]];
+    alternatives(&pattern)
+        .iter()
+        .filter(|pattern| !pattern.starts_with(['*', '?', '[', '{']))
+        .any(|pattern| lists.iter().flat_map(|list| list.iter()).any(|name| glob(pattern, name)))
+}
+
+/// The texts of a list in braces: `{a,b}.md` is `a.md` and `b.md`. Of several lists the first is expanded.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let list = pattern.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    match list {
+        Some((before, (inner, after))) => {
+            inner.split(',').map(|one| format!("{before}{one}{after}")).collect()
+        }
+        None => vec![pattern.to_owned()],
+    }
+}
+
+/// Whether a pattern matches a name; a set or a list counts as any text.
+fn glob(pattern: &str, name: &str) -> bool {
+    let letters: Vec<char> = name.chars().collect();
+    // `reached[n]`: the pattern so far matches the first n letters.
+    let mut reached = vec![false; letters.len() + 1];
+    reached.first_mut().into_iter().for_each(|start| *start = true);
+    let mut signs = pattern.chars();
+    while let Some(sign) = signs.next() {
+        let any = matches!(sign, '*' | '[' | '{');
+        let end = if sign == '[' { ']' } else { '}' };
+        if any && sign != '*' {
+            signs.by_ref().find(|c| *c == end);
+        }
+        let mut before = false;
+        for (at, place) in reached.iter_mut().enumerate() {
+            let was = *place;
+            let same =
+                at.checked_sub(1).and_then(|at| letters.get(at)).is_some_and(|c| sign == '?' || *c == sign);
+            *place = if any { was || before } else { before && same };
+            before = if any { *place } else { was };
+        }
+    }
+    reached.last().is_some_and(|end| *end)
 }
 
 /// Whether a path leads to a file of a git repository that may contain credentials.
@@ -358,6 +171,28 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_is_compared_with_the_names_it_may_match() {
+        for pattern in [
+            ".gi*",
+            ".g?t",
+            ".git[h]ub",
+            "A*.md",
+            "Agent.m?",
+            ".e*",
+            "id_*",
+            ".{git,x}hub",
+            "cred*",
+            ".g**b",
+            "{Agent,x}.md",
+        ] {
+            assert!(may_match_protected(pattern), "{pattern}");
+        }
+        for pattern in ["*.md", "src*", "a?c", "*", "Cargo.*", "[ab]", "Agent.md", "{a,b}.rs"] {
+            assert!(!may_match_protected(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
     fn secrets_are_known_by_name_and_so_are_their_copies() {
         for name in [
             "id_rsa",
@@ -376,6 +211,16 @@ mod tests {
             "ship.json.bak",
             ".env-prod",
             ".env_old",
+            ".env1",
+            ".envs",
+            ".secrets",
+            ".vault_pass",
+            "local.settings.json",
+            "serviceAccountKey.json",
+            "application_default_credentials.json",
+            "app-firebase-adminsdk-x.json",
+            "api_keys.txt",
+            "prod.secrets.yaml",
             "credentials.toml",
         ] {
             assert!(is_secret_name(name), "{name}");

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::path_names::{is_git_secret, is_sensitive_name};
+pub(super) use super::path_names::{DATA_ENDINGS, SECRET_WORDS};
+use super::path_names::{is_git_secret, is_sensitive_name, may_match_protected};
 pub use super::path_names::{is_reserved_name, is_secret_name};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +104,13 @@ pub fn classify(relative: &str, own_files: &str) -> PathClass {
     } else {
         PathClass::Ordinary
     }
+}
+
+/// The class of a word that may be a path, or a pattern that the shell compares with file names: `.gi*/hooks`.
+pub(super) fn class_of_word(word: &str) -> PathClass {
+    let known = classify(word, "");
+    let pattern = || word.split('/').any(may_match_protected);
+    if known == PathClass::Ordinary && pattern() { PathClass::Sensitive } else { known }
 }
 
 /// Whether writing this file can start programs outside any sandbox: hooks, settings of tools, the agent's own
