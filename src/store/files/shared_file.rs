@@ -3,11 +3,12 @@
 //! Reading costs one `stat` while the file does not change. A change is made under a lock that all processes take, on
 //! the current content, so that none is lost. A file that cannot be parsed is never overwritten.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +23,10 @@ use crate::store::document::{Document, Modified};
 use crate::store::grants::{DocumentGrants, GrantRecords};
 
 const FILE_MODE: u32 = 0o600;
+
+/// How long a change waits for the lock, and the pause between two attempts.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The grants in `.ship/grants.json`.
 pub type FileGrants = DocumentGrants<SharedFile<GrantRecords>>;
@@ -66,6 +71,7 @@ pub struct SharedFile<T> {
 struct SharedFileState<T> {
     path: PathBuf,
     lock: PathBuf,
+    patience: Duration,
     known: Mutex<Option<(FileVersion, Arc<T>)>>,
 }
 
@@ -75,6 +81,7 @@ impl<T: Serialize + DeserializeOwned + Default> SharedFile<T> {
         let inner = SharedFileState {
             path: ship_dir.join(format!("{name}.json")),
             lock: ship_dir.join("run").join(format!("{name}.lock")),
+            patience: PATIENCE,
             known: Mutex::new(None),
         };
         Self { inner: Arc::new(inner) }
@@ -140,8 +147,20 @@ impl<T: Serialize + DeserializeOwned + Default> SharedFileState<T> {
             private_dir(dir)?;
         }
         let file = private_file().create(true).truncate(false).write(true).open(&self.lock)?;
-        file.lock()?;
-        Ok(file)
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if began.elapsed() < self.patience => {
+                    std::thread::sleep(PAUSE);
+                }
+                // A process that is stopped while it holds the lock must not hold this one as well.
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds its lock"));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
     }
 }
 
@@ -207,6 +226,26 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &file.read().unwrap()));
         add(2);
         assert_eq!(file.read().unwrap().all, [1, 2], "what another process changed is seen");
+    }
+
+    #[test]
+    fn a_change_gives_up_when_another_process_keeps_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file(dir.path());
+        file.change(|numbers| (numbers.all.push(1), Modified::Yes)).unwrap();
+        let other = File::open(&file.lock).unwrap();
+        other.lock().unwrap();
+        let hasty = SharedFileState {
+            path: file.path.clone(),
+            lock: file.lock.clone(),
+            patience: Duration::ZERO,
+            known: Mutex::default(),
+        };
+        let refused = hasty.change(|numbers: &mut Numbers| (numbers.all.push(2), Modified::Yes)).unwrap_err();
+        assert!(std::error::Error::source(&refused).is_some_and(|why| why.to_string().contains("lock")));
+        drop(other);
+        hasty.change(|numbers: &mut Numbers| (numbers.all.push(3), Modified::Yes)).unwrap();
+        assert_eq!(file.read().unwrap().all, [1, 3]);
     }
 
     #[test]
