@@ -78,11 +78,20 @@ static YES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&pattern).ok()
 });
 
+/// `approve A1, A2 for 10 minutes`: the duration belongs to the last one, or to both.
+static TWO_READINGS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("t,t(?:[&,]{0,2}t)*,?[wslkLWSJD]").ok());
+
 /// Whether these words may approve something.
 pub(super) fn is_closed(tokens: &[Token], folded: &Folded<'_>) -> bool {
     let letters = letters(tokens);
     let fits = YES.as_ref().is_some_and(|yes| yes.is_match(&letters));
-    fits && !repeats(tokens, folded) && !is_report(tokens) && !runs_together(tokens) && !folded.is_indented()
+    let two_readings = TWO_READINGS.as_ref().is_none_or(|two| two.is_match(&letters));
+    fits && !two_readings
+        && !repeats(tokens, folded)
+        && !is_report(tokens)
+        && !runs_together(tokens)
+        && !folded.is_indented()
 }
 
 /// Names of two commands without a word or sign between them may be one other command: `approve git rm -rf build`.

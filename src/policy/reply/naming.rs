@@ -50,7 +50,7 @@ impl ApprovalNames {
             commands.push(Name { index, words: words_of(one.tool), plain: false, simple: false });
             if let Some(command) = one.command {
                 let simple = !command.contains(COMPOUND);
-                let plain = one.argv.is_some() && simple;
+                let plain = one.plain && simple;
                 commands.push(Name { index, words: words_of(command), plain, simple });
             }
         }

@@ -79,7 +79,7 @@ fn decides(reply: &str, named: &[Named], kind: ApprovalKind) -> bool {
             kind,
             tool: "",
             command: None,
-            argv: None,
+            plain: false,
             program: false,
         })
         .collect();

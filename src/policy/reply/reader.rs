@@ -26,8 +26,8 @@ pub struct PendingApproval<'a> {
     pub tool: &'a str,
     /// The command, for a shell call.
     pub command: Option<&'a str>,
-    /// Its words, if it is one plain call.
-    pub argv: Option<&'a [String]>,
+    /// Whether the command is one plain call.
+    pub plain: bool,
     /// Whether its program can be allowed for a time, with other arguments.
     pub program: bool,
 }
@@ -249,7 +249,7 @@ fn may_go_by_its_program(index: usize, group: &TargetGroup, pending: &[PendingAp
     let once = group.marks.iter().all(|mark| *mark == ScopeWord::Once);
     let for_a_time = group.marks.iter().any(|mark| matches!(mark, ScopeWord::Window(_)))
         && group.marks.iter().all(|mark| matches!(mark, ScopeWord::Window(_) | ScopeWord::Each));
-    let allowed = (once && (one.argv.is_some() || one.program)) || (for_a_time && one.program);
+    let allowed = (once && (one.plain || one.program)) || (for_a_time && one.program);
     matches!(group.act, Some(Act::Deny(_))) || allowed
 }
 

@@ -32,7 +32,7 @@ pub(super) const WORDS: WordTable = &[
          fine with me|ok by me|ok with me",
     ),
     (Word::Approve(Yes::Sign), "👍|✅|👌|🆗|✔|☑"),
-    (Word::Approve(Yes::To), "yes to|ok to|okay to|go ahead with|please go ahead with|proceed with"),
+    (Word::Approve(Yes::To), "yes to|go ahead with|please go ahead with|proceed with"),
     (
         Word::Approve(Yes::Go),
         "do it|just do it|run it|execute it|ship it|proceed|please do it|please run it|please execute it|\
@@ -86,7 +86,7 @@ pub(super) const WORDS: WordTable = &[
          part|partly|some|any|hardly|barely|unsure|depends|let me think|not all|not both|\
          not everything|please confirm|to be confirmed|pretend|said|it's ok|it's okay|\
          that's ok|that's okay|it is ok|it is okay|i'm ok|i'm okay|i am ok|i'm good|i'll|let me|need|\
-         request to|asking|approval|\
+         request to|asking|approval|none|nothing|nobody|null|nil|zero|false|off|anything|something|\
          🤔|🤷|😕|🙄|🤨|😬|⏳|⏸",
     ),
     (Word::Because, "because|since|cause|cuz"),

@@ -9,6 +9,7 @@ use crate::policy::reply::{
     HintedReading, Meant, ModelHint, PendingApproval, ReadReply, ReplyQuestion, ReplyRuling,
     ask_back_from_model, chosen, raise, read,
 };
+use crate::policy::shell::is_plain_call;
 use crate::render::Phrase;
 use crate::turn::context::TurnContext;
 use crate::turn::exchange::DaemonReply;
@@ -332,13 +333,14 @@ fn read_pointed(words: &str, candidates: &[Approval], pointed: Option<usize>) ->
 }
 
 fn as_pending(approval: &Approval) -> PendingApproval<'_> {
+    let command = approval.input.get("command").and_then(serde_json::Value::as_str);
     PendingApproval {
         number: approval.number,
         id: &approval.id,
         kind: approval.kind,
         tool: &approval.tool,
-        command: approval.input.get("command").and_then(serde_json::Value::as_str),
-        argv: None,
+        command,
+        plain: command.is_some_and(is_plain_call),
         program: approval.scopes.contains(&ScopeKind::Program),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::{Answer, ApprovalId, ApprovalKind, ApprovalNumber, Scope};
 use crate::policy::reply::{PendingApproval, ReadReply, ReplyRuling, read};
+use crate::policy::shell::is_plain_call;
 
 /// An approval with its own data.
 #[derive(Debug)]
@@ -11,7 +12,6 @@ struct Waiting {
     kind: ApprovalKind,
     tool: String,
     command: Option<String>,
-    argv: Option<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -71,14 +71,12 @@ impl Waiting {
         let (name, what) = written.split_once('=').unwrap();
         let number: u32 = name.trim_start_matches('A').trim_end_matches('?').parse().unwrap();
         let tool = what.strip_prefix('@');
-        let compound = what.contains(['&', '|', ';', '>', '$']);
         Self {
             number: ApprovalNumber(number),
             id: format!("Qk{number}xLw7TzR0aaaaaaaaaa{number}").parse().unwrap(),
             kind: if name.ends_with('?') { ApprovalKind::UnknownOutcome } else { ApprovalKind::Tool },
             tool: tool.unwrap_or("exec_shell").to_owned(),
             command: tool.is_none().then(|| what.to_owned()),
-            argv: (tool.is_none() && !compound).then(|| what.split_whitespace().map(str::to_owned).collect()),
         }
     }
 
@@ -89,12 +87,8 @@ impl Waiting {
             kind: self.kind,
             tool: &self.tool,
             command: self.command.as_deref(),
-            argv: self.argv.as_deref(),
-            program: self
-                .argv
-                .as_deref()
-                .and_then(<[String]>::first)
-                .is_some_and(|name| name.starts_with("./")),
+            plain: self.command.as_deref().is_some_and(is_plain_call),
+            program: self.command.as_deref().is_some_and(|command| command.starts_with("./")),
         }
     }
 }
