@@ -36,6 +36,9 @@ const FILES: &[&str] = &[
     "pkg/__init__.py",
     "pkg/cli.py",
     "lib/x",
+    "lib/common",
+    "config/common",
+    "scripts/t",
     "rules.mk",
     "scripts/gen.sh",
     "scripts/test.js",
@@ -62,13 +65,14 @@ fn scene() -> Project {
     for path in FILES {
         project.write(path, &format!("# {path}\n"));
     }
-    project.write("Makefile", "include rules.mk\nall:\n\t./scripts/gen.sh\n");
-    project.write("package.json", r#"{"scripts": {"test": "node scripts/test.js"}}"#);
+    project.write("Makefile", "include rules.mk config/common\nall:\n\t./scripts/gen.sh\n");
+    project.write("package.json", r#"{"scripts": {"test": "node scripts/test.js", "t": "sh scripts/t"}}"#);
     project.write("Cargo.toml", "[workspace]\nmembers = [\"core\"]\n");
     project.write("data/log.txt", "");
     project.write("bin/tool", "#!/bin/sh\n");
     fs::set_permissions(project.path("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
     project.write("scripts/log.sh", "#!/bin/sh\nbin/tool >> data/log.txt\n");
+    project.write("scripts/sourcing.sh", "#!/bin/sh\n. lib/common\n");
     symlink("run.sh", project.path("link.sh")).unwrap();
     // Larger than the limit of what is read for one call; sparse, so that it takes no disk space.
     fs::File::create(project.path("big.bin")).unwrap().set_len(200 << 20).unwrap();

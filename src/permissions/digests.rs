@@ -113,24 +113,25 @@ struct Digests<'a> {
 impl Digests<'_> {
     fn of(&mut self, cwd: &str, depends: &BTreeSet<Dependency>, follow: Follow) -> Vec<FileDigest> {
         let mut out = BTreeSet::new();
-        let mut todo: VecDeque<(Dependency, u8)> = depends.iter().cloned().map(|one| (one, 0)).collect();
+        let mut todo: VecDeque<(Dependency, u8, bool)> =
+            depends.iter().cloned().map(|one| (one, 0, true)).collect();
         let mut followed: BTreeSet<Dependency> = depends.clone();
-        while let Some((dependency, depth)) = todo.pop_front() {
+        while let Some((dependency, depth, is_run)) = todo.pop_front() {
             match &dependency {
                 Dependency::Folder(folder) => out.extend(self.folder(folder, Below::Ignored)),
                 Dependency::Tree(folder) => out.extend(self.folder(folder, Below::Included)),
                 Dependency::File(path) => {
                     let Some((relative, digest, text)) = self.file(path) else { continue };
-                    if depth > 0 && !has_script_name(&relative) && !self.is_executable(&relative) {
+                    if !is_run && !has_script_name(&relative) && !self.is_executable(&relative) {
                         continue;
                     }
                     out.insert(FileDigest { path: relative.clone(), digest: Some(digest) });
                     if follow == Follow::Nothing || depth > 1 {
                         continue;
                     }
-                    for next in next_files(cwd, &relative, text.as_deref().unwrap_or_default()) {
+                    for (next, is_run) in next_files(cwd, &relative, text.as_deref().unwrap_or_default()) {
                         if followed.len() < depends.len() + MOST_FOLLOWED && followed.insert(next.clone()) {
-                            todo.push_back((next, depth + 1));
+                            todo.push_back((next, depth + 1, is_run));
                         }
                     }
                 }
@@ -258,14 +259,15 @@ impl Digests<'_> {
     }
 }
 
-/// The files that a script or build file names, relative to its own folder and to the command's folder.
-fn next_files(cwd: &str, relative: &str, text: &str) -> Vec<Dependency> {
+/// The files that a script or build file names, relative to its own folder and to the command's folder, and whether it
+/// certainly runs them.
+fn next_files(cwd: &str, relative: &str, text: &str) -> Vec<(Dependency, bool)> {
     let own = relative.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut out = Vec::new();
-    for name in named_in(relative, text) {
+    for (name, is_run) in named_in(relative, text) {
         for folder in [own, cwd] {
             let path = Path::new(folder).join(&name);
-            out.push(Dependency::File(path.to_string_lossy().into_owned()));
+            out.push((Dependency::File(path.to_string_lossy().into_owned()), is_run));
         }
     }
     out

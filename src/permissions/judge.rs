@@ -156,11 +156,20 @@ impl Judge for ProjectJudge {
     ) -> BoxFuture<'_, Option<GrantProposal>> {
         let (settings, approval) = (self.settings.clone(), approval.clone());
         Box::pin(async move {
-            let proposed = tokio::task::spawn_blocking(move || settings.propose(&approval, scope, now)).await;
-            proposed.unwrap_or_else(|error| {
-                tracing::error!(%error, "proposing a grant failed");
-                None
-            })
+            let thread = approval.thread.clone();
+            let job = self.jobs.run(&thread, move || settings.propose(&approval, scope, now));
+            match timeout(self.deadline, job).await {
+                Ok(Ok(proposed)) => proposed,
+                // The answer counts once.
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "proposing a grant failed");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!(%thread, "proposing a grant timed out");
+                    None
+                }
+            }
         })
     }
 }
@@ -225,11 +234,10 @@ impl JudgeSettings {
         let judged = self.shell_judgement(&call.input);
         let place = self.cwd(&call.input, &own_files);
         let mut verdict = judged.verdict.clone().and(by_cwd(&place));
-        if verdict == Verdict::Allow(Class::ReadOnly) {
-            for read in &judged.reads {
-                let path = files::resolve_exact(&self.project, &own_files, &read.path);
-                verdict = verdict.and(by_read(&path));
-            }
+        // Also for a line that is allowed by a rule or a grant: a name in it may be a link.
+        for read in &judged.reads {
+            let path = files::resolve_exact(&self.project, &own_files, &read.path);
+            verdict = verdict.and(by_read(&path));
         }
         if verdict == Verdict::Allow(Class::ReadOnly)
             && let Some(reason) = (self.object_to_reads)(&judged.reads, outside.hides)

@@ -54,8 +54,12 @@ fn no_grants() -> Arc<InMemoryGrants> {
 }
 
 fn judge_with(root: &Path, preview: Preview, grants: Arc<dyn Grants>) -> ProjectJudge {
+    ProjectJudge::new(settings(root, preview, grants), Arc::new(SystemClock))
+}
+
+fn settings(root: &Path, preview: Preview, grants: Arc<dyn Grants>) -> JudgeSettings {
     let none: &[&str] = &[];
-    let settings = JudgeSettings {
+    JudgeSettings {
         object_to_reads: Arc::new(|_, _| None),
         hides_secrets: Arc::new(|| Box::pin(async { true })),
         project: root.to_owned(),
@@ -65,8 +69,34 @@ fn judge_with(root: &Path, preview: Preview, grants: Arc<dyn Grants>) -> Project
         preview,
         grants,
         language: Language::En,
-    };
-    ProjectJudge::new(settings, Arc::new(SystemClock))
+    }
+}
+
+/// The question about a judged call of `write_file`.
+fn approval(asked: Judgement) -> Approval {
+    let now = SystemClock.now();
+    Approval {
+        id: "apr_00000000000000000001".parse().unwrap(),
+        number: ApprovalNumber(1),
+        kind: ApprovalKind::Tool,
+        thread: "web:chat:t1".parse().unwrap(),
+        correlation: "run_1".parse().unwrap(),
+        tool_call: "call_1".parse().unwrap(),
+        tool: "write_file".to_owned(),
+        input: json!({}),
+        summary: asked.summary,
+        details: None,
+        risk: asked.risk,
+        scopes: asked.scopes,
+        memory_scope: Default::default(),
+        owners_only: false,
+        asked_in: Vec::new(),
+        fingerprint: asked.fingerprint,
+        requested_by: "web:user:ada".parse().unwrap(),
+        created_at: now,
+        expires_at: now,
+        state: ApprovalState::Pending,
+    }
 }
 
 pub(super) fn call(tool: &str, input: Value) -> CallToJudge {
@@ -166,6 +196,51 @@ async fn a_judgement_that_takes_too_long_asks_and_its_answer_is_bound_to_nothing
 }
 
 #[tokio::test]
+async fn a_proposal_that_takes_too_long_grants_nothing() {
+    let project = Project::new();
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let mut settings = settings(&project.root, Arc::new(|_| None), no_grants());
+    settings.effects_of = Arc::new(move |_| {
+        released.lock().unwrap().recv().ok();
+        Some(Effects::SideEffects)
+    });
+    let judge = ProjectJudge::new(settings, Arc::new(SystemClock)).with_deadline(Duration::from_millis(50));
+    let asked = project.judge().judge(call("write_file", json!({ "path": "a.txt", "content": "x" }))).await;
+    let now = SystemClock.now();
+    assert_eq!(judge.propose(&approval(asked), Scope::Thread, now).await, None);
+    drop(release);
+}
+
+#[tokio::test]
+async fn a_link_in_a_line_that_a_rule_or_the_mode_allows_is_followed() {
+    let project = Project::new();
+    project.write("deploy/id_rsa", "key");
+    project.write("src/a", "x");
+    std::os::unix::fs::symlink("deploy/id_rsa", project.path("notes.txt")).unwrap();
+    std::os::unix::fs::symlink("/etc", project.path("etc")).unwrap();
+    let judge = |mode, allow: &[&str]| {
+        let none: &[&str] = &[];
+        let mut settings = settings(&project.root, Arc::new(|_| None), no_grants());
+        let root = project.root.to_string_lossy();
+        settings.shell = ShellRules::new(mode, Compound::Analyze, allow, none, root).unwrap();
+        ProjectJudge::new(settings, Arc::new(SystemClock))
+    };
+    let writable = Ruling::Allow(Class::ProjectWritable);
+    for (mode, allow, command, want) in [
+        (Mode::Ask, &["npm test"][..], "npm test", &writable),
+        (Mode::Ask, &["npm test"], "cd src && npm test", &writable),
+        (Mode::Ask, &["npm test"], "cd etc && npm test", &Ruling::Ask),
+        (Mode::Ask, &["npm test"], "npm test; cat notes.txt", &Ruling::Ask),
+        (Mode::Ask, &["npm test"], "npm test; cat src/a", &Ruling::Ask),
+        (Mode::Allow, &[], "cat src/a", &writable),
+        (Mode::Allow, &[], "cat notes.txt", &Ruling::Ask),
+    ] {
+        assert_eq!(shell(&judge(mode, allow), command).await.ruling, *want, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
     let project = Project::new();
     let grants = no_grants();
@@ -174,28 +249,7 @@ async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
     let asked = write().await;
     assert_eq!(asked.ruling, Ruling::Ask);
     let now = SystemClock.now();
-    let approval = Approval {
-        id: "apr_00000000000000000001".parse().unwrap(),
-        number: ApprovalNumber(1),
-        kind: ApprovalKind::Tool,
-        thread: "web:chat:t1".parse().unwrap(),
-        correlation: "run_1".parse().unwrap(),
-        tool_call: "call_1".parse().unwrap(),
-        tool: "write_file".to_owned(),
-        input: json!({}),
-        summary: asked.summary,
-        details: None,
-        risk: asked.risk,
-        scopes: asked.scopes,
-        memory_scope: Default::default(),
-        owners_only: false,
-        asked_in: Vec::new(),
-        fingerprint: asked.fingerprint,
-        requested_by: "web:user:ada".parse().unwrap(),
-        created_at: now,
-        expires_at: now,
-        state: ApprovalState::Pending,
-    };
+    let approval = approval(asked);
     let proposal = judge.propose(&approval, Scope::Thread, now).await.unwrap();
     let number = grants.add(approval, Scope::Thread, proposal, now).await.unwrap();
     let allowed = write().await;

@@ -3,6 +3,7 @@
 
 use super::paths::{self, PathLocation};
 use super::shape_table::{ArgumentKind, PATHS, ShapeRow, TABLE};
+use super::shell::has_script_name;
 use crate::domain::Language;
 
 /// A command of the table.
@@ -171,9 +172,10 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || "_:.-".contains(c))
 }
 
-/// Whether a word is a plain argument: no option, no assignment, no path that leaves the folder.
+/// Whether a word is a plain argument: no option, no assignment, no path that leaves the folder, no script.
 pub fn is_plain_argument(word: &str, folders: &[String]) -> bool {
     let plain = !word.is_empty()
+        && !has_script_name(word)
         && !word.starts_with(['-', '/', '.', '+', '@', '~'])
         && word.chars().all(|c| c.is_alphanumeric() || "_.,:/-".contains(c));
     plain
@@ -258,9 +260,23 @@ mod tests {
         for word in ["g1", "v1.2.3", "a/b.txt", "会议", "a:b"] {
             assert!(is_plain_argument(word, &here), "{word}");
         }
-        for word in
-            ["", "-x", "+x", "a=b", "/etc", "../a", "a/../../b", ".env", "~", "a b", "$x", "a;b", "@f"]
-        {
+        for word in [
+            "",
+            "-x",
+            "+x",
+            "a=b",
+            "/etc",
+            "../a",
+            "a/../../b",
+            ".env",
+            "~",
+            "a b",
+            "$x",
+            "a;b",
+            "@f",
+            "evil.py",
+            "a/x.sh",
+        ] {
             assert!(!is_plain_argument(word, &here), "{word}");
         }
     }

@@ -4,7 +4,7 @@ use super::grant::{Calls, Grant, GrantedCommand, Pattern};
 use crate::domain::{Reach, Risk, Scope, ScopeKind, ThreadId, Timestamp};
 use crate::policy::fingerprint::FileDigest;
 use crate::policy::paths::{self, PathLocation};
-use crate::policy::shell::{ShellJudgement, ShellPart};
+use crate::policy::shell::{ShellJudgement, ShellPart, runs_its_arguments};
 
 /// The facts of a call that needs approval.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,14 @@ pub(in crate::policy) fn named_program(call: &CallFacts<'_>) -> Option<(Calls, V
     let pattern = Pattern::program_of(&part.argv, &part.folders)?;
     let mut varying = Varying::default();
     varying.add(part, pattern.varying(&part.argv, &part.folders)?, pattern.runs_project_files());
-    let fixed = call.scripts?.iter().filter(|script| !varying.has(script)).cloned().collect();
+    let fixed: Vec<FileDigest> =
+        call.scripts?.iter().filter(|script| !varying.has(script)).cloned().collect();
+    // A link leads to a program of another name, and one to outside the project has no digest.
+    let name = |file: &FileDigest| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let runs_arguments = fixed.iter().any(|file| runs_its_arguments(&name(file)));
+    if runs_arguments || fixed.is_empty() {
+        return None;
+    }
     let command = GrantedCommand { pattern, folders: part.folders.clone() };
     Some((Calls::Commands(vec![command]), fixed))
 }

@@ -8,6 +8,7 @@ use crate::domain::{GrantNumber, Reach};
 use crate::policy::fingerprint::FileDigest;
 use crate::policy::paths::{self, PathLocation};
 use crate::policy::shape::{is_plain_argument, runs_project_files, shape_of};
+use crate::policy::shell::runs_its_arguments;
 
 /// One approval that covers more than one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,9 +70,13 @@ impl Pattern {
         }
     }
 
-    /// The program of a command with other plain arguments; `None` unless it is a file of the project.
+    /// The program of a command with other plain arguments; `None` unless it is a file of the project, and for a program
+    /// that runs what its arguments name: an interpreter, a launcher, or what a package manager has installed.
     pub fn program_of(argv: &[String], folders: &[String]) -> Option<Self> {
         let program = argv.first().filter(|program| program.contains('/') && !program.starts_with('/'))?;
+        if runs_its_arguments(program) {
+            return None;
+        }
         let pattern = Self::ProgramWithPlainArguments(program.clone());
         pattern.varying(argv, folders).map(|_| pattern)
     }
@@ -87,6 +92,7 @@ impl Pattern {
                 let (name, args) = argv.split_first()?;
                 let inside = folders.iter().all(|folder| is_ordinary(folder, name));
                 let plain = args.iter().all(|arg| is_plain_argument(arg, folders));
+                let plain = plain && !runs_its_arguments(name);
                 (name == program && !folders.is_empty() && inside && plain).then(|| args.to_vec())
             }
         }

@@ -1,5 +1,6 @@
 //! The dangers of a command, by its name and first words: for the displayed risk, not for permission.
 
+use super::globals::{Globals, Subcommand};
 use super::launchers::{is_interpreter, is_shell};
 use super::rules::base_name;
 use super::word::ShellWord;
@@ -173,8 +174,12 @@ pub(super) fn dangers(words: &[ShellWord]) -> Vec<Reason> {
         out.push(Reason::Network(name.to_owned()));
     }
     let by_verb = DESTROYS_VERBS.iter().any(|(program, verbs)| *program == name && named(verbs));
-    if DESTROYS.contains(&name) || name.starts_with("mkfs.") || by_verb {
+    let by_option = name == "git" && git_destroys(words.get(1..).unwrap_or_default());
+    if DESTROYS.contains(&name) || name.starts_with("mkfs.") || by_verb || by_option {
         out.push(Reason::Destroys(name.to_owned()));
+    }
+    if sets_up_programs(name, words.get(1..).unwrap_or_default()) {
+        out.push(Reason::Sensitive(name.to_owned()));
     }
     if is_launcher(words) {
         out.push(Reason::Wrapper(name.to_owned()));
@@ -186,6 +191,64 @@ pub(super) fn dangers(words: &[ShellWord]) -> Vec<Reason> {
     }
     out
 }
+
+/// Whether git deletes branches, tags, stashes, work trees or changes that are stored nowhere else, or changes its
+/// configuration, which can start programs.
+fn git_destroys(args: &[ShellWord]) -> bool {
+    let at = match Globals::of("git").map(|globals| globals.subcommand(args)) {
+        Some(Subcommand::At(at)) => at,
+        Some(Subcommand::Missing) | None => return false,
+        Some(Subcommand::Unknown) => return true,
+    };
+    let mut args = args.iter().skip(at).map(ShellWord::text);
+    let subcommand = args.next().unwrap_or_default();
+    GIT_DESTROYS.iter().filter(|(names, ..)| names.split(' ').any(|name| name == subcommand)).any(
+        |(_, words, letters)| {
+            args.clone().any(|arg| {
+                let name = arg.split('=').next().unwrap_or(arg);
+                let abbreviates = |word: &str| {
+                    word == name || (word.starts_with("--") && name.len() > 3 && word.starts_with(name))
+                };
+                let cluster = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+                words.split_ascii_whitespace().any(abbreviates) || cluster.contains(|c| letters.contains(c))
+            })
+        },
+    )
+}
+
+/// Whether a command writes hooks or settings that start programs later.
+fn sets_up_programs(name: &str, args: &[ShellWord]) -> bool {
+    let has = |list: &str| args.iter().any(|arg| list.split(' ').any(|word| word == arg.text()));
+    let subcommand = match Globals::of("git").map(|globals| globals.subcommand(args)) {
+        Some(Subcommand::At(at)) if name == "git" => args.get(at).map(ShellWord::text).unwrap_or_default(),
+        _ => "",
+    };
+    let only_shows = || has("--get --get-all --get-regexp --get-urlmatch --list -l get list");
+    let hooks = matches!(name, "husky" | "lefthook" | "overcommit" | "pre-commit" | "simple-git-hooks")
+        && (args.is_empty() || has("add init install set --install"));
+    (subcommand == "config" && !only_shows()) || hooks || (name == "direnv" && has("allow permit"))
+}
+
+/// Subcommands of git, and the words, options and letters with which they delete or overwrite. Lists are words separated
+/// by spaces.
+const GIT_DESTROYS: &[(&str, &str, &str)] = &[
+    ("branch", "--delete --force --move --copy", "dDfMC"),
+    ("tag", "--delete --force", "df"),
+    ("stash", "clear drop", ""),
+    ("switch", "--discard-changes --force --force-create", "fC"),
+    ("worktree", "remove prune", "fB"),
+    ("reflog", "expire delete", ""),
+    ("notes", "remove prune", "f"),
+    ("submodule", "deinit", "f"),
+    ("merge am cherry-pick revert", "--abort --quit --skip", ""),
+    ("commit", "--amend", ""),
+    ("fetch remote", "--prune --force prune remove rm set-url", "pf"),
+    (
+        "prune repack replace symbolic-ref update-index filter-repo mv lfs",
+        "--force -d --delete --prune",
+        "df",
+    ),
+];
 
 /// The risk of a reason.
 pub(super) fn risk_of(reason: &Reason) -> Risk {
@@ -246,6 +309,17 @@ mod tests {
             ("rm -r x", false, true),
             ("mkfs.ext4 x", false, true),
             ("cargo build", false, false),
+            ("git switch --discard-changes main", false, true),
+            ("git switch --disc main", false, true),
+            ("git switch main", false, false),
+            ("git branch -D x", false, true),
+            ("git branch -qd x", false, true),
+            ("git branch x", false, false),
+            ("git stash clear", false, true),
+            ("git stash", false, false),
+            ("git tag -d v1", false, true),
+            ("git tag v1", false, false),
+            ("git -C x worktree remove y", false, true),
         ] {
             let found = dangers(&words(text));
             assert_eq!(found.iter().any(|r| matches!(r, Reason::Network(_))), network, "{text}");

@@ -50,8 +50,10 @@ fn arguments(program: &str, rest: &[String], args: &[ShellWord]) -> Match {
     }
     let Some(globals) = Globals::of(program) else { return direct.max(in_order(rest, args)) };
     match globals.subcommand(args) {
-        Subcommand::Unknown => direct.max(in_order(rest, args)),
-        Subcommand::Missing => direct,
+        Subcommand::Unknown => {
+            direct.max(in_order(rest, args)).max(by_default(program, rest).min(Match::Perhaps))
+        }
+        Subcommand::Missing => direct.max(by_default(program, rest)),
         Subcommand::At(at) => {
             let after = args.get(at..).unwrap_or_default();
             let subcommand = after.first().and_then(ShellWord::literal).unwrap_or_default();
@@ -72,6 +74,16 @@ fn arguments(program: &str, rest: &[String], args: &[ShellWord]) -> Match {
                 Match::No
             }
         }
+    }
+}
+
+/// Whether a program without a subcommand does what the rule is about: `yarn` installs.
+fn by_default(program: &str, rest: &[String]) -> Match {
+    let installs = matches!(base_name(program), "yarn" | "bundle" | "bundler");
+    match rest {
+        [only] if installs && same_subcommand(program, "install", only) => Match::Yes,
+        [first, ..] if installs && same_subcommand(program, "install", first) => Match::Perhaps,
+        _ => Match::No,
     }
 }
 
@@ -101,7 +113,9 @@ fn in_order(rest: &[String], args: &[ShellWord]) -> Match {
         }
     }
     let wants_option = rest.iter().any(|wanted| wanted.starts_with('-'));
-    let has_option = args.iter().any(|arg| arg.literal().is_none_or(|word| word.starts_with('-')));
+    // `+main` is `--force`, `:main` is `--delete`.
+    let has_option =
+        args.iter().any(|arg| arg.literal().is_none_or(|word| word.starts_with(['-', '+', ':'])));
     if !wants_option || has_option { Match::Perhaps } else { Match::No }
 }
 
@@ -172,6 +186,18 @@ mod tests {
             ("git push --force", "git push -f", Perhaps),
             ("git push --force", "git push origin --force", Perhaps),
             ("git push --force", "git push origin", No),
+            ("git push --force", "git push origin +main", Perhaps),
+            ("git push --delete", "git push origin :main", Perhaps),
+            ("yarn install", "yarn", Yes),
+            ("yarn install", "yarn --frozen-lockfile", Perhaps),
+            ("yarn install", "yarn test", No),
+            ("yarn install --force", "yarn --force", Perhaps),
+            ("yarn add", "yarn", Yes),
+            ("bundle install", "bundle", Yes),
+            ("bundle install", "bundle --jobs 4", Perhaps),
+            ("bundle install", "bundle exec rake", No),
+            ("npm install", "npm it", Yes),
+            ("npm ci", "npm cit", Yes),
             ("rm -rf", "rm -rf x", Yes),
             ("rm -rf", "rm -fr x", Perhaps),
             ("rm -rf", "rm -r -f x", Perhaps),

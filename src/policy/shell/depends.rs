@@ -1,17 +1,19 @@
 //! The files of the project that a command line depends on: those it runs, those that programs load by convention, and
 //! every file it names. Determined by words alone, and generously: a file too many repeats a question, a file too few
-//! would run code that was not shown. Names inside files are followed one step, by [`named_in`].
+//! would run code that was not shown. Names inside files are followed by `named_files`.
 
 use std::collections::BTreeSet;
 
 use super::build_files::{build_files, is_python, takes_data};
-use super::opaque::decides_programs;
+use super::launchers::lists;
+use super::named_files::is_build_file;
+use super::opaque::{CALLING, SELF_CONTAINED, decides_programs};
 use super::rules::base_name;
 use super::script::Redirect;
 use super::word::ShellWord;
 
 /// Limits for one command line.
-const MOST_WORDS: usize = 256;
+pub(super) const MOST_WORDS: usize = 256;
 const MOST_FOLDERS: usize = 24;
 const MOST_FILES: usize = 2_000;
 const LONGEST_WORD: usize = 1_024;
@@ -108,6 +110,9 @@ pub(super) fn depends(
             found.scripts.extend(named);
         }
     }
+    for words in commands {
+        runs_what_it_finds(words, &folders, &mut found);
+    }
     if chosen_by_variable {
         found.scripts.extend(folders.iter().cloned().map(Dependency::Folder));
     }
@@ -123,15 +128,37 @@ pub(super) fn depends(
     found
 }
 
+/// `find scripts -exec sh {} +`, `fd -x sh`, `run-parts scripts`: which files run is known when the command runs, so
+/// everything below the folders counts.
+fn runs_what_it_finds(words: &[ShellWord], folders: &[String], found: &mut Dependencies) {
+    let Some((name, args)) = words.split_first() else { return };
+    let name = base_name(name.text());
+    let options = CALLING.iter().find(|(names, _)| lists(names, name)).map(|(_, options)| *options);
+    let calls = |arg: &ShellWord| options.is_some_and(|options| lists(options, arg.text()));
+    let at = args.iter().position(calls);
+    let program = at.and_then(|at| args.get(at + 1)).map(|word| base_name(word.text()));
+    let executes = program.is_some_and(|program| !lists(SELF_CONTAINED, program));
+    if !(name == "run-parts" || (executes && !program.is_some_and(takes_data))) {
+        return;
+    }
+    found.undetermined = true;
+    let mut tops: Vec<&str> = args
+        .iter()
+        .take(at.unwrap_or(args.len()))
+        .map(ShellWord::text)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    if tops.is_empty() || lists("fd fdfind", name) {
+        tops.push(".");
+    }
+    for folder in folders {
+        found.scripts.extend(tops.iter().map(|top| Dependency::Tree(normal(&join(folder, top)))));
+    }
+}
+
 /// The files that are written by redirection and occur nowhere else in the line.
 fn only_written<'a>(text: &str, words: &BTreeSet<String>, redirects: &'a [Redirect]) -> BTreeSet<&'a str> {
-    let targets: Vec<&str> = redirects
-        .iter()
-        .filter_map(|redirect| match redirect {
-            Redirect::Write(path) => Some(path.as_str()),
-            Redirect::Read(_) | Redirect::Harmless => None,
-        })
-        .collect();
+    let targets: Vec<&str> = redirects.iter().filter_map(Redirect::written).collect();
     let same = |one: &str, other: &str| normal(one) == normal(other);
     let alone = |target: &&str| {
         let as_target = targets.iter().filter(|other| same(other, target)).count();
@@ -165,7 +192,7 @@ fn assigns_programs(text: &str) -> bool {
 }
 
 /// Everything in a text that may be a file name: split at quotes, operators and other characters.
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || "_-./+@%~^#".contains(c);
     text.split(move |c| !is_part(c)).filter(|token| !token.is_empty() && token.len() <= LONGEST_WORD)
 }
@@ -245,14 +272,6 @@ fn folders(cwd: &str, commands: &[Vec<ShellWord>], found: &mut Dependencies) -> 
     folders
 }
 
-/// Whether a path to this file determines the folder of a program.
-fn is_build_file(name: &str) -> bool {
-    matches!(
-        name,
-        "Cargo.toml" | "package.json" | "pyproject.toml" | "Makefile" | "pom.xml" | "build.gradle" | "go.mod"
-    )
-}
-
 /// The folders and their parents, up to the project: programs search there too.
 fn with_parents(folders: &[String]) -> BTreeSet<String> {
     let mut out = BTreeSet::from([String::new()]);
@@ -321,54 +340,6 @@ fn normal(path: &str) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", names.join("/"))
-}
-
-/// The files that a script or build file names in its text and runs, relative to its folder or to the working folder.
-/// Empty for files that are no scripts.
-pub fn named_in(path: &str, text: &str) -> BTreeSet<String> {
-    let name = base_name(path);
-    let mut out = BTreeSet::new();
-    if name == "package.json" {
-        let json: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-        let scripts = json.get("scripts").and_then(serde_json::Value::as_object);
-        for script in scripts.into_iter().flatten().filter_map(|(_, script)| script.as_str()) {
-            out.extend(tokens(script).filter(|token| looks_run(token)).map(str::to_owned));
-        }
-    } else if name == "Cargo.toml" {
-        for token in tokens(text).filter(|token| !token.starts_with('-')) {
-            if token.ends_with(".rs") {
-                out.insert(token.to_owned());
-            } else if token.contains('/') || text.contains("[workspace]") {
-                let folder = token.trim_end_matches('/');
-                out.extend([format!("{folder}/build.rs"), format!("{folder}/Cargo.toml")]);
-            }
-        }
-    } else if is_script(name, text) {
-        out.extend(tokens(text).filter(|token| looks_run(token)).map(str::to_owned));
-    }
-    out.into_iter().take(MOST_WORDS).collect()
-}
-
-fn is_script(name: &str, text: &str) -> bool {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    let build = name.to_ascii_lowercase().contains("makefile") || name.eq_ignore_ascii_case("justfile");
-    build || text.starts_with("#!") || matches!(ending, Some("sh" | "bash" | "zsh" | "mk" | "mak"))
-}
-
-/// Whether a word in a script may be a program or script of the project. A path without such a name counts only if the
-/// file is executable, which the caller checks.
-fn looks_run(token: &str) -> bool {
-    token.contains('/') || has_script_name(token)
-}
-
-/// Whether a file name alone shows that it is executed.
-pub fn has_script_name(path: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua", ".mk",
-        ".awk", ".sed",
-    ];
-    let ending = ENDINGS.iter().any(|ending| path.ends_with(ending));
-    ending || is_build_file(base_name(path)) || path.ends_with("build.rs")
 }
 
 #[cfg(test)]
@@ -454,17 +425,13 @@ mod tests {
             assert!(found.scripts.contains(&Dependency::Folder(folder.into())), "{command}: {found:?}");
         }
         assert!(of("", "cd $x && ./y").undetermined);
+        for command in
+            ["find scripts -name '*.sh' -exec sh {} \\;", "run-parts scripts", "fd -e sh . scripts -x sh"]
+        {
+            let found = of("", command);
+            assert!(found.undetermined, "{command}");
+            assert!(found.scripts.contains(&Dependency::Tree("scripts".into())), "{command}: {found:?}");
+        }
         assert!(!of("", "cd x && ./y").undetermined);
-    }
-
-    #[test]
-    fn scripts_and_build_files_are_followed_one_step() {
-        let package = r#"{"main": "src/index.js", "scripts": {"test": "node scripts/t.js && ./x"}}"#;
-        assert_eq!(named_in("package.json", package), ["./x", "scripts/t.js"].map(str::to_owned).into());
-        assert!(named_in("sub/Makefile", "include rules.mk\nall:\n\t./build.sh\n").contains("rules.mk"));
-        assert!(named_in("Cargo.toml", "[package]\nbuild = \"src/build.rs\"\n").contains("src/build.rs"));
-        assert!(named_in("Cargo.toml", "[workspace]\nmembers = [\"core\"]\n").contains("core/build.rs"));
-        assert!(named_in("a.sh", "#!/bin/sh\n. ./lib.sh\n").contains("./lib.sh"));
-        assert!(named_in("a.txt", "see ./lib.sh").is_empty());
     }
 }

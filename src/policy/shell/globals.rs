@@ -155,6 +155,13 @@ const GLOBALS: &[Globals] = &[
         long: "--allow-downgrades --assume-yes --no-install-recommends --quiet --yes",
         subcommands: "",
     },
+    Globals {
+        names: "bundle bundler",
+        flags: "vV",
+        valued: "",
+        long: "--no-color --retry= --verbose",
+        subcommands: "",
+    },
     // `-chdir=x` contains its value; the single dash makes it a cluster that is not in the table.
     Globals { names: "terraform tofu", flags: "", valued: "c", long: "", subcommands: "" },
 ];
@@ -164,13 +171,13 @@ const SAME: &[(&str, &[&str])] = &[
     (
         "npm pnpm yarn bun",
         &[
-            "install i in ins inst insta instal isnt isnta isntal isntall add",
+            "install i in ins inst insta instal isnt isnta isntal isntall add it install-test \
+             ci clean-install ic install-clean isntall-clean cit clean-install-test sit",
             "uninstall un unlink remove rm r",
             "update up upgrade udpate",
             "run run-script rum urn",
             "exec x",
             "test t tst",
-            "ci clean-install ic install-clean isntall-clean",
             "dist-tag dist-tags",
         ],
     ),

@@ -1,23 +1,19 @@
 //! Combines the parsers, the lists and the operator's rules: one command in, one judgement out.
 
 use super::danger::{dangers, is_network_device, risk_of};
-use super::depends::{Dependencies, depends};
-use super::launchers::is_shell;
-use super::opaque::decides_programs;
+use super::depends::{Dependencies, depends, tokens};
+use super::found::FoundCommands;
 use super::plain::{self, CommandPart};
 use super::readonly::{ReadSet, look};
 use super::rules::{Denied, ShellRules};
 use super::script::{Redirect, Script};
+use super::unseen::executes_or_writes;
 use super::word::ShellWord;
-use super::{parse, screen, wrappers};
+use super::{parse, screen};
 use crate::domain::Class;
 use crate::domain::Risk;
-use crate::policy::fingerprint::scripts_named;
-use crate::policy::paths::{self, PathLocation};
+use crate::policy::paths::{self, PathClass, PathLocation};
 use crate::policy::{Compound, Mode, Reason, Verdict};
-
-/// Most levels of commands inside commands that are inspected.
-const DEEPEST: usize = 6;
 
 /// A requested command.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +89,7 @@ pub enum GitUse {
 pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
     let odd = screen::oddities(call.command);
     let script = parse::read(&screen::joined(call.command));
-    let found = everything(&script);
+    let found = FoundCommands::of(&script);
     let parts = if odd.is_empty() { agreed(call.command, &script) } else { None };
     let compound = is_compound(&script, parts.as_deref());
 
@@ -103,13 +99,15 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         None => judged.form(&script),
     }
     judged.look_for_dangers(&found, &script);
+    let is_plain = parts.as_ref().is_some_and(|parts| parts.len() == found.commands.len()) && !found.hidden;
+    judged.protect(rules, call, &found, is_plain);
     judged.look_for_denied(rules, &found, call.command);
     let risk = judged.reasons().map(risk_of).max().unwrap_or(Risk::Low);
     let verdict = judged.verdict(rules, compound, risk);
     ShellJudgement {
         verdict,
         commands: found.commands.iter().filter_map(|words| literal(words)).collect(),
-        scripts: scripts(&found),
+        scripts: found.scripts(),
         depends: depends(call.cwd, call.command, &found.commands, &script.redirects),
         grantable: parts.is_some()
             && !judged.blocks_grants
@@ -122,61 +120,6 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         writes: !judged.only_looks,
         reads: judged.reads,
         summary: screen::summary(call.command, 200),
-    }
-}
-
-/// Every command of the line, and whether there may be others.
-#[derive(Debug, Default)]
-struct FoundFacts {
-    commands: Vec<Vec<ShellWord>>,
-    hidden: bool,
-}
-
-fn everything(script: &Script) -> FoundFacts {
-    let mut found =
-        FoundFacts { hidden: script.oddities.contains(&Reason::Unparsed), ..FoundFacts::default() };
-    found.hidden |= script.assigned.iter().any(|name| decides_programs(name));
-    collect(script, 0, &mut found);
-    // A file that is written and then run in the same line cannot be inspected.
-    let written = script.redirects.iter().filter_map(|redirect| match redirect {
-        Redirect::Write(path) => Some(path.trim_start_matches("./")),
-        Redirect::Read(_) | Redirect::Harmless => None,
-    });
-    let run = scripts(&found);
-    found.hidden |=
-        written.into_iter().any(|path| run.iter().any(|run| run.trim_start_matches("./") == path));
-    found
-}
-
-fn collect(script: &Script, depth: usize, found: &mut FoundFacts) {
-    let mut todo: Vec<(Vec<ShellWord>, usize)> =
-        script.commands.iter().map(|words| (words.clone(), depth)).collect();
-    let fed = script.commands.iter().any(|words| {
-        words.first().and_then(ShellWord::literal).is_some_and(|name| is_shell(super::rules::base_name(name)))
-    });
-    let mut scripts: Vec<(String, usize)> = Vec::new();
-    if fed {
-        scripts.extend(script.texts.iter().map(|text| (text.clone(), depth + 1)));
-    }
-    while let Some((words, depth)) = todo.pop() {
-        let inner = wrappers::inside(&words);
-        found.hidden |= inner.hidden || depth > DEEPEST;
-        found.commands.push(words);
-        if depth > DEEPEST {
-            continue;
-        }
-        let commands = inner.commands.into_iter().filter(|words| !words.is_empty());
-        todo.extend(commands.map(|words| (words, depth + 1)));
-        scripts.extend(inner.scripts.into_iter().map(|text| (text, depth + 1)));
-    }
-    for (text, depth) in scripts {
-        if depth > DEEPEST {
-            found.hidden = true;
-            continue;
-        }
-        let script = parse::read(&screen::joined(&text));
-        found.hidden |= script.oddities.contains(&Reason::Unparsed);
-        collect(&script, depth, found);
     }
 }
 
@@ -211,17 +154,6 @@ fn literal(words: &[ShellWord]) -> Option<Vec<String>> {
     words.iter().map(|word| word.literal().map(str::to_owned)).collect()
 }
 
-fn scripts(found: &FoundFacts) -> Vec<String> {
-    let mut files: Vec<String> = Vec::new();
-    for words in &found.commands {
-        let argv: Vec<String> = words.iter().map(|word| word.text().to_owned()).collect();
-        files.extend(scripts_named(&argv));
-    }
-    files.sort_unstable();
-    files.dedup();
-    files
-}
-
 /// The state of judging.
 #[derive(Debug, Default)]
 struct Judged {
@@ -232,8 +164,13 @@ struct Judged {
     dangers: Vec<Reason>,
     /// Whether a part is allowed by an operator's rule, not by the built-in list.
     by_rule: bool,
+    /// Whether a part that is on the built-in list, and in no rule, reads files or runs git. That is safe only in a
+    /// line that runs read-only.
+    reads_files: bool,
     blocks_grants: bool,
     only_looks: bool,
+    /// The words of the parts that are not read-only, and the files that redirections write.
+    changed: Vec<String>,
     /// Whether every part is on the built-in list, without the operator's rules.
     is_harmless: bool,
     /// The result of the deny list.
@@ -261,12 +198,24 @@ impl Judged {
             let looked = match part.argv.split_first() {
                 Some((name, words)) if name == "cd" && parts.len() > 1 => {
                     let from = cwds.clone();
+                    self.changed.extend(words.iter().cloned());
                     change(rules, &mut cwds, words).and_then(|looked| self.at(rules, &from, looked))
                 }
-                _ => look(&part.argv).and_then(|looked| self.at(rules, &cwds, looked)),
+                _ => look(&part.argv).and_then(|looked| {
+                    let reads = !looked.paths.is_empty() || looked.git != GitUse::None;
+                    self.reads_files |= reads && !rules.allows(&part.argv);
+                    self.at(rules, &cwds, looked)
+                }),
             };
             if looked.is_err() {
                 self.changes(rules, &folders, part);
+                self.changed.extend(part.argv.iter().skip(1).cloned());
+                // A sentence may be code that writes a file, but not the message of a commit.
+                let sentences = part
+                    .argv
+                    .iter()
+                    .filter(|word| part.argv.first().is_some_and(|name| name != "git") && word.contains(' '));
+                self.changed.extend(sentences.flat_map(|word| tokens(word)).map(str::to_owned));
             }
             self.is_harmless &= looked.is_ok();
             match looked {
@@ -279,6 +228,8 @@ impl Judged {
             let free = self.against.len() == before && (!compound || rules.compound() == Compound::Analyze);
             self.shell_parts.push(ShellPart { argv: part.argv.clone(), free, folders });
         }
+        // A grant runs the whole line with the rights of an approved one: nothing checks what its other parts read.
+        self.blocks_grants |= self.reads_files && parts.len() > 1;
     }
 
     fn redirects(&mut self, rules: &ShellRules, cwds: &[String], part: &CommandPart) {
@@ -288,6 +239,7 @@ impl Judged {
                 Redirect::Write(path) => {
                     self.blocks_grants = true;
                     self.is_harmless = false;
+                    self.changed.push(path.clone());
                     self.against.push(Reason::WritesFile(path.clone()));
                 }
                 Redirect::Read(path) => {
@@ -316,23 +268,12 @@ impl Judged {
     /// Excludes a part with side effects from grants: with input from a pipe, a word that names something outside the
     /// project, or a word that names a file that can start programs.
     fn changes(&mut self, rules: &ShellRules, folders: &[String], part: &CommandPart) {
-        self.blocks_grants |= part.piped;
+        self.blocks_grants |= part.piped || part.argv.iter().any(|word| executes_or_writes(word));
         for word in part.argv.iter().skip(1) {
-            for piece in word.split(['=', ':', ',']).filter(|piece| *piece != "/dev/null") {
-                let places = folders.iter().map(|folder| paths::locate(rules.root(), folder, piece));
-                for place in places {
-                    match place {
-                        PathLocation::Outside => self.blocks_grants = true,
-                        PathLocation::Inside(inside) if paths::is_sensitive(&inside) => {
-                            self.blocks_grants = true;
-                            let reason = Reason::Sensitive(word.clone());
-                            if !self.dangers.contains(&reason) {
-                                self.dangers.push(reason);
-                            }
-                        }
-                        PathLocation::Inside(_) | PathLocation::Secret => {}
-                    }
-                }
+            for piece in pieces(word).filter(|piece| *piece != "/dev/null") {
+                let outside =
+                    |folder: &String| paths::locate(rules.root(), folder, piece) == PathLocation::Outside;
+                self.blocks_grants |= folders.iter().any(outside);
             }
         }
     }
@@ -404,7 +345,31 @@ impl Judged {
         }
     }
 
-    fn look_for_dangers(&mut self, found: &FoundFacts, script: &Script) {
+    /// A word of a command with side effects that names a secret, or a file that can start programs, needs approval with
+    /// high risk, regardless of mode, rules and grants, as it does in the file tools. Where the commands of the line are
+    /// not all known by their words, every word of the text counts.
+    fn protect(&mut self, rules: &ShellRules, call: &ShellCall<'_>, found: &FoundCommands, is_plain: bool) {
+        if self.is_harmless {
+            return;
+        }
+        let mut names: Vec<Reason> = self.changed.iter().filter_map(|word| protected(rules, word)).collect();
+        names.extend(protected(rules, call.cwd).filter(|_| !call.cwd.is_empty()));
+        if !is_plain {
+            let words = found.commands.iter().flat_map(|words| words.iter().skip(1)).map(ShellWord::text);
+            let files = found.redirects.iter().filter_map(Redirect::written);
+            let bare: String = call.command.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
+            let tokens = [call.command, &bare].into_iter().flat_map(tokens);
+            names.extend(words.chain(files).chain(tokens).filter_map(|word| protected(rules, word)));
+        }
+        for name in names {
+            self.blocks_grants = true;
+            if !self.reasons().any(|known| *known == name) {
+                self.dangers.push(name);
+            }
+        }
+    }
+
+    fn look_for_dangers(&mut self, found: &FoundCommands, script: &Script) {
         if self.only_looks {
             return;
         }
@@ -426,7 +391,7 @@ impl Judged {
 
     /// Applies the deny list: to each command, and to the text where a part may start another command. No command of
     /// the built-in list runs its arguments.
-    fn look_for_denied(&mut self, rules: &ShellRules, found: &FoundFacts, text: &str) {
+    fn look_for_denied(&mut self, rules: &ShellRules, found: &FoundCommands, text: &str) {
         if !rules.denies_anything() {
             return;
         }
@@ -452,15 +417,18 @@ impl Judged {
             return Verdict::Deny { reason: Reason::DeniedByRule(rule.clone()) };
         }
         let perhaps = self.denied == Denied::Perhaps;
-        let held_up = compound && rules.compound() == Compound::Ask;
-        let fine = self.odd.is_empty() && self.against.is_empty();
+        let protected =
+            self.reasons().any(|reason| matches!(reason, Reason::Secret(_) | Reason::Sensitive(_)));
+        // Beside a command of a rule, which has the rights of an approved one, nothing checks what the others read.
+        let held_up = compound && (rules.compound() == Compound::Ask || (self.by_rule && self.reads_files));
+        let fine = self.odd.is_empty() && self.against.is_empty() && !protected;
         if fine && !held_up && !perhaps {
             let writable = self.by_rule || rules.mode() == Mode::Allow;
             return Verdict::Allow(if writable { Class::ProjectWritable } else { Class::ReadOnly });
         }
         match rules.mode() {
             Mode::Deny => return Verdict::Deny { reason: Reason::DeniedByMode },
-            Mode::Allow if !perhaps => return Verdict::Allow(Class::ProjectWritable),
+            Mode::Allow if !perhaps && !protected => return Verdict::Allow(Class::ProjectWritable),
             Mode::Allow | Mode::Ask => {}
         }
         let mut reasons: Vec<Reason> = Vec::new();
@@ -471,6 +439,36 @@ impl Judged {
         }
         Verdict::Ask { risk, reasons }
     }
+}
+
+/// The reason why a word with side effects needs approval: one of the files that it may name is a secret, or can start
+/// programs.
+fn protected(rules: &ShellRules, word: &str) -> Option<Reason> {
+    let class = pieces(word).map(|piece| match paths::locate(rules.root(), "", piece) {
+        // The names above the project do not matter.
+        PathLocation::Inside(inside) => paths::class_of_word(&inside),
+        PathLocation::Secret | PathLocation::Outside => paths::class_of_word(piece),
+    });
+    match class.max()? {
+        PathClass::Reserved | PathClass::Secret => Some(Reason::Secret(word.to_owned())),
+        PathClass::Sensitive => Some(Reason::Sensitive(word.to_owned())),
+        PathClass::Ordinary | PathClass::Outside => None,
+    }
+}
+
+/// The parts of a word that may be paths: the word, values in it, what an option has attached. A sentence is not
+/// divided.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let is_sentence = word.trim().contains(char::is_whitespace);
+    let attached =
+        word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
+    let from_root = word.strip_prefix('-').and_then(|rest| rest.find('/').and_then(|at| rest.get(at..)));
+    let ends = move |c: char| c == '=' || (!is_sentence && matches!(c, ':' | ',' | '@'));
+    std::iter::once(word)
+        .chain(word.split(ends))
+        .chain(attached)
+        .chain(from_root)
+        .filter(|piece| !piece.is_empty())
 }
 
 /// `cd` before other commands: they may run there or, if it fails, in the old folder.

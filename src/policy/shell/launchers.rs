@@ -1,5 +1,7 @@
 //! Programs that start others, and the position of those in their arguments. Data only.
 
+use super::opaque::OPAQUE;
+
 /// Shells, which execute a script.
 pub(in crate::policy) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "osh", "rbash", "sh", "tcsh", "yash", "zsh"];
@@ -351,6 +353,24 @@ pub(super) const LAUNCHERS: &[Launcher] = &[
 pub(super) fn lists(list: &str, name: &str) -> bool {
     let has = |name: &str| list.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(name));
     has(name) || has(unversioned(name))
+}
+
+/// Whether a program of the project may run what its arguments name: by its name, or because a package manager has
+/// installed it, under any name.
+pub(in crate::policy) fn runs_its_arguments(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let stem = name.split('.').next().unwrap_or(name);
+    let launches =
+        |name: &str| LAUNCHERS.iter().any(|launcher| lists(launcher.names, name)) || lists(OPAQUE, name);
+    let runs = |name: &str| is_shell(name) || is_interpreter(name) || launches(name);
+    let installed = |folder: &str| {
+        let hidden = folder.len() > 1 && folder.starts_with('.') && folder != "..";
+        hidden || lists("node_modules vendor venv env virtualenv site-packages Scripts", folder)
+    };
+    runs(name)
+        || runs(stem)
+        || lists("gradlew mvnw rails rake artisan manage console", stem)
+        || program.split('/').rev().skip(1).any(installed)
 }
 
 /// Whether the name is that of a shell.

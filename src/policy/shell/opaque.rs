@@ -48,6 +48,14 @@ pub(super) const HIDING: &[(&str, &str)] = &[
     ("rustc clang gcc cc", "-wrapper -fplugin -fuse-ld -B"),
 ];
 
+/// Options that, for any program, name a program or code to run, or a place to write to.
+pub(super) const EXECUTING: &str = "\
+    --askpass --checkpoint-action --cmd --command --compress-program --coverprofile --editor --eval --exec \
+    --exec-batch --execute --extcmd --hook --info-script --junit-xml --junitxml --loader --log-file --logfile \
+    --new-volume-script --open-files-in-pager --out --out-dir --out-file --outdir --outfile --pager --plugin --preload \
+    --receive-pack --report-file --require --rmt-command --rsh --rsh-command --rsync-path --script-shell --shell \
+    --target-dir --to-command --upload-pack --use-compress-program --wrapper -coverprofile -exec -toolexec";
+
 /// Programs that never execute their arguments, with any content.
 pub(super) const SELF_CONTAINED: &str = "\
     [ basename base64 cat cd chgrp chmod chown cksum cmp column comm cp curl cut date declare df diff \
@@ -56,6 +64,16 @@ pub(super) const SELF_CONTAINED: &str = "\
     paste pkill printf ps pwd read readlink readonly realpath return rev rg rm rmdir scp seq set sha1sum \
     sha256sum shasum shift sleep sort split stat strings sum tac tail tee test touch tr tree true \
     truncate type typeset uname uniq unlink unset wait wc wget which whoami xxd yes";
+
+/// Programs that may execute what they read from their input, beside shells and interpreters.
+pub(super) const READS_CODE: &str = "\
+    ansible at batch bc cmake crontab dc docker ed ex expect ftp gap gdb gmake gnuplot gp kubectl lftp lldb m4 make \
+    maxima mysql ninja octave parallel patch podman psql sftp sqlite3 ssh telnet";
+
+/// Programs that write none of their operands and do not execute them.
+pub(super) const READS_FILES: &str = "\
+    . [ basename cat cd chgrp chmod chown cmp diff dirname du echo egrep file find grep head less ls md5sum mkdir \
+    printf pwd readlink realpath rg rm rmdir sha256sum source stat tail test touch type wc which";
 
 /// Subcommands of git that start programs named by their arguments or settings.
 pub(super) const GIT_STARTS: &str =

@@ -25,12 +25,19 @@ pub(super) fn read(text: &str) -> Script {
         script.oddities.insert(Reason::Unparsed);
     }
     // No recursion: a text of ten thousand parentheses is as deep as it is long.
-    let mut todo = vec![root];
-    while let Some(node) = todo.pop() {
+    let mut todo = vec![(root, false)];
+    while let Some((node, fed)) = todo.pop() {
+        let fed = fed || gives_input(node);
+        let commands = script.commands.len();
         visit(node, text, &mut script);
+        script.fed.extend((commands..script.commands.len()).filter(|_| fed));
         let mut cursor = node.walk();
         let before = todo.len();
-        todo.extend(node.children(&mut cursor));
+        // The first command of a pipe has the input of the line.
+        let pipe = node.kind() == "pipeline";
+        todo.extend(
+            node.children(&mut cursor).enumerate().map(|(at, child)| (child, fed || (pipe && at > 0))),
+        );
         if let Some(new) = todo.get_mut(before..) {
             new.reverse();
         }
@@ -58,6 +65,16 @@ fn tree(text: &str) -> Option<tree_sitter::Tree> {
         None,
         Some(ParseOptions::new().progress_callback(&mut patience)),
     )
+}
+
+/// Whether a statement or command has a redirection that gives it input.
+fn gives_input(node: Node<'_>) -> bool {
+    let is_input = |child: Node<'_>| match child.kind() {
+        "heredoc_redirect" | "herestring_redirect" => true,
+        "file_redirect" => child.children(&mut child.walk()).any(|part| matches!(part.kind(), "<" | "<&")),
+        _ => false,
+    };
+    matches!(node.kind(), "redirected_statement" | "command") && node.children(&mut node.walk()).any(is_input)
 }
 
 fn visit(node: Node<'_>, text: &str, script: &mut Script) {

@@ -71,6 +71,11 @@ pub(super) fn read(text: &str) -> Option<Vec<CommandPart>> {
     (!parts.is_empty()).then_some(parts)
 }
 
+/// Whether a line is one simple command without a redirection.
+pub fn is_plain_call(text: &str) -> bool {
+    read(text).is_some_and(|parts| matches!(parts.as_slice(), [only] if only.redirects.is_empty()))
+}
+
 /// An operator between commands: the text after it, and whether another command must follow.
 fn operator(rest: &str) -> Option<(&str, bool)> {
     if rest.starts_with(";;") || rest.starts_with(";&") {

@@ -10,6 +10,8 @@ use crate::policy::Reason;
 pub(super) struct Script {
     /// Every simple command, in the order of the text: of lists, substitutions, functions, all alike.
     pub(super) commands: Vec<Vec<ShellWord>>,
+    /// The indexes of the commands that get input from a pipe, a file or the text of the line.
+    pub(super) fed: BTreeSet<usize>,
     pub(super) redirects: Vec<Redirect>,
     /// Why it needs approval, as far as its form shows.
     pub(super) oddities: BTreeSet<Reason>,
@@ -36,6 +38,14 @@ pub(super) enum RedirectKind {
 }
 
 impl Redirect {
+    /// The file it writes.
+    pub(super) fn written(&self) -> Option<&str> {
+        match self {
+            Self::Write(path) => Some(path),
+            Self::Read(_) | Self::Harmless => None,
+        }
+    }
+
     /// A redirection of a kind to a target; `None` for `>&file`, which redirects two descriptors.
     pub(super) fn new(kind: RedirectKind, target: String) -> Option<Self> {
         let descriptor = target == "-" || (!target.is_empty() && target.bytes().all(|b| b.is_ascii_digit()));

@@ -365,3 +365,37 @@ fn launcher() -> impl Strategy<Value = String> {
         format!("{name} {options}")
     })
 }
+
+/// Whatever the mode and the rules say, as with `write_file`.
+#[test]
+fn a_write_to_a_file_that_starts_programs_or_holds_secrets_asks_with_high_risk() {
+    let copies =
+        ShellRules::new(Mode::Ask, Compound::Analyze, &["cp", "git", "tee"], NONE, "/home/u/p").unwrap();
+    for rules in [&copies, &rules("free"), &rules("open"), &rules("default")] {
+        for command in [
+            "cp x .git/hooks/post-checkout",
+            "cp x ./sub/../Agent.md",
+            "cp -t.git/hooks x",
+            "cp id_rsa x",
+            "tee Agent.md",
+            "echo x > .git/hooks/post-checkout",
+            "echo x > .env",
+            "echo x 2> \"Agent.md\"",
+            "A=1 cp x .git/hooks/pre-commit",
+            "(cp x Agent.md)",
+            "cp \"$x\" .github/workflows/ci.yml",
+            "cp x .gi*/hooks/pre-commit",
+            "sh -c 'echo x > Agent.md'",
+            "if true; then cp x Agent.md; fi",
+            "cp x /home/u/p/.husky/pre-push",
+            "cp x ../p/Agent.md",
+            "git config core.hooksPath x",
+            "cd .git && cp x hooks",
+        ] {
+            let verdict = judge(rules, &ShellCall { command, cwd: "" }).verdict;
+            assert!(matches!(verdict, Verdict::Ask { risk: Risk::High, .. }), "{command}: {verdict:?}");
+        }
+        let inside = judge(rules, &ShellCall { command: "cp ../x hooks/y", cwd: ".git" });
+        assert_eq!(inside.risk, Risk::High, "{:?}", inside.verdict);
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::globals::{Globals, Subcommand};
 use super::launchers::{is_interpreter, lists};
-use super::opaque::{GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
+use super::opaque::{EXECUTING, GIT_SELF_CONTAINED, GIT_STARTS, HIDING, OPAQUE, SELF_CONTAINED};
 use super::word::ShellWord;
 
 /// Whether an option, or the program itself, makes it run something that is not parsed here.
@@ -21,7 +21,9 @@ pub(super) fn hides(name: &str, args: &[ShellWord]) -> bool {
     };
     let pager = lists("less more", name) && args.iter().any(|arg| arg.text().starts_with('+'));
     let sed = lists("sed gsed", name) && args.iter().any(|arg| sed_executes(arg.text()));
-    let options = HIDING.iter().any(|(names, options)| lists(names, name) && has(options));
+    let bundles = |options: &str| options.split_ascii_whitespace().any(|option| bundled(name, args, option));
+    let options =
+        HIDING.iter().any(|(names, options)| lists(names, name) && (has(options) || bundles(options)));
     code || pager || sed || options || lists(OPAQUE, name) || (name == "git" && git_hides(args))
 }
 
@@ -91,9 +93,36 @@ pub(super) fn may_carry_code(name: &str, args: &[ShellWord]) -> bool {
     })
 }
 
-/// Whether an argument is this option, with or without a value in it.
+/// Whether an argument is this option, with or without a value in it, or an abbreviation of it: `--comp=x`.
 fn is_option(arg: &str, option: &str) -> bool {
-    let long = option.starts_with("--") || !option.starts_with('-');
-    let rest = arg.strip_prefix(option);
-    rest.is_some_and(|rest| rest.is_empty() || !long || rest.starts_with('='))
+    let short = option.starts_with('-') && option.len() == 2;
+    let name = arg.split('=').next().unwrap_or(arg);
+    let abbreviates = option.starts_with("--") && name.len() > 2 && option.starts_with(name);
+    abbreviates || name == option || (short && arg.starts_with(option))
+}
+
+/// Whether a one-letter option is among others: `-cI x`, and for tar also `cIf`.
+fn bundled(name: &str, args: &[ShellWord], option: &str) -> bool {
+    let Some(letter) = option.strip_prefix('-').filter(|letter| letter.len() == 1 && *letter != "-") else {
+        return false;
+    };
+    // These have words behind one dash, or attached values: `-mfix`, `-DPATH=x`.
+    if lists("cc clang cmake gcc go openssl rustc", name) || (name == "git" && letter != "O") {
+        return false;
+    }
+    let old_style = lists("tar bsdtar gtar", name);
+    args.iter().enumerate().any(|(at, arg)| {
+        let text = arg.text();
+        let letters = text.strip_prefix('-').or_else(|| (old_style && at == 0).then_some(text));
+        let cluster = letters.filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+        cluster.chars().take_while(char::is_ascii_alphabetic).any(|c| letter.starts_with(c))
+    })
+}
+
+/// Whether an option, of any program, starts something or writes where the command's other words do not say.
+pub(super) fn executes_or_writes(arg: &str) -> bool {
+    let name = arg.split('=').next().unwrap_or(arg);
+    let writes = name.starts_with("--output") || (name.len() > 4 && "--output".starts_with(name));
+    let attached = arg.strip_prefix("-o").is_some_and(|value| value.contains(['/', '.']));
+    writes || attached || arg == "-o" || lists(EXECUTING, name)
 }

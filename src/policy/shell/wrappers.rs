@@ -2,11 +2,14 @@
 //! ever runs without approval. What cannot be unwrapped is reported as hidden.
 
 use super::globals::{Globals, Subcommand};
-use super::launchers::{Form, LAUNCHERS, Launcher, is_shell, lists};
-use super::opaque::{CALLING, OPAQUE};
+use super::launchers::{Form, LAUNCHERS, Launcher, is_interpreter, is_shell, lists};
+use super::opaque::{CALLING, GIT_SELF_CONTAINED, HIDING, OPAQUE, SELF_CONTAINED};
 use super::rules::base_name;
 use super::unseen::{hides, may_carry_code};
 use super::word::ShellWord;
+
+/// Stands for the words that a command gets from another source.
+const MORE: &str = "…";
 
 /// What a command starts.
 #[derive(Debug, Default)]
@@ -54,6 +57,8 @@ pub(super) fn inside(words: &[ShellWord]) -> WrappedCommand {
     for (_, options) in CALLING.iter().filter(|(names, _)| lists(names, name)) {
         calling(options, args, &mut inner);
     }
+    let open = words.last().is_some_and(|word| word.literal().is_none() && word.text() == MORE);
+    inner.hidden |= open && !takes_any_arguments(name, args);
     let looked_through = shell || launcher.is_some() || lists("trap", name);
     inner.hidden |= hides(name, args) || (!looked_through && may_carry_code(name, args));
     inner
@@ -117,8 +122,11 @@ fn start_shell(args: &[ShellWord], inner: &mut WrappedCommand) {
                 inner.scripts.push(text.to_owned());
                 return;
             }
-            // A file: its digest is part of the fingerprint, its text is not judged.
-            _ => return,
+            // A file: its digest is part of the fingerprint, its text is not judged. Its input is no file.
+            _ => {
+                inner.hidden |= text.starts_with("/dev/") || text.starts_with("/proc/");
+                return;
+            }
         }
     }
     inner.hidden = true;
@@ -151,7 +159,7 @@ fn starts_what_it_finds(command: &[ShellWord], placeholder: &str) -> bool {
     let Some((program, rest)) = command.split_first() else { return false };
     let starts = || {
         let name = base_name(program.text());
-        is_shell(name) || Globals::of(name).is_some() || is_launcher(command)
+        is_shell(name) || is_interpreter(name) || Globals::of(name).is_some() || is_launcher(command)
     };
     filled_in(program) || (rest.iter().any(filled_in) && starts())
 }
@@ -254,11 +262,20 @@ fn finish(launcher: &Launcher, mut rest: Vec<ShellWord>, inner: &mut WrappedComm
             inner.commands.push(rest);
         }
         Form::Open => {
-            rest.push(ShellWord::Dynamic("…".to_owned()));
+            rest.push(ShellWord::Dynamic(MORE.to_owned()));
             inner.commands.push(rest);
         }
         Form::Argv => inner.commands.push(rest),
     }
+}
+
+/// Whether a command starts nothing, with any further arguments.
+fn takes_any_arguments(name: &str, args: &[ShellWord]) -> bool {
+    let has_options = |(names, _): &(&str, &str)| lists(names, name);
+    let subcommand = args.iter().find_map(ShellWord::literal).unwrap_or_default();
+    let git = name == "git" && lists(GIT_SELF_CONTAINED, subcommand);
+    let launches = launcher(name, args).is_some();
+    git || launches || (lists(SELF_CONTAINED, name) && !HIDING.iter().chain(CALLING).any(has_options))
 }
 
 fn option(launcher: &Launcher, text: &str) -> Step {

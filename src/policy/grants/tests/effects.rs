@@ -130,6 +130,25 @@ const NASTY: &[&str] = &[
     "<(x)",
 ];
 
+/// Read-only parts that read files of the project or run git: with the rights of a grant nothing checks what they read.
+const READING: &[&str] = &[
+    "; cat notes.txt",
+    "; grep -r KEY .",
+    "&& git log -p",
+    "; git diff",
+    "|| git status",
+    "| grep -r KEY .",
+    "; head -1 sub/a",
+    "; find . -name x",
+    "&& sed -n 1p a",
+    "; ls link/",
+    "; diff a b",
+    "\ncat a",
+];
+
+/// Read-only parts that read nothing.
+const SILENT: &[&str] = &["; id", "&& echo done", "| tail -5", "2>&1 | grep x", "; date", "&& ls"];
+
 /// Words that do not change the kind of effect, or make the command fail.
 const HARMLESS: &[&str] = &[
     "b",
@@ -205,6 +224,24 @@ fn no_nasty_piece_at_any_place_is_covered() {
                 let text = with(command, &[(at, piece)]);
                 assert!(!covered(&grant, &judged(Compound::Analyze, &text)), "{command} covers {text}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_part_that_reads_files_beside_a_granted_one_is_not_covered() {
+    for command in GRANTED {
+        let grant = granted(command);
+        for part in READING {
+            let (behind, before) = (format!("{command} {part}"), format!("cat a; {command}"));
+            for text in [behind, before] {
+                assert!(!covered(&grant, &judged(Compound::Analyze, &text)), "{command} covers {text}");
+                assert!(!judged(Compound::Analyze, &text).grantable, "{text}");
+            }
+        }
+        for part in SILENT {
+            let text = format!("{command} {part}");
+            assert!(covered(&grant, &judged(Compound::Analyze, &text)), "{command} does not cover {text}");
         }
     }
 }
