@@ -376,3 +376,44 @@ fn refuse(error: &OpenError, settings: &Settings, err: &mut dyn Write) -> anyhow
         OpenError::Store(_) => Exit::StateNotWritable,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::ports::ThreadRequest;
+    use crate::store::memory::InMemoryThreads;
+
+    #[test]
+    fn the_watchdog_gets_no_sign_while_the_blocking_pool_is_exhausted() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (sender, mut requests) = tokio::sync::mpsc::channel(4);
+            let router = tokio::spawn(async move {
+                while let Some(request) = requests.recv().await {
+                    if let ThreadRequest::Views { reply } = request {
+                        reply.send(Vec::new()).ok();
+                    }
+                }
+            });
+            let (threads, store) = (ThreadsHandle::new(sender), InMemoryThreads::default());
+            let pool = PoolProbe::default();
+            assert!(works(&threads, &store, &pool).await);
+            let (release, released) = mpsc::channel::<()>();
+            let stuck = tokio::task::spawn_blocking(move || released.recv().is_ok());
+            assert!(
+                !works(&threads, &store, &pool).await,
+                "the router and the store answer, the pool does not"
+            );
+            drop(release);
+            stuck.await.unwrap();
+            assert!(works(&threads, &store, &pool).await);
+            router.abort();
+        });
+    }
+}

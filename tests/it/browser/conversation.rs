@@ -74,8 +74,9 @@ async fn a_tool_step_shows_what_went_in_and_what_came_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_error_is_told_in_the_language_of_the_page() {
-    let refused = Reply::status(401, r#"{"error":{"message":"bad key"}}"#);
+async fn an_error_is_told_in_the_language_of_the_page_and_in_the_providers_own_words() {
+    let refused =
+        Reply::status(401, r#"{"error":{"message":"Incorrect API key: sk-test-canary-123456 (org 7)"}}"#);
     let model = FakeModel::start(refused).await;
     let project = asking(&model);
     let daemon = project.start().await;
@@ -87,6 +88,8 @@ async fn an_error_is_told_in_the_language_of_the_page() {
         console.say(question).await;
         let shown = console.text_of(&part("error")).await;
         assert!(shown.contains(title) && shown.contains(words), "{shown}");
+        // The reader of the page operates the agent: the provider's own words are shown, without the key.
+        assert!(shown.contains("Incorrect API key") && shown.contains("(org 7)"), "{shown}");
         assert!(!shown.contains("sk-test"), "{shown}");
         console.until_idle().await;
         assert_eq!(

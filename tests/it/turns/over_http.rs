@@ -202,13 +202,20 @@ async fn a_full_thread_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agent_md_is_read_again_when_it_changed_and_the_log_says_so() {
+async fn agent_md_is_read_again_when_it_changed_and_the_console_and_the_log_say_so() {
     let model = FakeModel::start(Script::compute(echo)).await;
     let project = Project::with_model(&model.url(), json!({}));
     let daemon = project.start().await;
     daemon.execute(json!({ "instructions": "one", "chatId": "t" })).await;
+    let mut events = daemon.get("/api/threads/api%3Achat%3At/events").send().await.unwrap();
     project.write("Agent.md", "You are a lighthouse keeper.");
     daemon.execute(json!({ "instructions": "two", "chatId": "t" })).await;
+    let mut heard = String::new();
+    while !heard.contains("Agent.md changed and was read again.") {
+        let more = tokio::time::timeout(Duration::from_secs(30), events.chunk()).await;
+        heard.push_str(&String::from_utf8_lossy(&more.expect(&heard).unwrap().unwrap()));
+    }
+    drop(events);
     project.write("Agent.md", " ");
     let answer = daemon.execute(json!({ "instructions": "three", "chatId": "t" })).await;
     assert_eq!(answer["status"], "done", "an empty Agent.md keeps the last one: {answer}");
