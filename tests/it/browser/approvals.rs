@@ -120,6 +120,10 @@ async fn a_step_is_approved_with_a_scope_or_denied_in_the_thread_itself() {
     let console = Console::open(&daemon, DESKTOP, EN).await;
     console.say("make one.txt").await;
     console.until_visible("approval", true).await;
+    // Escape stops a turn, but withdraws no request.
+    console.browser.press(&key::ESCAPE.to_string()).await;
+    let pending = daemon.get_json("/api/approvals?state=pending").await;
+    assert_eq!(pending["approvals"].as_array().map(Vec::len), Some(1), "{pending}");
     // By keyboard: from the button to the menu beside it and back.
     console
         .until(
