@@ -54,10 +54,16 @@ pub(super) fn is_sensitive_name(name: &str) -> bool {
         || SENSITIVE_PAIRS.iter().any(|(start, end)| name.starts_with(start) && name.ends_with(end))
 }
 
+/// Longest pattern that is compared.
+const LONGEST_PATTERN: usize = 64;
+
 /// Whether a pattern of the shell that begins with a known letter may match one of these names.
 pub(super) fn may_match_protected(pattern: &str) -> bool {
-    let pattern = folded(pattern);
-    if !pattern.contains(['*', '?', '[', '{']) {
+    // Repeated stars are one; no name is so long that a longer pattern is worth comparing.
+    let mut last = ' ';
+    let mut pattern = folded(pattern);
+    pattern.retain(|c| !(std::mem::replace(&mut last, c) == '*' && c == '*'));
+    if !pattern.contains(['*', '?', '[', '{']) || pattern.len() > LONGEST_PATTERN {
         return false;
     }
     let lists = [SECRET_NAMES, SECRET_BEGINNINGS, SENSITIVE_FOLDERS, SENSITIVE_NAMES, &[".env", ".ship"]];

@@ -125,9 +125,15 @@ impl Name {
     }
 }
 
+/// Words that say what is meant, and not which command: `approve nothing`.
+const AMOUNTS: &str = "any anything every false few less more most nil nobody none nothing null off one several \
+    something true two zero";
+
 /// A short word or one without letters would match too much by accident.
 fn telling(name: &[char]) -> bool {
-    name.len() >= 2 && name.iter().any(|c| c.is_alphabetic())
+    let word: String = name.iter().collect();
+    let amount = AMOUNTS.split_ascii_whitespace().any(|amount| amount == word);
+    !amount && name.len() >= 2 && name.iter().any(|c| c.is_alphabetic())
 }
 
 /// Whether a word of a command ends here.

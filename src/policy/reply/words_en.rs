@@ -86,7 +86,7 @@ pub(super) const WORDS: WordTable = &[
          part|partly|some|any|hardly|barely|unsure|depends|let me think|not all|not both|\
          not everything|please confirm|to be confirmed|pretend|said|it's ok|it's okay|\
          that's ok|that's okay|it is ok|it is okay|i'm ok|i'm okay|i am ok|i'm good|i'll|let me|need|\
-         request to|asking|approval|none|nothing|nobody|null|nil|zero|false|off|anything|something|\
+         request to|asking|approval|\
          🤔|🤷|😕|🙄|🤨|😬|⏳|⏸",
     ),
     (Word::Because, "because|since|cause|cuz"),
