@@ -394,7 +394,8 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             let (sender, mut requests) = tokio::sync::mpsc::channel(4);
-            let router = tokio::spawn(async move {
+            let mut router = tokio::task::JoinSet::new();
+            router.spawn(async move {
                 while let Some(request) = requests.recv().await {
                     if let ThreadRequest::Views { reply } = request {
                         reply.send(Vec::new()).ok();
@@ -413,7 +414,6 @@ mod tests {
             drop(release);
             stuck.await.unwrap();
             assert!(works(&threads, &store, &pool).await);
-            router.abort();
         });
     }
 }

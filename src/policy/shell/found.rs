@@ -99,7 +99,7 @@ fn program(words: &[ShellWord]) -> Option<&str> {
 fn written_by(words: &[ShellWord]) -> impl Iterator<Item = &str> {
     let only_tracks = words.get(1).is_some_and(|word| lists("add commit diff log show status", word.text()));
     let writes = program(words)
-        .is_some_and(|name| !lists(READS_FILES, name) && !is_shell(name) && !(name == "git" && only_tracks));
+        .is_some_and(|name| !(lists(READS_FILES, name) || is_shell(name) || (name == "git" && only_tracks)));
     let argv: Vec<String> = words.iter().map(|word| word.text().to_owned()).collect();
     let own = scripts_named(&argv);
     words
