@@ -19,4 +19,4 @@ pub use agent_rule::{AgentRules, DISTIL_EVERY, DistilEvery};
 pub use extract::{Candidate, MOST_CANDIDATES, distil_prompt, read_candidates};
 pub use filter::{Accepted, Rejection, Speaker, accept, same_text};
 pub use own_words::{own_words, without_invisible};
-pub use quoted_notes::{quotes_unreviewed, unreviewed_texts};
+pub use quoted_notes::{quotes_any, recalled_texts, unreviewed_texts};

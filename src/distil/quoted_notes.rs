@@ -10,22 +10,44 @@ use crate::uimessage::{Part, ToolState, UiMessage};
 const QUOTATION: usize = 5;
 /// A note of fewer is too short to be told from a coincidence.
 const SHORTEST: usize = 2;
+/// Tools that show what is remembered and what was said.
+const RECALLS: [&str; 2] = ["memory_search", "chat_load_history"];
 /// Most texts that are looked for.
 const MOST_TEXTS: usize = 400;
 
 /// The texts of unreviewed notes that tools have shown in these messages.
 pub fn unreviewed_texts<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<String> {
-    let outputs = messages.into_iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+    let mut out = Vec::new();
+    for (_, output) in messages.into_iter().flat_map(outputs) {
+        collect_unreviewed(output, &mut out);
+    }
+    newest(out)
+}
+
+/// The texts of memory and history that the model was shown with these messages, or has searched for.
+pub fn recalled_texts<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<String> {
+    let mut out = Vec::new();
+    for message in messages {
+        out.extend(message.recalled().into_iter().map(|text| text.text));
+        for (_, output) in outputs(message).filter(|(tool, _)| RECALLS.contains(tool)) {
+            collect_key(output, "text", &mut out);
+        }
+    }
+    newest(out)
+}
+
+/// What the tools of a message gave, with their names.
+fn outputs(message: &UiMessage) -> impl Iterator<Item = (&str, &Value)> {
+    message.parts.iter().filter_map(|part| match part {
         Part::Tool(tool) => match &tool.state {
-            ToolState::OutputAvailable { output, .. } => Some(output),
+            ToolState::OutputAvailable { output, .. } => Some((tool.tool.name(), output)),
             _ => None,
         },
         _ => None,
-    });
-    let mut out = Vec::new();
-    for output in outputs {
-        collect_unreviewed(output, &mut out);
-    }
+    })
+}
+
+fn newest(mut out: Vec<String>) -> Vec<String> {
     let skipped = out.len().saturating_sub(MOST_TEXTS);
     out.split_off(skipped)
 }
@@ -42,8 +64,20 @@ fn collect_unreviewed(value: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// Whether any text of the arguments quotes one of these notes.
-pub fn quotes_unreviewed(arguments: &Value, notes: &[String]) -> bool {
+/// Adds every text that stands under this key.
+fn collect_key(value: &Value, key: &str, out: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_key(item, key, out)),
+        Value::Object(object) => {
+            out.extend(object.get(key).and_then(Value::as_str).map(str::to_owned));
+            object.values().for_each(|item| collect_key(item, key, out));
+        }
+        _ => {}
+    }
+}
+
+/// Whether any text of the arguments quotes one of these texts.
+pub fn quotes_any(arguments: &Value, notes: &[String]) -> bool {
     if notes.is_empty() {
         return false;
     }
@@ -97,9 +131,9 @@ mod tests {
             (json!({ "text": "tea" }), false),
             (json!({ "number": 3 }), false),
         ] {
-            assert_eq!(quotes_unreviewed(&arguments, &notes), expected, "{arguments}");
+            assert_eq!(quotes_any(&arguments, &notes), expected, "{arguments}");
         }
-        assert!(!quotes_unreviewed(&json!({ "command": "anything" }), &[]));
+        assert!(!quotes_any(&json!({ "command": "anything" }), &[]));
     }
 
     #[test]

@@ -221,13 +221,49 @@ pub struct LedgerLine {
     /// The version of the file after the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// Whether what was forgotten is in no file any more, and not in the ledger. Without it, the next reader completes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 impl LedgerLine {
+    /// Whether the line forgets something that may still be somewhere.
+    pub fn is_unfinished_forget(&self) -> bool {
+        self.op == LedgerOp::Forget && self.undoes.is_none() && !self.erased
+    }
+
+    /// Whether undo takes the line back before older ones: not what a file's editor did, not a note that the agent took by
+    /// itself and nobody has seen, and not a newer date of the same text.
+    pub fn may_be_undone(&self) -> bool {
+        let unseen = self.tier == Tier::Notes && self.by.is_none() && self.via.is_none();
+        let same = self.op == LedgerOp::Replace && self.before.is_some() && self.before == self.after;
+        self.undoes.is_none() && !self.is_hand_edit() && !unseen && !same
+    }
+
+    /// Whether the change took text away that a conversation may still show.
+    pub fn removes(&self) -> bool {
+        let written = self.op == LedgerOp::Edit && !self.is_hand_edit();
+        self.op == LedgerOp::Forget || self.undoes.is_some() || written
+    }
+
     /// Whether the line notes that a file was edited by hand.
     pub fn is_hand_edit(&self) -> bool {
         self.op == LedgerOp::Edit && self.by.is_none() && self.via.is_none()
     }
+}
+
+/// The newest notes of a scope, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewestNotes {
+    pub notes: Vec<ShownNote>,
+    pub has_more: bool,
+}
+
+/// A note, and whether a person has confirmed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownNote {
+    pub item: MemoryItem,
+    pub reviewed: bool,
 }
 
 /// Why a change of memory was refused.

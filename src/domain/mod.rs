@@ -57,7 +57,7 @@ pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, ErrorKind, Intent, 
 pub use language::Language;
 pub use memory::{
     CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit,
-    MemoryQuestion, Origin, Provenance, Tier,
+    MemoryQuestion, NewestNotes, Origin, Provenance, ShownNote, Tier,
 };
 pub use memory_items::{MemoryItem, item_blocks, read_item};
 pub use memory_scope::{DmScope, HistoryReach, MemoryScope, ScopeSettings};

@@ -260,6 +260,10 @@ phrases! {
         en: "{added} notes added to {scope} from {files} files; {known} were there already, {bad} lines could not be read",
         zh: "从 {files} 个文件向 {scope} 添加了 {added} 条笔记；{known} 条已存在，{bad} 行无法读取",
     }
+    format memory_not_imported(forgotten: usize) {
+        en: "{forgotten} notes were left out: they were forgotten here",
+        zh: "有 {forgotten} 条笔记已在这里被忘记，没有导入",
+    }
     format memory_cannot_read(path: impl Display, error: impl Display) {
         en: "cannot read {path}: {error}",
         zh: "无法读取 {path}：{error}",
@@ -279,7 +283,7 @@ phrases! {
         en: "{count} items of {scope} forgotten",
         zh: "已忘记 {scope} 的 {count} 条内容",
     }
-    format memory_undone(seq: u64) { en: "change {seq} taken back", zh: "已撤销第 {seq} 次修改" }
+    format memory_undone(seq: u64, what: &str) { en: "change {seq} taken back. {what}", zh: "已撤销第 {seq} 次修改。{what}" }
     format memory_not_changed(why: &str) { en: "not changed: {why}", zh: "没有改动：{why}" }
     format memory_exported(path: impl Display, messages: usize) {
         en: "exported to {path}, with {messages} messages",

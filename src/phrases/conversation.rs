@@ -323,6 +323,14 @@ phrases! {
         en: "its words come from a note that nobody has reviewed",
         zh: "其中的内容来自一条没有人核对过的笔记",
     }
+    text carries_memory() {
+        en: "it takes what is remembered here to another conversation",
+        zh: "它会把这里记住的内容带到另一个对话",
+    }
+    text after_tool_output() {
+        en: "it was decided after reading the output of tools, which may come from anybody",
+        zh: "它是在读取工具输出之后决定的，而输出可能来自任何人",
+    }
     text memory_unreadable() {
         en: "I cannot read that now; the operator finds the reason in the log.",
         zh: "现在读不了，原因请运维者查看日志。",
@@ -355,11 +363,36 @@ phrases! {
         zh: "- {text}（`{id}`，{by}，{day}）",
     }
     format memory_item_by_hand(text: &str, id: &str) { en: "- {text} (`{id}`)", zh: "- {text}（`{id}`）" }
+    text memory_notes_heading() { en: "Newest notes, which are only found by search:", zh: "最新的笔记（只在搜索时找到）：" }
+    format memory_note(text: &str, id: &str, day: &str) {
+        en: "- {text} (`{id}`, {day})",
+        zh: "- {text}（`{id}`，{day}）",
+    }
+    format memory_note_unreviewed(text: &str, id: &str, day: &str) {
+        en: "- {text} (`{id}`, {day}, nobody has confirmed it)",
+        zh: "- {text}（`{id}`，{day}，未经确认）",
+    }
     format memory_forgotten(id: &str) {
         en: "Forgotten: `{id}`. Its text is in no file of mine any more.",
         zh: "已忘记 `{id}`，它的内容已从我的文件中删除。",
     }
     text memory_undone() { en: "The last change was taken back.", zh: "已撤销上一次修改。" }
+    format memory_add_undone(text: &str) {
+        en: "Taken back: I no longer remember “{text}”.",
+        zh: "已撤销：我不再记住“{text}”。",
+    }
+    format memory_replace_undone(before: &str, after: &str) {
+        en: "Taken back: instead of “{after}” it says “{before}” again.",
+        zh: "已撤销：“{after}”已恢复为“{before}”。",
+    }
+    format memory_section_undone(section: &str) {
+        en: "Taken back: the section “{section}” is as it was before.",
+        zh: "已撤销：“{section}”一节已恢复原样。",
+    }
+    format memory_edit_undone(file: &str) {
+        en: "Taken back: {file} is as it was before.",
+        zh: "已撤销：{file} 已恢复原样。",
+    }
     text memory_how_to() {
         en: "`/memory` shows what I remember here, `/memory forget K` removes the item K, `/memory undo` takes back the last change.",
         zh: "`/memory` 查看这里的记忆，`/memory forget K` 删除 K 这一条，`/memory undo` 撤销上一次修改。",

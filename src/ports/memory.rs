@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{
-    ChangeRefusal, CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey,
-    ThreadId, Timestamp,
+    ChangeRefusal, CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, NewestNotes, Provenance,
+    ScopeKey, ShownNote, ThreadId, Timestamp,
 };
 
 /// Something to be found again by search.
@@ -24,6 +24,16 @@ pub struct NotesAdded {
     pub added: usize,
     /// Those that were there already, with the same id, time, author and text.
     pub known: usize,
+    /// Those that were left out, because they were forgotten one by one.
+    pub forgotten: usize,
+}
+
+/// A change that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The line of the undo.
+    pub line: LedgerLine,
+    pub taken_back: LedgerLine,
 }
 
 /// Changes that are made together or not at all.
@@ -87,12 +97,14 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
         Box::pin(async move { Ok(self.apply_all(batch).await?.pop()) })
     }
 
-    /// Takes back the newest change of a scope that was not taken back yet.
-    fn undo(
-        &self,
-        scope: &ScopeKey,
-        provenance: Provenance,
-    ) -> BoxFuture<'_, Result<LedgerLine, ChangeError>>;
+    /// Takes back the newest change of a scope that may be undone and was not taken back yet.
+    fn undo(&self, scope: &ScopeKey, provenance: Provenance) -> BoxFuture<'_, Result<Undone, ChangeError>>;
+
+    /// The change that [`Self::undo`] would take back.
+    fn newest_to_undo(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<Option<LedgerLine>, StoreError>>;
+
+    /// The number of the newest change that took something out of the core memory of these scopes; 0 where there is none.
+    fn newest_removal(&self, scopes: &[ScopeKey]) -> BoxFuture<'_, Result<u64, StoreError>>;
 
     /// Removes core memory and notes of a scope, and their texts from the ledger. Returns how many items were removed.
     fn forget_all(
@@ -112,6 +124,29 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
 
     /// The notes of a month, or of the newest one.
     fn notes(&self, scope: &ScopeKey, month: Option<String>) -> BoxFuture<'_, Result<NotesPage, StoreError>>;
+
+    /// At most so many notes, newest first.
+    fn newest_notes(&self, scope: &ScopeKey, most: usize) -> BoxFuture<'_, Result<NewestNotes, StoreError>> {
+        let scope = scope.clone();
+        Box::pin(async move {
+            let unreviewed = self.unreviewed(&scope).await?;
+            let mut found = NewestNotes::default();
+            let mut month = None;
+            loop {
+                let page = self.notes(&scope, month).await?;
+                for item in page.notes.into_iter().rev() {
+                    if found.notes.len() >= most {
+                        found.has_more = true;
+                        return Ok(found);
+                    }
+                    let reviewed = !unreviewed.contains(&item.handle());
+                    found.notes.push(ShownNote { item, reviewed });
+                }
+                let Some(earlier) = page.earlier else { return Ok(found) };
+                month = Some(earlier);
+            }
+        })
+    }
 
     /// The scopes that have core memory or notes.
     fn scopes(&self) -> BoxFuture<'_, Result<Vec<ScopeKey>, StoreError>>;

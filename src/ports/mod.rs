@@ -75,7 +75,9 @@ pub use files::{
 };
 pub use judge::{CallToJudge, Judge, Judgement, Ruling, WholeText};
 pub use key_value_store::{DirectChats, KeyValueStore};
-pub use memory::{ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage};
+pub use memory::{
+    ChangeError, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded, NotesPage, Undone,
+};
 pub use model::{CallDelta, Completion, Fallback, Model, ModelDelta, ModelError, Prompt, ToolCall};
 pub use model_choices::{ModelChoices, NamedModel};
 pub use onboarding::{

@@ -8,6 +8,7 @@ use super::{
     SearchRequest, StoreError, TextSource,
 };
 use crate::domain::{HistoryReach, MemoryScope, ThreadId};
+use crate::uimessage::UiMessage;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchIn {
@@ -82,6 +83,26 @@ impl ScopedSearch {
         let ScopedHistory { keyword, since, until, place, limit } = history;
         let thread = self.thread.clone();
         self.search.history(HistoryRequest { thread, keyword, since, until, place, limit }).await
+    }
+
+    /// The messages of the turn's thread that nobody had forgotten. Oldest first; a message without a
+    /// scope, such as an answer, belongs to the one before it.
+    pub async fn without_forgotten(&self, messages: Vec<UiMessage>) -> Result<Vec<UiMessage>, StoreError> {
+        let forgotten = self.search.forgotten().await?;
+        if forgotten.is_empty() {
+            return Ok(messages);
+        }
+        let mut scope = self.scope.write().cloned();
+        let is_kept = |message: &UiMessage| {
+            if let Some(stored) = message.memory_scope() {
+                scope = stored.write().cloned();
+            }
+            let through = scope.as_ref().and_then(|scope| forgotten.get(scope));
+            through.is_none_or(|through| message.metadata.timestamp.as_millis() > *through)
+        };
+        let mut messages = messages;
+        messages.retain(is_kept);
+        Ok(messages)
     }
 
     /// The items that no person has confirmed, of all scopes that may be read. Where memory cannot be read, none is

@@ -1,6 +1,6 @@
 //! Search over what was said and what is remembered. The index behind it is derived: it can be deleted at any time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BoxFuture, StoreError};
 use crate::domain::{MessageId, ScopeKey, ThreadId};
@@ -203,6 +203,9 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     /// Removes from the index what memory of a scope has no more and, up to a time in milliseconds, what was said in the
     /// direct chats of that scope. Neither is found again, also by an index that is made anew.
     fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Until when, in milliseconds, what was said under each scope is not to be found.
+    fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>>;
 
     /// Closes the index until it is needed again.
     fn close(&self) -> BoxFuture<'_, ()>;

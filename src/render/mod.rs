@@ -17,7 +17,7 @@ mod status;
 pub use budget::{BudgetPhrase, amount, budget_grant, cap_line, shortage};
 pub use grants::GrantPhrase;
 pub use lower::lower;
-pub use memory::{MemoryPhrase, ShownMemory};
+pub use memory::{MemoryPhrase, ShownMemory, notes_with_handles};
 pub use models::ModelPhrase;
 pub use money::{Spent, dollars, short_dollars};
 pub use phrase::Phrase;

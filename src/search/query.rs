@@ -3,7 +3,7 @@
 
 use super::calendar::{CalendarDate, dates_in};
 use super::stem::{regular, stem};
-use super::stop_words::{grammar_characters, is_stop_word, without_question_phrases};
+use super::stop_words::{grammar_characters, is_stop_word, may_be_grammar, without_question_phrases};
 use super::tokens::{Segment, normalize, pairs, segments};
 
 /// A query has at most so many terms; those behind are left out.
@@ -52,6 +52,8 @@ pub struct Query {
     /// Its CJK characters, those of grammar left out.
     pub(super) characters: Vec<char>,
     pub(super) words: Vec<String>,
+    /// Words that are written like a name: with a capital letter, and not at the beginning.
+    pub(super) names: Vec<String>,
     pub(super) normalized: String,
     pub(super) asked: Asked,
     pub(super) dates: Vec<CalendarDate>,
@@ -70,7 +72,9 @@ impl Query {
                 Segment::Cjk(run) => characters.extend(without_question_phrases(run).concat()),
             }
         }
-        characters.retain(|c| grammar_characters(c.encode_utf8(&mut [0; 4])) == 0);
+        if characters.iter().any(|c| !may_be_grammar(*c)) {
+            characters.retain(|c| !may_be_grammar(*c));
+        }
         characters.sort_unstable();
         characters.dedup();
         let mut terms = terms_of(&segments, StopWords::LeftOut);
@@ -80,7 +84,7 @@ impl Query {
         terms.truncate(MOST_TERMS);
         characters.truncate(MOST_TERMS);
         let (asked, dates) = (asked(&words, &normalized), dates_in(&normalized));
-        Self { terms, characters, words, normalized, asked, dates }
+        Self { terms, characters, words, names: names_in(question), normalized, asked, dates }
     }
 
     /// What is looked for, each once.
@@ -123,6 +127,11 @@ pub fn keyword_expression(keyword: &str) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" AND "))
 }
 
+fn names_in(question: &str) -> Vec<String> {
+    let words = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.skip(1).filter(|word| word.starts_with(char::is_uppercase)).map(normalize).collect()
+}
+
 fn any_of(expressions: impl Iterator<Item = String>) -> Option<String> {
     let all = expressions.collect::<Vec<_>>().join(" OR ");
     (!all.is_empty()).then_some(all)
@@ -161,7 +170,10 @@ fn terms_of(segments: &[Segment], stop_words: StopWords) -> Vec<Term> {
 /// Adds the terms of a part of a CJK run of `whole` characters.
 fn add_run(terms: &mut Vec<Term>, part: &[char], whole: usize) {
     for pair in pairs(part) {
-        let grammar = grammar_characters(&pair);
+        let grammar = match part {
+            [alone] => usize::from(may_be_grammar(*alone)),
+            _ => grammar_characters(&pair),
+        };
         let (kind, weight) = match (part.len(), grammar) {
             (1, _) if whole == 1 => (TermKind::Prefix, 1.0),
             (1, 0) => (TermKind::Prefix, LEFT_ALONE),

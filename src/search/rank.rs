@@ -7,6 +7,8 @@ use std::rc::Rc;
 
 use super::calendar::{tells_number, tells_time};
 use super::query::{Query, TermKind};
+use super::stem::{regular, stem};
+use super::stop_words::is_stop_word;
 use super::tokens::{Stemmer, is_cjk, normalize};
 
 /// How soon the repetition of a term stops to count, and how much long passages are marked down (BM25).
@@ -22,6 +24,10 @@ const LEND_WITHIN_MS: i64 = 6 * 60 * 60 * 1000;
 /// How far around a passage its neighbours matter.
 pub const WINDOW: i64 = 4;
 
+/// A name is not shortened to fewer letters.
+const SHORTEST_NAME: usize = 3;
+/// A word that one in so many texts has may be the short form of a name; a more common one is a word.
+const RARE: u64 = 200;
 /// The name of an author in a question tells who spoke more than what was said.
 const NAME_AS_TERM: f64 = 0.3;
 const SPOKEN_BY_NAMED: f64 = 1.6;
@@ -68,7 +74,7 @@ pub struct Ranked {
 /// Scores passages and puts the best first; those that have nothing of the query are left out. `passages` are in the
 /// order of their keys.
 pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> Vec<Ranked> {
-    let named = named_authors(query, passages);
+    let named = named_authors(query, passages, frequencies);
     let weights = term_weights(query, frequencies, &named);
     let mut stemmer = Stemmer::default();
     let scanned: Vec<Scanned> =
@@ -204,7 +210,7 @@ struct NamedAuthor {
     tokens: Vec<Rc<str>>,
 }
 
-fn named_authors(query: &Query, passages: &[Passage]) -> Vec<NamedAuthor> {
+fn named_authors(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> Vec<NamedAuthor> {
     let mut names: Vec<&str> = passages.iter().map(|passage| passage.author.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -219,9 +225,7 @@ fn named_authors(query: &Query, passages: &[Passage]) -> Vec<NamedAuthor> {
                     tokens.extend(stemmer.tokens(part));
                 }
             } else {
-                let same =
-                    query.words.iter().filter(|word| is_short_form(word, part) || is_short_form(part, word));
-                for word in same {
+                for word in query.words.iter().filter(|word| is_name(query, word, part, frequencies)) {
                     tokens.extend(stemmer.tokens(word));
                 }
             }
@@ -231,7 +235,60 @@ fn named_authors(query: &Query, passages: &[Passage]) -> Vec<NamedAuthor> {
     named.collect()
 }
 
-/// Whether a name is the other one or its beginning: Mel and Melanie.
-fn is_short_form(short: &str, long: &str) -> bool {
-    short == long || (short.chars().count() >= 3 && long.starts_with(short))
+/// Whether a word of the question is a name or its beginning, as Mel is of Melanie. A word that also means something else
+/// is a name only where it is written like one: Will, but not will; Tim is not in time, nor Caroline in car.
+fn is_name(query: &Query, word: &str, name: &str, frequencies: &Frequencies) -> bool {
+    let written_as_name = query.names.iter().any(|name| name == word);
+    if word == name {
+        return written_as_name || !is_stop_word(word);
+    }
+    let begins = word.chars().count() >= SHORTEST_NAME && name.starts_with(word);
+    begins && !is_stop_word(word) && (written_as_name || is_rare(query, word, frequencies))
+}
+
+/// Whether few texts have a word.
+fn is_rare(query: &Query, word: &str, frequencies: &Frequencies) -> bool {
+    let key = stem(&regular(word));
+    let at = query.terms.iter().position(|term| term.key == key);
+    let with = at.and_then(|at| frequencies.with_term.get(at)).copied().unwrap_or(0);
+    with.saturating_mul(RARE) <= frequencies.passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(question: &str, author: &str) -> bool {
+        let query = Query::read(question);
+        let passage = Passage { key: 1, at: 0, author: author.to_owned(), text: String::new() };
+        // Every word of the question is common.
+        let frequencies = Frequencies { passages: 1_000, with_term: vec![50; query.terms().len()] };
+        !named_authors(&query, &[passage], &frequencies).is_empty()
+    }
+
+    #[test]
+    fn a_common_word_is_nobodys_name() {
+        for (question, author) in [
+            ("what did he and she buy", "Andrew"),
+            ("where is the key", "Theo"),
+            ("what is her job", "Herman"),
+            ("how is it going", "Howard"),
+            ("when will it rain", "Will"),
+            ("what time is it", "Tim"),
+            ("is it the same house", "Sam"),
+            ("which car was sold", "Caroline"),
+            ("How is it going", "Howard"),
+        ] {
+            assert!(!named(question, author), "{question}: {author}");
+        }
+        for (question, author) in [
+            ("When did Mel paint it?", "Melanie Jones"),
+            ("when did melanie paint it", "Melanie Jones"),
+            ("what did Will buy", "Will"),
+            ("Caroline's house", "Caroline"),
+            ("小明养了什么", "小明"),
+        ] {
+            assert!(named(question, author), "{question}: {author}");
+        }
+    }
 }

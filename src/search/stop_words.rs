@@ -50,8 +50,10 @@ const CHINESE_PHRASES: &[&str] = &[
 ];
 
 /// Chinese characters of grammar. A pair that has one says less than another pair.
-const CHINESE_GRAMMAR: &str =
-    "的了是在有和与就都也很吗呢吧啊呀哪谁几么这那我你他她它们把被给跟对从到去来要会能个之其说过着得地不没";
+const CHINESE_GRAMMAR: &str = "的了是在有和与就都也很吗呢吧啊呀哪谁几么这那我你他她它们把被给跟之着不没";
+/// Characters of grammar that also begin and end words: 会议, 过敏, 地址, 要求, 对象, 小说. They say less only beside another
+/// character of grammar.
+const CHINESE_GRAMMAR_OR_WORD: &str = "对从到去来要会能个其说过得地";
 
 /// Whether an English word only asks.
 pub(super) fn is_stop_word(word: &str) -> bool {
@@ -81,9 +83,17 @@ pub(super) fn without_question_phrases(run: &[char]) -> Vec<Vec<char>> {
     out
 }
 
-/// How many characters of grammar a CJK token has.
-pub(super) fn grammar_characters(token: &str) -> usize {
-    token.chars().filter(|c| CHINESE_GRAMMAR.contains(*c)).count()
+/// Whether a CJK character may be one of grammar.
+pub(super) fn may_be_grammar(c: char) -> bool {
+    CHINESE_GRAMMAR.contains(c) || CHINESE_GRAMMAR_OR_WORD.contains(c)
+}
+
+/// How many characters of a CJK pair are there for grammar.
+pub(super) fn grammar_characters(pair: &str) -> usize {
+    match pair.chars().filter(|c| may_be_grammar(*c)).count() {
+        1 => pair.chars().filter(|c| CHINESE_GRAMMAR.contains(*c)).count(),
+        count => count,
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +104,18 @@ mod tests {
     fn the_list_is_sorted_so_that_it_can_be_searched() {
         assert!(ENGLISH.is_sorted());
         assert!(is_stop_word("when") && is_stop_word("a") && is_stop_word("yours") && !is_stop_word("group"));
+    }
+
+    #[test]
+    fn characters_that_are_part_of_a_word_are_not_grammar() {
+        for word in ["会议", "过敏", "地址", "地铁", "要求", "对象", "得奖", "小说", "能力", "个人", "从事"]
+        {
+            assert_eq!(grammar_characters(word), 0, "{word}");
+        }
+        for (pair, count) in [("的狗", 1), ("我叫", 1), ("要去", 2), ("他会", 2), ("来了", 2), ("东京", 0)]
+        {
+            assert_eq!(grammar_characters(pair), count, "{pair}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use super::stem::{regular, stem};
-use super::stop_words::{grammar_characters, is_stop_word};
+use super::stop_words::{is_stop_word, may_be_grammar};
 
 /// Longer words are digests and encoded data, which nobody searches for by heart.
 const LONGEST_WORD: usize = 64;
@@ -151,8 +151,8 @@ pub fn content_words(text: &str) -> Vec<String> {
             Segment::Word(word) if is_stop_word(&word) => {}
             Segment::Word(word) => out.push(stem(&regular(&word))),
             Segment::Cjk(run) => {
-                let said = run.iter().map(char::to_string).filter(|c| grammar_characters(c) == 0);
-                out.extend(said);
+                let said = run.iter().filter(|c| !may_be_grammar(**c));
+                out.extend(said.map(char::to_string));
             }
         }
     }

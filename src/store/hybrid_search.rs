@@ -1,7 +1,7 @@
 //! Search by words and by meaning: two lists, merged by rank. Words alone where the embedding model is down, and for what a
 //! turn may not wait for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -175,6 +175,10 @@ impl Search for HybridSearch {
 
     fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
         self.words.forget(scope, said_through)
+    }
+
+    fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>> {
+        self.words.forgotten()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -10,17 +10,17 @@ use super::cap_questions::judge_raise;
 use super::jobs::{Done, judge_panicked};
 use super::promotion::judge_promotion;
 use super::redaction::redact_judgement;
-use crate::distil::{quotes_unreviewed, unreviewed_texts};
+use crate::distil::{quotes_any, recalled_texts, unreviewed_texts};
 use crate::domain::{
     Approval, ApprovalId, ApprovalState, CorrelationId, Effects, IngressEvent, Language, MessageId, Purpose,
-    RAISE_CALL, Said, Scope, ScopeKind, ThreadState, ToolCallId,
+    RAISE_CALL, Said, Scope, ScopeKey, ScopeKind, ThreadState, ToolCallId, items_of,
 };
 use crate::policy::reply::{INSTRUCTIONS, ModelHint, Named, decided_outright};
 use crate::ports::{
     Acceptance, AuditLine, CallToJudge, Judgement, Prompt, Ruling, RunMessageSource, RunOutcome, StoreError,
 };
 use crate::render::MemoryPhrase;
-use crate::turn::{ApprovalSlot, Event, PROMOTION};
+use crate::turn::{ApprovalSlot, Event, MEMORY_UPSERT, PROMOTION};
 use crate::uimessage::{Content, ModelMessage, Part, RunStatus, ToolState, UiMessage, unfinished_runs};
 
 /// A reply that no model has classified by then is an ordinary message.
@@ -29,6 +29,8 @@ const READING_DEADLINE: Duration = Duration::from_secs(20);
 /// A thread that has not taken a decision by then is stuck.
 const PASSING_DEADLINE: Duration = Duration::from_secs(10);
 
+/// Says something in a conversation.
+const CHAT_SEND: &str = "chat_send";
 /// Tools that only read what the agent itself keeps.
 const MAY_QUOTE: [&str; 3] = ["memory_search", "chat_load_history", "current_time"];
 
@@ -51,6 +53,8 @@ impl Actor {
         }
         let judge = self.runtime.settings().judge.clone();
         let notes = self.unreviewed_notes_for(&tool);
+        let carried = self.recalled_texts_for(&tool, &input);
+        let learned = tool == MEMORY_UPSERT && self.conversation.has_tool_output();
         let language = self.conversation.language();
         let to_judge = CallToJudge {
             thread: self.id.clone(),
@@ -63,11 +67,15 @@ impl Actor {
             input,
         };
         let id = call.clone();
-        let quotes = quotes_unreviewed(&to_judge.input, &notes);
+        let reasons = [
+            (quotes_any(&to_judge.input, &notes), MemoryPhrase::QuotesNote),
+            (quotes_any(&to_judge.input, &carried), MemoryPhrase::CarriesMemory),
+            (learned && goes_into_core(&to_judge.input), MemoryPhrase::AfterToolOutput),
+        ];
         let job = async move {
             let mut judgement = judge.judge(to_judge).await;
-            if quotes {
-                ask_about_quotation(&mut judgement, language);
+            for (_, reason) in reasons.into_iter().filter(|(applies, _)| *applies) {
+                ask_all_the_same(&mut judgement, &reason, language);
             }
             Done::Judged(id, Box::new(judgement))
         };
@@ -82,6 +90,20 @@ impl Actor {
             return Vec::new();
         }
         unreviewed_texts(self.conversation.context())
+    }
+
+    /// What the model was told from memory and history, where a message goes to another conversation.
+    fn recalled_texts_for(&self, tool: &str, input: &Value) -> Vec<String> {
+        let target =
+            input.get("thread").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+        if tool != CHAT_SEND || target.is_none_or(|target| target == self.id.as_str()) {
+            return Vec::new();
+        }
+        let mut texts = recalled_texts(self.conversation.context());
+        let frozen = self.runtime.frozen.current(&self.id);
+        let own = frozen.into_iter().filter(|(scope, _)| *scope != ScopeKey::Project);
+        texts.extend(own.flat_map(|(_, text)| items_of(&text)).map(|item| item.text));
+        texts
     }
 
     /// Handles a judgement: a call that needs approval gets an approval number.
@@ -299,15 +321,21 @@ fn open_approval(part: &Part) -> Option<ApprovalId> {
     }
 }
 
-/// Has a person asked about a call that would be allowed: its words come from a note that nobody has reviewed.
-fn ask_about_quotation(judgement: &mut Judgement, language: Language) {
+/// Whether a call of `memory_upsert` puts text into core memory.
+fn goes_into_core(input: &Value) -> bool {
+    let is = |key: &str, value: &str| input.get(key).and_then(Value::as_str).map(str::trim) == Some(value);
+    !is("tier", "notes") && !is("action", "forget")
+}
+
+/// Has a person asked about a call that would be allowed, because of where its words come from.
+fn ask_all_the_same(judgement: &mut Judgement, reason: &MemoryPhrase, language: Language) {
     if !matches!(judgement.ruling, Ruling::Allow(_) | Ruling::Ask) {
         return;
     }
     judgement.ruling = Ruling::Ask;
     judgement.scopes = vec![ScopeKind::Once];
     judgement.grants.clear();
-    let reason = format!("- {}", MemoryPhrase::QuotesNote.say(language));
+    let reason = format!("- {}", reason.say(language));
     judgement.details = Some(match judgement.details.take() {
         Some(details) => format!("{reason}\n{details}"),
         None => reason,

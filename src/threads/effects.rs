@@ -24,7 +24,9 @@ use crate::ports::{
 };
 use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
-use crate::turn::{BuiltPrompt, Effect, Event, Facts, PROMOTION, Spoken, build_prompt, stated_limit};
+use crate::turn::{
+    BuiltPrompt, Effect, Event, Facts, MEMORY_UPSERT, PROMOTION, Spoken, build_prompt, stated_limit,
+};
 use crate::uimessage::UiMessage;
 
 /// An answer of more messages than this is sent as a file.
@@ -346,6 +348,10 @@ impl Actor {
         let Some(correlation) = self.conversation.current().cloned() else { return };
         let cancel = CancellationToken::new();
         let (progress, passing) = self.progress.of(&call);
+        let approval = self.conversation.approval_of(&call);
+        // Without a person who has seen the call, its words may be those of a web page.
+        let unseen = name == MEMORY_UPSERT && approval.is_none() && self.conversation.has_tool_output();
+        let origin = if unseen { Origin::Tool } else { self.conversation.origin() };
         let context = ToolContext {
             project: self.runtime.agent.project.clone(),
             thread: self.id.clone(),
@@ -358,12 +364,12 @@ impl Actor {
             tasks: self.runtime.task_book.clone(),
             files: self.runtime.shelf.clone(),
             scope: self.conversation.memory_scope(),
-            origin: self.conversation.origin(),
+            origin,
             requester: self.conversation.requester(),
             unattended: self.conversation.is_scheduled(),
             language: self.conversation.language(),
             asked_in: self.conversation.run_messages().map(|message| message.id.clone()).collect(),
-            approval: self.conversation.approval_of(&call),
+            approval,
             threads: self.threads.open(),
             progress: Some(progress),
             clock: self.runtime.clock.clone(),

@@ -18,6 +18,8 @@ const MOST_BYTES: usize = 4 << 20;
 pub(super) struct FreezeKey {
     /// The scopes whose memory is included.
     pub(super) scopes: Vec<ScopeKey>,
+    /// The newest change that took something out of it, whoever made it: what was forgotten leaves the prompt at once.
+    pub(super) removal: u64,
     /// The message at which the visible conversation begins, where it is not the thread's first.
     pub(super) start: Option<MessageId>,
 }
@@ -57,6 +59,12 @@ impl FrozenMemory {
         Some(entry.memory.clone())
     }
 
+    /// What the conversation was shown last, valid or not.
+    pub(super) fn current(&self, thread: &ThreadId) -> CoreMemory {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.get(thread).map(|entry| entry.memory.clone()).unwrap_or_default()
+    }
+
     /// Caches a text that was read just now.
     pub(super) fn put(&self, thread: &ThreadId, key: FreezeKey, memory: CoreMemory, now: Timestamp) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,12 +75,6 @@ impl FrozenMemory {
             let Some(oldest) = oldest else { break };
             entries.remove(&oldest);
         }
-    }
-
-    /// Drops every cached text that includes the memory of a scope.
-    pub(super) fn forget(&self, scope: &ScopeKey) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.retain(|_, entry| !entry.key.scopes.contains(scope));
     }
 
     fn holds(&self, entry: &Entry, now: Timestamp) -> bool {
@@ -91,7 +93,7 @@ mod tests {
     }
 
     fn key(start: Option<&str>) -> FreezeKey {
-        FreezeKey { scopes: vec![ScopeKey::Project], start: start.map(|id| id.parse().unwrap()) }
+        FreezeKey { scopes: vec![ScopeKey::Project], removal: 0, start: start.map(|id| id.parse().unwrap()) }
     }
 
     fn memory(text: &str) -> CoreMemory {

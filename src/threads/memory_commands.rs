@@ -7,11 +7,13 @@ use super::actor::Actor;
 use crate::domain::{
     AuthorRole, ChangeRefusal, IngressEvent, MemoryChange, MemoryEdit, Origin, Provenance, ScopeKey, Tier,
 };
-use crate::ports::{ChangeError, LedgerRequest, StoreError};
+use crate::ports::{ChangeError, LedgerRequest, StoreError, Undone};
 use crate::render::{MemoryPhrase, ShownMemory};
 
 /// How many changes are looked at to tell who changed an item last.
 const CHANGES: usize = 1_000;
+/// How many notes of a scope are shown.
+const SHOWN_NOTES: usize = 10;
 /// How many changes are looked at for one that a repeated command has made already.
 const RECENT: usize = 50;
 
@@ -89,7 +91,8 @@ impl Actor {
             // Who wrote an item is good to know; without the ledger the items are shown alone.
             let changes =
                 self.runtime.memory.ledger(request).await.map(|page| page.lines).unwrap_or_default();
-            found.push(ShownMemory { scope: scope.clone(), file, changes });
+            let notes = self.runtime.memory.newest_notes(scope, SHOWN_NOTES).await?;
+            found.push(ShownMemory { scope: scope.clone(), file, changes, notes });
         }
         Ok(MemoryPhrase::Here(found))
     }
@@ -122,22 +125,23 @@ impl Actor {
     }
 
     async fn undo_memory(&self, event: &IngressEvent) -> Result<MemoryPhrase, ChangeError> {
+        let memory = &self.runtime.memory;
         let readable = self.scope_of(event);
         let mut newest: Option<(u64, &ScopeKey)> = None;
         for scope in readable.read().iter().filter(|scope| self.may_change(scope, event)) {
             let request = LedgerRequest { scope: Some(scope.clone()), before: None, limit: RECENT };
-            let lines = self.runtime.memory.ledger(request).await?.lines;
+            let lines = memory.ledger(request).await?.lines;
             // The same command may come again after a crash.
-            if lines.iter().any(|line| line.undoes.is_some() && line.from.contains(&event.message)) {
-                return Ok(MemoryPhrase::Undone);
+            let again = lines.iter().find(|line| line.undoes.is_some() && line.from.contains(&event.message));
+            if let Some(line) = again {
+                let taken_back = lines.iter().find(|other| Some(other.seq) == line.undoes);
+                return Ok(MemoryPhrase::Undone(taken_back.cloned().map(Box::new)));
             }
-            let seq =
-                lines.iter().find(|line| line.undoes.is_none() && !line.is_hand_edit()).map(|line| line.seq);
-            newest = newest.max(seq.map(|seq| (seq, scope)));
+            newest = newest.max(memory.newest_to_undo(scope).await?.map(|line| (line.seq, scope)));
         }
         let (_, scope) = newest.ok_or(ChangeRefusal::NothingToUndo)?;
-        self.runtime.memory.undo(scope, self.provenance_of(event)).await?;
-        Ok(MemoryPhrase::Undone)
+        let Undone { taken_back, .. } = memory.undo(scope, self.provenance_of(event)).await?;
+        Ok(MemoryPhrase::Undone(Some(Box::new(taken_back))))
     }
 
     async fn forget_person(&self, event: &IngressEvent, what: ForgetMe) -> Result<MemoryPhrase, ChangeError> {
@@ -151,7 +155,6 @@ impl Actor {
         if what != ForgetMe::Ask {
             let everything = what == ForgetMe::Everything;
             let count = self.runtime.memory.forget_all(own, self.provenance_of(event)).await?;
-            self.runtime.frozen.forget(own);
             // The platform's clock may be ahead of ours.
             let now = event.at.max(self.runtime.clock.now()).as_millis();
             self.runtime.search.forget(own, everything.then_some(now)).await?;

@@ -37,7 +37,12 @@ impl Actor {
     pub(super) async fn remembered(&self) -> CoreMemory {
         let now = self.runtime.clock.now();
         let scope = self.conversation.memory_scope();
-        let key = FreezeKey { scopes: scope.read().to_vec(), start: self.conversation.start().cloned() };
+        let removal = self.runtime.memory.newest_removal(scope.read()).await.unwrap_or_else(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "ledger unavailable");
+            0
+        });
+        let start = self.conversation.start().cloned();
+        let key = FreezeKey { scopes: scope.read().to_vec(), removal, start };
         if let Some(frozen) = self.runtime.frozen.get(&self.id, &key, now) {
             return frozen;
         }

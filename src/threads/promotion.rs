@@ -10,13 +10,14 @@ use super::jobs::{Done, tool_panicked};
 use super::runtime::Runtime;
 use crate::distil::same_text;
 use crate::domain::{
-    ApprovalId, ApprovalState, Decided, DistilMark, Language, LedgerLine, LedgerOp, MemoryChange, MemoryEdit,
-    MemoryQuestion, MemoryScope, Origin, Provenance, Risk, ScopeKind, ThreadId, Tier, Timestamp, ToolCallId,
+    ApprovalId, ApprovalState, ChangeRefusal, Decided, DistilMark, Language, LedgerLine, LedgerOp,
+    MemoryChange, MemoryEdit, MemoryQuestion, MemoryScope, Origin, Provenance, Risk, ScopeKind, ThreadId,
+    Tier, Timestamp, ToolCallId,
 };
 use crate::fail_point::fail_point;
 use crate::policy::fingerprint::fingerprint;
 use crate::policy::reply::chosen;
-use crate::ports::{Judgement, LedgerRequest, MemoryBatch, Ruling, ToolFailure, ToolOutcome};
+use crate::ports::{ChangeError, Judgement, LedgerRequest, MemoryBatch, Ruling, ToolFailure, ToolOutcome};
 use crate::render::MemoryPhrase;
 use crate::turn::{Event, PROMOTION, Proposal, ProposedItem};
 use crate::uimessage::{Role, UiMessage};
@@ -150,7 +151,7 @@ async fn keep(runtime: &Runtime, thread: ThreadId, approval: ApprovalId) -> Tool
     let Decided { by, at, reason, .. } = decided;
     let (scope, items) = Proposal::read(&record.input).ok_or_else(|| failed(&"its items cannot be read"))?;
     let only = reason.as_deref().and_then(|reason| chosen(reason, items.len()));
-    let kept: Vec<ProposedItem> = items
+    let mut kept: Vec<ProposedItem> = items
         .into_iter()
         .enumerate()
         .filter(|(index, _)| only.as_ref().is_none_or(|only| only.contains(&(index + 1))))
@@ -171,16 +172,33 @@ async fn keep(runtime: &Runtime, thread: ThreadId, approval: ApprovalId) -> Tool
             reviewed: true,
         },
     };
-    let batch = MemoryBatch { changes: kept.iter().map(core).collect(), mark: None };
-    let added = runtime.memory.apply_all(batch).await.map_err(|error| failed(&error))?;
-    fail_point("promotion-applied");
-    for item in &kept {
-        let edit = MemoryEdit::Replace { id: item.note.clone(), text: item.text.clone() };
-        let note = MemoryChange { tier: Tier::Notes, edit, ..core(item) };
-        // The note may have been removed meanwhile.
-        if let Err(error) = runtime.memory.apply(note).await {
-            tracing::info!(%error, note = item.note, "note not marked as reviewed");
+    // The notes come first: undo takes back what went into core memory.
+    let changes = |kept: &[ProposedItem]| {
+        let note = |item: &ProposedItem| {
+            let edit = MemoryEdit::Replace { id: item.note.clone(), text: item.text.clone() };
+            MemoryChange { tier: Tier::Notes, edit, ..core(item) }
+        };
+        kept.iter().map(note).chain(kept.iter().map(core)).collect()
+    };
+    let proposed = kept.len();
+    let lines = loop {
+        let batch = MemoryBatch { changes: changes(&kept), mark: None };
+        match runtime.memory.apply_all(batch).await {
+            Ok(lines) => break lines,
+            // A note that was forgotten meanwhile does not come back.
+            Err(ChangeError::Refused(ChangeRefusal::NoSuchItem(gone)))
+                if kept.iter().any(|item| item.note == gone) =>
+            {
+                tracing::info!(note = gone, "forgotten note not kept");
+                kept.retain(|item| item.note != gone);
+            }
+            Err(error) => return Err(failed(&error)),
         }
-    }
-    Ok(json!({ "kept": kept.len(), "added": added.len(), "file": format!(".ship/{}", scope.core_file()) }))
+    };
+    fail_point("promotion-applied");
+    let added = lines.iter().filter(|line| line.tier == Tier::Core).count();
+    let forgotten = proposed.saturating_sub(kept.len());
+    Ok(json!({
+        "kept": kept.len(), "added": added, "forgotten": forgotten, "file": format!(".ship/{}", scope.core_file()),
+    }))
 }

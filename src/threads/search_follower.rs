@@ -146,6 +146,7 @@ async fn sleep_until(at: Option<Instant>) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use tokio::task::JoinSet;
@@ -203,6 +204,10 @@ mod tests {
 
         fn forget(&self, _: &ScopeKey, _: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
             Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>> {
+            Box::pin(std::future::ready(Ok(BTreeMap::new())))
         }
 
         fn close(&self) -> BoxFuture<'_, ()> {

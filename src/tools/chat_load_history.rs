@@ -126,15 +126,18 @@ async fn newest(mut before: Option<MessageId>, limit: usize, context: &ToolConte
     loop {
         let page = context.history.page(&context.thread, before.as_ref(), PAGE).await;
         let page = page.map_err(|error| unreadable(&error))?;
+        let (oldest, is_last) = (page.first().map(|first| first.id.clone()), page.len() < PAGE);
+        let page = context.search.without_forgotten(page).await.map_err(|error| unreadable(&error))?;
         for message in page.iter().rev() {
             if !gathered.take(message) {
                 return Ok(gathered.into_output(before.as_ref()));
             }
             before = Some(message.id.clone());
         }
-        if page.len() < PAGE {
+        if is_last {
             return Ok(gathered.into_output(None));
         }
+        before = oldest;
     }
 }
 
@@ -180,9 +183,9 @@ impl Gathered {
         Self { messages: Vec::new(), most, room: Budget::new(OUTPUT_BYTES) }
     }
 
-    /// Adds a message; `false` where a limit is reached.
+    /// Adds a message, unless it is a command or the answer to one; `false` where a limit is reached.
     fn take(&mut self, message: &UiMessage) -> bool {
-        shown(message, &message.text()).is_none_or(|shown| self.add(shown))
+        message.metadata.command || shown(message, &message.text()).is_none_or(|shown| self.add(shown))
     }
 
     fn add(&mut self, shown: Value) -> bool {

@@ -42,7 +42,7 @@ pub use context::{CheckArguments, EffectsOf, Rules};
 pub use effect::{Effect, Spoken};
 pub use event::{ApprovalSlot, Event, GateDecision, Lookups, ReplyToken};
 pub use machine::conversation::Conversation;
-pub use machine::memory::RecallPlan;
+pub use machine::memory::{MEMORY_UPSERT, RecallPlan};
 pub use prompt::{Audience, BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 pub use runs::over_budget::{CapQuestion, OverBudget};
 pub use runs::promotion::{PROMOTION, Proposal, ProposedItem};

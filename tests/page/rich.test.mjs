@@ -67,6 +67,11 @@ test('the palette finds words by their letters', () => {
 test('the newest change that was not taken back can be undone', () => {
   assert.equal(undoable([{ seq: 3, undoes: 2 }, { seq: 2 }, { seq: 1 }]).seq, 1);
   assert.equal(undoable([{ seq: 1, undoes: 0 }]), null);
+  const note = { seq: 4, op: 'add', tier: 'notes', after: 'x' };
+  const edit = { seq: 3, op: 'edit', tier: 'core' };
+  const again = { seq: 2, op: 'replace', tier: 'notes', by: 'web:user:7', before: 'tea', after: 'tea' };
+  assert.equal(undoable([note, edit, again, { seq: 1, op: 'add', tier: 'core' }]).seq, 1);
+  assert.equal(undoable([{ ...note, by: 'web:user:7' }]).seq, 4);
 });
 
 test('a saved conversation has who said what, with calls and files', () => {

@@ -255,7 +255,7 @@ pub(super) async fn change(
         (Action::Forget, _, Some(id)) => MemoryEdit::Forget { id },
         (Action::Forget, _, None) => return Err(Problem::bad("id must be given")),
         (Action::Undo, ..) => {
-            let line = memory.undo(&scope, provenance).await.map_err(refused)?;
+            let line = memory.undo(&scope, provenance).await.map_err(refused)?.line;
             let digest = memory.core(&scope).await?.digest;
             return Ok(Json(Changed { line: Some(line), digest }));
         }

@@ -11,7 +11,8 @@ use crate::cli::{Exit, Output};
 use crate::config::Env;
 use crate::domain::{ChangeRefusal, MemoryChange, MemoryEdit, Origin, Provenance, ScopeKey, Tier};
 use crate::phrases::commands as words;
-use crate::ports::{ChangeError, Clock, SystemClock};
+use crate::ports::{ChangeError, Clock, SystemClock, Undone};
+use crate::render::MemoryPhrase;
 
 /// Largest new content of core memory that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -160,9 +161,12 @@ pub(super) fn undo(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     match context.wait(context.store.memory.undo(scope, provenance()?)) {
-        Ok(line) if json => writeln!(out, "{}", json!({ "line": line }))?,
-        Ok(line) => {
-            writeln!(out, "{}", words::memory_undone(line.undoes.unwrap_or_default(), context.language))?;
+        Ok(Undone { line, taken_back }) if json => {
+            writeln!(out, "{}", json!({ "line": line, "takenBack": taken_back }))?;
+        }
+        Ok(Undone { taken_back, .. }) => {
+            let what = MemoryPhrase::Undone(Some(Box::new(taken_back.clone()))).say(context.language);
+            writeln!(out, "{}", words::memory_undone(taken_back.seq, &what, context.language))?;
         }
         Err(error) => return failed(context, &error, err),
     }
@@ -186,7 +190,7 @@ fn failed(context: &CliContext, error: &ChangeError, err: &mut dyn Write) -> any
     match error {
         ChangeError::Store(error) => writeln!(err, "{}", context.trouble(error))?,
         ChangeError::Refused(refusal) => {
-            let why = crate::render::MemoryPhrase::Refused(refusal.clone()).say(language);
+            let why = MemoryPhrase::Refused(refusal.clone()).say(language);
             writeln!(err, "{}", words::memory_not_changed(&why, language))?;
         }
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, Output};
 use crate::domain::{Language, ScopeKey, Timestamp};
-use crate::phrases::commands::{memory_cannot_read, memory_imported};
+use crate::phrases::commands::{memory_cannot_read, memory_imported, memory_not_imported};
 use crate::ports::{Note, NotesAdded};
 
 /// So many bad lines are told one by one; the others are counted.
@@ -62,19 +62,26 @@ pub(super) fn import(
     for problem in &read.problems {
         writeln!(err, "{problem}")?;
     }
-    let NotesAdded { added, known } = match context.wait(context.store.memory.add_notes(scope, read.notes)) {
+    let done = match context.wait(context.store.memory.add_notes(scope, read.notes)) {
         Ok(done) => done,
         Err(error) => {
             writeln!(err, "{}", context.trouble(&error))?;
             return Ok(Exit::Failed);
         }
     };
+    let NotesAdded { added, known, forgotten } = done;
     let (files, bad) = (files.len(), read.bad);
     if json {
-        writeln!(out, "{}", json!({ "files": files, "added": added, "known": known, "bad": bad }))?;
+        let told = json!({
+            "files": files, "added": added, "known": known, "forgotten": forgotten, "bad": bad,
+        });
+        writeln!(out, "{told}")?;
     } else {
         let words = memory_imported(added, scope, files, known, bad, context.language);
         writeln!(out, "{words}")?;
+        if forgotten > 0 {
+            writeln!(out, "{}", memory_not_imported(forgotten, context.language))?;
+        }
     }
     Ok(if bad == 0 { Exit::Ok } else { Exit::Failed })
 }

@@ -36,7 +36,13 @@ pub(super) fn search(
         limit: asked.limit.clamp(1, MOST_RESULTS),
         freshness: Freshness::CatchUp,
     };
-    let page = match context.wait(context.store.search.search(request)) {
+    let store = &context.store;
+    let found = async {
+        // Completes what a crash has cut off, such as a forgetting.
+        store.memory.core(&asked.scope).await?;
+        store.search.search(request).await
+    };
+    let page = match context.wait(found) {
         Ok(page) => page,
         Err(error) => return failed(context, &error, err),
     };

@@ -2,14 +2,20 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::cli_context::CliContext;
 use crate::cli::{Exit, MemoryOf, Output};
-use crate::domain::{AuthorId, ScopeKey};
+use crate::domain::{AuthorId, ScopeKey, ShownNote};
 use crate::phrases::commands::{memory_bad_person, memory_bad_scope, memory_empty};
+use crate::phrases::conversation::memory_notes_heading;
+use crate::ports::StoreError;
+use crate::render::notes_with_handles;
 
-/// Shows core memory.
+/// How many notes are shown.
+const SHOWN_NOTES: usize = 20;
+
+/// Shows core memory and the newest notes.
 pub(super) fn show(
     context: &CliContext,
     of: &MemoryOf,
@@ -19,25 +25,36 @@ pub(super) fn show(
 ) -> anyhow::Result<Exit> {
     let Some(scope) = scope_of(of) else { return no_person(context, of, err) };
     let path = context.state.join(scope.core_file());
-    match context.wait(context.store.memory.core(&scope)) {
-        Ok(found) if json => {
+    let memory = &context.store.memory;
+    let read = async {
+        Ok::<_, StoreError>((memory.core(&scope).await?, memory.newest_notes(&scope, SHOWN_NOTES).await?))
+    };
+    match context.wait(read) {
+        Ok((found, newest)) if json => {
             let text = Some(found.text.trim()).filter(|text| !text.is_empty());
             let items: Vec<_> = found
                 .items()
                 .iter()
                 .map(|item| json!({ "id": item.handle(), "text": item.text, "byHand": item.id.is_none() }))
                 .collect();
+            let notes: Vec<_> = newest.notes.iter().map(note).collect();
             let told = json!({
                 "scope": scope, "path": path, "text": text, "cut": found.cut, "isText": found.is_text,
-                "digest": found.digest, "items": items,
+                "digest": found.digest, "items": items, "notes": notes, "moreNotes": newest.has_more,
             });
             writeln!(out, "{told}")?;
         }
-        Ok(found) => {
+        Ok((found, newest)) => {
             // Whoever sits at the machine reads everything: nothing has to be said about private chats.
             match found.text.trim() {
-                "" => writeln!(out, "{}", memory_empty(path.display(), context.language))?,
+                "" if newest.notes.is_empty() => {
+                    writeln!(out, "{}", memory_empty(path.display(), context.language))?;
+                }
                 text => writeln!(out, "{text}")?,
+            }
+            if !newest.notes.is_empty() {
+                let heading = memory_notes_heading(context.language);
+                writeln!(out, "\n{heading}\n{}", notes_with_handles(&newest, context.language))?;
             }
         }
         Err(error) => {
@@ -46,6 +63,10 @@ pub(super) fn show(
         }
     }
     Ok(Exit::Ok)
+}
+
+fn note(ShownNote { item, reviewed }: &ShownNote) -> Value {
+    json!({ "id": item.handle(), "text": item.text, "at": item.at, "reviewed": reviewed })
 }
 
 /// Prints the path of the file of core memory.

@@ -74,9 +74,29 @@ pub(super) fn to_u64(count: usize) -> u64 {
 
 /// FNV-1a, 64 bits: stable over versions and machines, which the standard library's hasher does not guarantee.
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    fnv_of(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+fn fnv_of(begin: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(begin, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The same digest of a text that is read in parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fnv(u64);
+
+impl Fnv {
+    pub(super) fn new() -> Self {
+        Self(fnv(b""))
+    }
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.0 = fnv_of(self.0, bytes);
+    }
+
+    pub(super) const fn value(self) -> i64 {
+        self.0.cast_signed()
+    }
 }
 
 #[cfg(test)]

@@ -48,7 +48,9 @@ impl InMemorySearch {
         let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut scope = None;
         messages.retain(|message| {
-            scope = message.memory_scope().and_then(|own| own.write().cloned()).or(scope.take());
+            if let Some(stored) = message.memory_scope() {
+                scope = stored.write().cloned();
+            }
             let through = scope.as_ref().and_then(|scope| forgotten.get(scope));
             through.is_none_or(|through| message.metadata.timestamp.as_millis() > *through)
         });
@@ -162,6 +164,11 @@ impl Search for InMemorySearch {
             forgotten.insert(scope.clone(), through);
         }
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>> {
+        let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(std::future::ready(Ok(forgotten)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -14,7 +14,7 @@ use crate::domain::{
 use crate::policy::fingerprint::digest_of;
 use crate::ports::{
     BoxFuture, ChangeError, Clock, LedgerPage, LedgerRequest, Memory, MemoryBatch, Note, NotesAdded,
-    NotesPage, StoreError,
+    NotesPage, StoreError, Undone,
 };
 
 /// Most bytes read of a core file: all of it goes into each prompt.
@@ -151,7 +151,7 @@ impl<F: MemoryFiles> Book<F> {
         let found = self.read_core(scope)?.file;
         let mut state = self.state();
         let known = state.refresh(&self.files);
-        if known.is_ok() && !self.was_edited_by_hand(&state, scope, &found.digest) {
+        if known.is_ok() && state.is_settled() && !self.was_edited_by_hand(&state, scope, &found.digest) {
             return Ok(found);
         }
         // The ledger is not needed to read memory: trouble with it is no reason to forget.
@@ -211,11 +211,7 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
         Box::pin(self.run(move |book| book.apply_all(batch)))
     }
 
-    fn undo(
-        &self,
-        scope: &ScopeKey,
-        provenance: Provenance,
-    ) -> BoxFuture<'_, Result<LedgerLine, ChangeError>> {
+    fn undo(&self, scope: &ScopeKey, provenance: Provenance) -> BoxFuture<'_, Result<Undone, ChangeError>> {
         let scope = scope.clone();
         Box::pin(self.run(move |book| book.undo(&scope, provenance)))
     }
@@ -230,7 +226,24 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
     }
 
     fn ledger(&self, request: LedgerRequest) -> BoxFuture<'_, Result<LedgerPage, StoreError>> {
-        Box::pin(self.read(LEDGER, move |book| ledger::page(&book.files, &request)))
+        Box::pin(self.read(LEDGER, move |book| {
+            book.complete_changes();
+            ledger::page(&book.files, &request)
+        }))
+    }
+
+    fn newest_to_undo(&self, scope: &ScopeKey) -> BoxFuture<'_, Result<Option<LedgerLine>, StoreError>> {
+        let scope = scope.clone();
+        Box::pin(self.read(LEDGER, move |book| ledger::newest_to_undo(&book.files, &scope)))
+    }
+
+    fn newest_removal(&self, scopes: &[ScopeKey]) -> BoxFuture<'_, Result<u64, StoreError>> {
+        let scopes = scopes.to_vec();
+        Box::pin(self.read(LEDGER, move |book| {
+            let mut state = book.state();
+            state.refresh(&book.files)?;
+            Ok(state.newest_removal(&scopes))
+        }))
     }
 
     fn distilled(&self, thread: &ThreadId) -> BoxFuture<'_, Result<Option<DistilMark>, StoreError>> {
@@ -239,7 +252,7 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
             let mut state = book.state();
             state.refresh(&book.files)?;
             // The mark says that notes are there: after a crash they are made before it is believed.
-            if !state.settled && !state.newest_batch().is_empty() {
+            if !state.is_settled() {
                 let _lock = book.files.lock()?;
                 book.catch_up(&mut state)?;
             }
@@ -258,7 +271,10 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
 
     fn notes(&self, scope: &ScopeKey, month: Option<String>) -> BoxFuture<'_, Result<NotesPage, StoreError>> {
         let scope = scope.clone();
-        Box::pin(self.read("memory/notes", move |book| notes::page(&book.files, &scope, month.as_deref())))
+        Box::pin(self.read("memory/notes", move |book| {
+            book.complete_changes();
+            notes::page(&book.files, &scope, month.as_deref())
+        }))
     }
 
     fn scopes(&self) -> BoxFuture<'_, Result<Vec<ScopeKey>, StoreError>> {
@@ -266,10 +282,12 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
     }
 
     fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>> {
-        let folder = scope.notes_folder();
+        let scope = scope.clone();
         Box::pin(self.read("memory/notes", move |book| {
+            let mut state = book.state();
             let _lock = book.files.lock()?;
-            notes::add_notes(&book.files, &folder, notes)
+            book.catch_up(&mut state)?;
+            notes::add_notes(&book.files, &scope.notes_folder(), notes, &state.forgotten(&scope))
         }))
     }
 }

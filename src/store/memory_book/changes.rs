@@ -5,14 +5,14 @@ use std::io;
 
 use super::book::{Book, CoreRead};
 use super::files::MemoryFiles;
-use super::ledger::{self, DistilLine, LEDGER, LedgerState, StoredLine};
+use super::ledger::{self, DistilLine, Erasure, LEDGER, LedgerState, StoredLine};
 use super::notes::{append_lines, month_file, month_text, months};
 use crate::domain::{
     ChangeRefusal, EditedText, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, MemoryItem, Origin,
     Provenance, ScopeKey, Tier, edit_core, item_blocks, item_text, items_of, read_item, replace_block,
 };
 use crate::fail_point::fail_point;
-use crate::ports::{ChangeError, MemoryBatch};
+use crate::ports::{ChangeError, MemoryBatch, Undone};
 
 /// A file while changes to it are planned.
 #[derive(Debug)]
@@ -30,11 +30,13 @@ struct Plan {
     first: u64,
     lines: Vec<LedgerLine>,
     files: BTreeMap<String, PlannedFile>,
-    /// What is to vanish from the ledger: the scope, the item and its text.
-    erased: Vec<(ScopeKey, String, String)>,
 }
 
 impl Plan {
+    const fn new(first: u64) -> Self {
+        Self { first, lines: Vec::new(), files: BTreeMap::new() }
+    }
+
     fn next_seq(&self) -> u64 {
         self.first.saturating_add(self.lines.len() as u64)
     }
@@ -45,8 +47,7 @@ impl<F: MemoryFiles> Book<F> {
         let mut state = self.state();
         let _lock = self.files.lock().map_err(|error| self.files.error(LEDGER, error))?;
         self.catch_up(&mut state).map_err(|error| self.files.error(LEDGER, error))?;
-        let mut plan =
-            Plan { first: state.next_seq(), lines: Vec::new(), files: BTreeMap::new(), erased: Vec::new() };
+        let mut plan = Plan::new(state.next_seq());
         let mut own = Vec::new();
         for change in batch.changes {
             if let Some(seq) = self.plan(&state, &mut plan, change, None)? {
@@ -67,7 +68,7 @@ impl<F: MemoryFiles> Book<F> {
         Ok(lines.into_iter().filter(|line| own.contains(&line.seq)).collect())
     }
 
-    pub(super) fn undo(&self, scope: &ScopeKey, provenance: Provenance) -> Result<LedgerLine, ChangeError> {
+    pub(super) fn undo(&self, scope: &ScopeKey, provenance: Provenance) -> Result<Undone, ChangeError> {
         let mut state = self.state();
         let failed = |error| self.files.error(LEDGER, error);
         let _lock = self.files.lock().map_err(failed)?;
@@ -75,13 +76,13 @@ impl<F: MemoryFiles> Book<F> {
         let last = ledger::newest_to_undo(&self.files, scope).map_err(failed)?;
         let last = last.ok_or(ChangeRefusal::NothingToUndo)?;
         let edit = self.inverse(&last)?;
-        let mut plan =
-            Plan { first: state.next_seq(), lines: Vec::new(), files: BTreeMap::new(), erased: Vec::new() };
+        let mut plan = Plan::new(state.next_seq());
         let change = MemoryChange { scope: scope.clone(), tier: last.tier, edit, expected: None, provenance };
         let seq = self.plan(&state, &mut plan, change, Some(last.seq))?;
         let lines = self.make(&mut state, plan, None)?;
         let line = lines.into_iter().find(|line| Some(line.seq) == seq);
-        line.ok_or_else(|| ChangeRefusal::NothingToUndo.into())
+        let line = line.ok_or(ChangeRefusal::NothingToUndo)?;
+        Ok(Undone { line, taken_back: last })
     }
 
     /// The change that takes another back, if what it wrote is still there.
@@ -154,21 +155,33 @@ impl<F: MemoryFiles> Book<F> {
         };
         let mut line = line_of(&change, &nothing(LedgerOp::Forget), seq, seq);
         (line.base, line.digest) = (Some(core.file.digest), Some(self.digest_of_empty()));
-        state.append(&self.files, &[StoredLine::Change(Box::new(line))]).map_err(failed)?;
-        self.remove_all(scope).map_err(failed)?;
-        state.forget();
-        state.refresh(&self.files).map_err(failed)?;
-        state.settled = true;
+        state.append(&self.files, &[StoredLine::Change(Box::new(line.clone()))]).map_err(failed)?;
+        fail_point("memory-ledger");
+        self.remove_files(scope).map_err(failed)?;
+        self.erase(&mut state, &[line]).map_err(failed)?;
         Ok(count)
     }
 
-    /// Removes the files of a scope, and its texts from the ledger.
-    fn remove_all(&self, scope: &ScopeKey) -> io::Result<()> {
+    fn remove_files(&self, scope: &ScopeKey) -> io::Result<()> {
         self.files.remove(&scope.core_file())?;
+        fail_point("memory-core-removed");
         for name in months(&self.files, scope)? {
             self.files.remove(&format!("{}/{name}", scope.notes_folder()))?;
         }
-        ledger::erase(&self.files, scope, None, None)?;
+        Ok(())
+    }
+
+    /// Removes from the ledger what these lines forget. With it, all changes are complete.
+    fn erase(&self, state: &mut LedgerState, lines: &[LedgerLine]) -> io::Result<()> {
+        let unfinished = lines.iter().filter(|line| line.is_unfinished_forget());
+        let erasures: Vec<Erasure> =
+            unfinished.map(|line| Erasure { scope: line.scope.clone(), id: line.id.clone() }).collect();
+        if !erasures.is_empty() {
+            fail_point("memory-files");
+            ledger::erase(&self.files, &erasures)?;
+        }
+        state.refresh(&self.files)?;
+        state.settled = true;
         Ok(())
     }
 
@@ -198,11 +211,6 @@ impl<F: MemoryFiles> Book<F> {
         let seq = plan.next_seq();
         let mut line = line_of(&change, &edited, seq, plan.first);
         line.undoes = undoes;
-        if undoes.is_none()
-            && let (LedgerOp::Forget, Some(id), Some(before)) = (line.op, &line.id, edited.before)
-        {
-            plan.erased.push((change.scope.clone(), id.clone(), before));
-        }
         if change.tier == Tier::Notes {
             line.file = name.rsplit('/').next().map(str::to_owned);
         }
@@ -320,7 +328,7 @@ impl<F: MemoryFiles> Book<F> {
         plan: Plan,
         mark: Option<StoredLine>,
     ) -> Result<Vec<LedgerLine>, ChangeError> {
-        let Plan { mut lines, files, erased, first } = plan;
+        let Plan { mut lines, files, first } = plan;
         let count = lines.len().saturating_add(usize::from(mark.is_some()));
         for line in &mut lines {
             line.last = first.saturating_add(count.saturating_sub(1) as u64);
@@ -346,14 +354,20 @@ impl<F: MemoryFiles> Book<F> {
                 return Err(self.files.error(name, error).into());
             }
         }
-        for (scope, id, text) in &erased {
-            if ledger::erase(&self.files, scope, Some(id), Some(text)).map_err(failed)? {
-                state.forget();
-            }
-        }
-        state.refresh(&self.files).map_err(failed)?;
-        state.settled = true;
+        self.erase(state, &lines).map_err(failed)?;
         Ok(lines)
+    }
+
+    /// Makes the changes that a crash, or a full disk, has cut off, where there are any.
+    pub(super) fn complete_changes(&self) {
+        let mut state = self.state();
+        let done = state.refresh(&self.files).and_then(|()| match state.is_settled() {
+            true => Ok(()),
+            false => self.files.lock().and_then(|_lock| self.catch_up(&mut state)),
+        });
+        if let Err(error) = done {
+            tracing::error!(%error, file = LEDGER, "memory changes not completed");
+        }
     }
 
     /// Reads the newest lines of the ledger, and makes the changes that a crash has cut off. The lock must be held.
@@ -363,44 +377,44 @@ impl<F: MemoryFiles> Book<F> {
             return Ok(());
         }
         let batch = state.newest_batch().to_vec();
-        let mut by_file: BTreeMap<String, Vec<LedgerLine>> = BTreeMap::new();
-        for line in batch {
-            by_file.entry(file_of(&line)).or_default().push(line);
+        let mut by_file: BTreeMap<String, Vec<&LedgerLine>> = BTreeMap::new();
+        for line in &batch {
+            by_file.entry(file_of(line)).or_default().push(line);
         }
         for (name, lines) in by_file {
             self.complete(&name, &lines)?;
         }
-        state.refresh(&self.files)?;
-        state.settled = true;
-        Ok(())
+        self.erase(state, &batch)
     }
 
     /// Makes the changes of these lines that the file does not have yet. A file that was edited by hand since is left as it
-    /// is.
-    fn complete(&self, name: &str, lines: &[LedgerLine]) -> io::Result<()> {
+    /// is, but for what was to be forgotten.
+    fn complete(&self, name: &str, lines: &[&LedgerLine]) -> io::Result<()> {
+        if let Some(line) = lines.iter().find(|line| line.op == LedgerOp::Forget && line.id.is_none()) {
+            return if line.is_unfinished_forget() { self.remove_files(&line.scope) } else { Ok(()) };
+        }
         let bytes = match self.files.facts(name)? {
             Some(_) => self.files.read(name, 0, u64::MAX)?,
             None => Vec::new(),
         };
         let digest = self.digest_of(&bytes);
-        let done = lines.last().is_some_and(|line| line.digest.as_deref() == Some(digest.as_str()));
-        let from = lines.iter().position(|line| line.base.as_deref() == Some(digest.as_str()));
-        let missing = match from {
-            Some(from) if !done => lines.get(from..).unwrap_or_default(),
-            _ => &[],
+        let is = |version: &Option<String>| version.as_deref() == Some(digest.as_str());
+        let done = lines.last().is_some_and(|line| is(&line.digest));
+        let missing: Vec<&LedgerLine> = match lines.iter().position(|line| is(&line.base)) {
+            _ if done => Vec::new(),
+            Some(from) => lines.iter().skip(from).copied().collect(),
+            None => lines.iter().filter(|line| line.is_unfinished_forget()).copied().collect(),
         };
-        if let Some(line) = missing.iter().find(|line| line.op == LedgerOp::Forget && line.id.is_none()) {
-            return self.remove_all(&line.scope);
-        }
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut changed = false;
         for line in missing {
             match redone(&text, line) {
-                Some(changed) => text = changed,
-                None => tracing::error!(seq = line.seq, file = name, "ledger line cannot be made again"),
+                Some(new) => (text, changed) = (new, true),
+                None => tracing::warn!(seq = line.seq, file = name, "ledger line cannot be made again"),
             }
         }
-        if !missing.is_empty() {
-            tracing::warn!(file = name, changes = missing.len(), "memory changes completed after a crash");
+        if changed {
+            tracing::warn!(file = name, "memory changes completed after a crash");
             self.files.replace(name, text.as_bytes())?;
         }
         Ok(())
@@ -516,6 +530,7 @@ fn line_of(change: &MemoryChange, edited: &EditedText, seq: u64, batch: u64) -> 
         file: None,
         base: None,
         digest: None,
+        erased: false,
     }
 }
 

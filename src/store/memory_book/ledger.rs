@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileFacts, MemoryFiles};
-use crate::domain::{DistilMark, LedgerLine, LedgerOp, ScopeKey, ThreadId, Tier};
+use crate::domain::{DistilMark, LedgerLine, LedgerOp, ScopeKey, ThreadId, Tier, items_of};
 use crate::ports::{LedgerPage, LedgerRequest};
 
 pub(super) const LEDGER: &str = "memory/ledger.jsonl";
@@ -14,6 +14,8 @@ pub(super) const LEDGER: &str = "memory/ledger.jsonl";
 const CHUNK: u64 = 256 * 1024;
 /// Most lines of a page.
 const MOST_LINES: usize = 1_000;
+/// How much of the end of what was read tells whether the file has only grown.
+const TAIL: u64 = 256;
 
 /// A line of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,13 +79,18 @@ pub(super) enum Distil {
 #[derive(Debug, Default)]
 pub(super) struct LedgerState {
     facts: FileFacts,
-    /// The end of the last whole line that was read.
+    /// The end of the last whole line that was read, and the bytes before it.
     offset: u64,
+    tail: Vec<u8>,
     last_seq: u64,
     /// The version of each core file after its newest line.
     core: HashMap<ScopeKey, String>,
     marks: HashMap<ThreadId, DistilMark>,
     unreviewed: HashMap<ScopeKey, BTreeSet<String>>,
+    /// The notes of each scope that were forgotten one by one.
+    forgotten: HashMap<ScopeKey, BTreeSet<String>>,
+    /// The newest line of each scope that took something out of core memory.
+    removals: HashMap<ScopeKey, u64>,
     /// What was read of lines that are not complete yet.
     together: Together,
     /// The changes that were written together last.
@@ -100,7 +107,8 @@ impl LedgerState {
         if facts == self.facts {
             return Ok(());
         }
-        if facts.identity != self.facts.identity || facts.length < self.offset {
+        let other = facts.identity != self.facts.identity || facts.length < self.offset;
+        if other || self.read_tail(files)? != self.tail {
             *self = Self::default();
         }
         let mut damaged = 0_usize;
@@ -120,8 +128,19 @@ impl LedgerState {
                 self.absorb(line);
             }
         }
+        self.tail = self.read_tail(files)?;
         self.facts = facts;
         Ok(())
+    }
+
+    /// The bytes before the end of what was read. Another file can have the same number and be longer.
+    fn read_tail(&self, files: &impl MemoryFiles) -> io::Result<Vec<u8>> {
+        let length = self.offset.min(TAIL);
+        if length == 0 {
+            Ok(Vec::new())
+        } else {
+            files.read(LEDGER, self.offset.saturating_sub(length), length)
+        }
     }
 
     fn absorb(&mut self, line: StoredLine) {
@@ -136,6 +155,16 @@ impl LedgerState {
         };
         if let (Tier::Core, Some(digest)) = (line.tier, &line.digest) {
             self.core.insert(line.scope.clone(), digest.clone());
+        }
+        if line.tier == Tier::Core && line.removes() {
+            self.removals.insert(line.scope.clone(), line.seq);
+        }
+        if let (Tier::Notes, Some(id)) = (line.tier, &line.id) {
+            let forgotten = self.forgotten.entry(line.scope.clone()).or_default();
+            match line.op {
+                LedgerOp::Forget if line.undoes.is_none() => forgotten.insert(id.clone()),
+                _ => forgotten.remove(id),
+            };
         }
         let unreviewed = self.unreviewed.entry(line.scope.clone()).or_default();
         match &line.id {
@@ -171,8 +200,22 @@ impl LedgerState {
         self.unreviewed.get(scope).cloned().unwrap_or_default()
     }
 
+    pub(super) fn forgotten(&self, scope: &ScopeKey) -> BTreeSet<String> {
+        self.forgotten.get(scope).cloned().unwrap_or_default()
+    }
+
+    /// The newest line that took something out of the core memory of these scopes.
+    pub(super) fn newest_removal(&self, scopes: &[ScopeKey]) -> u64 {
+        scopes.iter().filter_map(|scope| self.removals.get(scope)).max().copied().unwrap_or(0)
+    }
+
     pub(super) fn newest_batch(&self) -> &[LedgerLine] {
         &self.batch
+    }
+
+    /// Whether the files are known to have the changes of all lines.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.settled || self.batch.is_empty()
     }
 
     /// Appends lines durably. After an error none of them is there.
@@ -199,11 +242,6 @@ impl LedgerState {
         if let Err(error) = files.truncate(LEDGER, length) {
             tracing::error!(%error, file = LEDGER, "ledger not cut after a failed write");
         }
-        *self = Self::default();
-    }
-
-    /// Reads the ledger from its beginning at the next refresh.
-    pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 }
@@ -268,56 +306,117 @@ pub(super) fn page(files: &impl MemoryFiles, request: &LedgerRequest) -> io::Res
     Ok(LedgerPage { lines, has_more, damaged })
 }
 
-/// The newest change of a scope that was not taken back, apart from what was edited by hand.
+/// The newest change of a scope that may be undone and was not taken back yet.
 pub(super) fn newest_to_undo(files: &impl MemoryFiles, scope: &ScopeKey) -> io::Result<Option<LedgerLine>> {
     let mut open: Vec<LedgerLine> = Vec::new();
     for_each_change(files, |line| {
-        if line.scope != *scope || line.is_hand_edit() {
+        if line.scope != *scope {
             return;
         }
         match line.undoes {
             Some(seq) => open.retain(|line| line.seq != seq),
-            None => open.push(line),
+            None if line.may_be_undone() => open.push(line),
+            None => {}
         }
     })?;
     Ok(open.pop())
 }
 
-/// Removes texts from the ledger: those of an item, or of a whole scope, and everywhere in the scope what says the same.
-pub(super) fn erase(
-    files: &impl MemoryFiles,
-    scope: &ScopeKey,
-    id: Option<&str>,
-    text: Option<&str>,
-) -> io::Result<bool> {
-    let mut out = Vec::new();
-    let mut changed = false;
+/// What is to vanish from the ledger: all texts of a scope, or those of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Erasure {
+    pub(super) scope: ScopeKey,
+    pub(super) id: Option<String>,
+}
+
+/// An erasure, and what the item said by and by.
+struct Erased<'a> {
+    of: &'a Erasure,
+    texts: Vec<String>,
+}
+
+impl Erased<'_> {
+    /// Whether a line has a text that must vanish: one of the item, or of another that says the same.
+    fn covers(&self, line: &LedgerLine) -> bool {
+        let Some(id) = self.of.id.as_deref() else { return true };
+        let mut parts = [&line.before, &line.after].into_iter().flatten();
+        line.id.as_deref() == Some(id) || parts.any(|part| self.is_told_in(part, line.id.is_none(), id))
+    }
+
+    /// Whether a text is, or a part of a file has, an item that must vanish.
+    fn is_told_in(&self, part: &str, is_file: bool, id: &str) -> bool {
+        let is_it = |item: &crate::domain::MemoryItem| {
+            item.handle() == id || self.texts.iter().any(|text| item.says(text))
+        };
+        if is_file {
+            return items_of(part).iter().any(is_it);
+        }
+        is_it(&crate::domain::MemoryItem { text: part.to_owned(), ..Default::default() })
+    }
+
+    fn learn(&mut self, line: &LedgerLine) {
+        let Some(id) = self.of.id.as_deref().filter(|_| line.scope == self.of.scope) else { return };
+        for part in [&line.before, &line.after].into_iter().flatten() {
+            match &line.id {
+                Some(own) if own == id => self.texts.push(part.clone()),
+                Some(_) => {}
+                None => self.texts.extend(
+                    items_of(part).into_iter().filter(|item| item.handle() == id).map(|item| item.text),
+                ),
+            }
+        }
+        self.texts.sort();
+        self.texts.dedup();
+    }
+}
+
+/// Removes texts from the ledger, and marks the lines that forget them as complete. Doing it again changes nothing.
+pub(super) fn erase(files: &impl MemoryFiles, wanted: &[Erasure]) -> io::Result<()> {
+    let mut erased: Vec<Erased<'_>> = wanted.iter().map(|of| Erased { of, texts: Vec::new() }).collect();
     for_each_line(files, 0, |raw| {
-        let line = match serde_json::from_slice(raw) {
-            Ok(StoredLine::Change(line)) if line.scope == *scope => Some(line),
-            _ => None,
+        if let Ok(StoredLine::Change(line)) = serde_json::from_slice(raw) {
+            erased.iter_mut().for_each(|one| one.learn(&line));
+        }
+    })?;
+    let (mut out, mut changed) = (Vec::new(), false);
+    for_each_line(files, 0, |raw| {
+        let new = match serde_json::from_slice(raw) {
+            Ok(StoredLine::Change(line)) => {
+                without_texts(*line, &erased).map(|line| serde_json::to_vec(&line))
+            }
+            Ok(StoredLine::Distilled(_)) => None,
+            // Part of a line that was cut off counts for nothing, and may have the text.
+            Err(_) => {
+                let text = String::from_utf8_lossy(raw);
+                let told = erased.iter().any(|one| text.contains(&one.of.scope.to_string()));
+                told.then(|| Ok(Vec::new()))
+            }
         };
-        let own = |line: &LedgerLine| {
-            let all = id.is_none();
-            let named = id.is_some() && line.id.as_deref() == id;
-            let told = |part: &Option<String>| {
-                part.as_ref().zip(text).is_some_and(|(part, text)| part.contains(text))
-            };
-            (line.before.is_some() || line.after.is_some())
-                && (all || named || told(&line.before) || told(&line.after))
-        };
-        match line.filter(|line| own(line)) {
-            Some(mut line) => {
-                (line.before, line.after) = (None, None);
+        match new {
+            Some(new) => {
                 changed = true;
-                out.extend(serde_json::to_vec(&line).unwrap_or_default());
+                out.extend(new.unwrap_or_default());
             }
             None => out.extend_from_slice(raw),
         }
         out.push(b'\n');
     })?;
-    if changed {
-        files.replace(LEDGER, &out)?;
+    if changed { files.replace(LEDGER, &out) } else { Ok(()) }
+}
+
+/// The line without what must vanish; nothing where it has nothing of it.
+fn without_texts(mut line: LedgerLine, erased: &[Erased<'_>]) -> Option<LedgerLine> {
+    let here = |one: &&Erased<'_>| one.of.scope == line.scope;
+    let covered = erased.iter().filter(here).any(|one| one.covers(&line));
+    let named = |one: &Erased<'_>| one.of.id.is_none() || one.of.id == line.id;
+    let completed = line.is_unfinished_forget() && erased.iter().filter(here).any(named);
+    let has_text = line.before.is_some() || line.after.is_some();
+    if !(completed || (covered && has_text)) {
+        return None;
     }
-    Ok(changed)
+    if covered {
+        (line.before, line.after) = (None, None);
+    }
+    line.erased |= completed;
+    Some(line)
 }

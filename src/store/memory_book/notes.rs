@@ -1,7 +1,7 @@
 //! Notes: `memory/notes/<scope>/<yyyy-mm>.md`. They are only searched, never injected, and have no limit.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 
 use jiff::tz::TimeZone;
@@ -21,11 +21,20 @@ struct Month {
 }
 
 /// Adds notes to the files of this folder, each to the one of its month, in their order. What is there already is left as
-/// it is.
-pub(super) fn add_notes(files: &impl MemoryFiles, folder: &str, notes: Vec<Note>) -> io::Result<NotesAdded> {
+/// it is, and what was forgotten does not come back.
+pub(super) fn add_notes(
+    files: &impl MemoryFiles,
+    folder: &str,
+    notes: Vec<Note>,
+    forgotten: &BTreeSet<String>,
+) -> io::Result<NotesAdded> {
     let mut months: BTreeMap<String, Month> = BTreeMap::new();
     let mut done = NotesAdded::default();
     for note in notes {
+        if forgotten.contains(&note.id) {
+            done.forgotten = done.forgotten.saturating_add(1);
+            continue;
+        }
         let month = match months.entry(month_file(note.at)) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -131,7 +140,7 @@ mod tests {
 
     #[test]
     fn notes_keep_ids_and_order_and_can_be_added_again() {
-        let files = HeldFiles::default();
+        let (files, none) = (HeldFiles::default(), BTreeSet::new());
         let notes = || {
             vec![
                 note("D1:1", 1_700_000_000_000, "Ann Lee", "first"),
@@ -139,13 +148,19 @@ mod tests {
                 note("3", 1_700_000_002_000, "Ann", "third\nline"),
             ]
         };
-        assert_eq!(add_notes(&files, "n", notes()).unwrap(), NotesAdded { added: 3, known: 0 });
+        assert_eq!(
+            add_notes(&files, "n", notes(), &none).unwrap(),
+            NotesAdded { added: 3, ..NotesAdded::default() }
+        );
         let read = |name: &str| String::from_utf8(files.read(name, 0, 9999).unwrap()).unwrap();
         let november =
             "- first <!-- D1:1 1700000000000 Ann%20Lee -->\n- third\n  line <!-- 3 1700000002000 Ann -->\n";
         assert_eq!(read("n/2023-11.md"), november);
         assert_eq!(read("n/2023-12.md"), "- 第二 <!-- D1:2 1702000000000 小明 -->\n");
-        assert_eq!(add_notes(&files, "n", notes()).unwrap(), NotesAdded { added: 0, known: 3 });
+        assert_eq!(
+            add_notes(&files, "n", notes(), &none).unwrap(),
+            NotesAdded { known: 3, ..NotesAdded::default() }
+        );
         assert_eq!(read("n/2023-11.md"), november);
     }
 
@@ -153,7 +168,7 @@ mod tests {
     fn a_file_that_was_written_by_hand_is_kept() {
         let files = HeldFiles::default();
         files.replace("n/1970-01.md", b"# Mine\n- own \xff words").unwrap();
-        add_notes(&files, "n", vec![note("k", 1, "", "new")]).unwrap();
+        add_notes(&files, "n", vec![note("k", 1, "", "new")], &BTreeSet::new()).unwrap();
         let text = String::from_utf8(files.read("n/1970-01.md", 0, 999).unwrap()).unwrap();
         assert_eq!(text, "# Mine\n- own \u{fffd} words\n- new <!-- k 1 -->\n");
     }

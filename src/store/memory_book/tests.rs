@@ -22,6 +22,9 @@ enum FileFault {
     None,
     /// There is no room for files whose path contains this.
     FullFor(&'static str),
+    /// There is no room to replace this file, ever or once.
+    NoReplaceOf(&'static str),
+    NoReplaceOnce(&'static str),
     /// The process dies at the write with this number: half of what it appends is there, and nothing after it.
     DiesAt(usize),
 }
@@ -37,6 +40,9 @@ struct TroubledFiles {
 impl TroubledFiles {
     /// Whether a write succeeds, and whether it is the one at which the process dies.
     fn write(&self, name: &str) -> Result<(), (io::Error, bool)> {
+        if matches!(self.trouble, FileFault::NoReplaceOf(_) | FileFault::NoReplaceOnce(_)) {
+            return Ok(());
+        }
         let number = self.writes.fetch_add(1, Ordering::SeqCst);
         match self.trouble {
             FileFault::FullFor(part) if name.contains(part) => {
@@ -64,6 +70,14 @@ impl MemoryFiles for TroubledFiles {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let full = match self.trouble {
+            FileFault::NoReplaceOf(full) => full == name,
+            FileFault::NoReplaceOnce(full) => full == name && self.writes.fetch_add(1, Ordering::SeqCst) == 0,
+            _ => false,
+        };
+        if full {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
         self.write(name).map_err(|(error, _)| error)?;
         self.files.replace(name, bytes)
     }
@@ -174,7 +188,7 @@ async fn a_batch_that_is_cut_off_at_any_write_is_there_completely_or_not_at_all(
             &ScopeKey::Project,
             change(Tier::Core, MemoryEdit::Write { text: String::new() }).provenance,
         );
-        assert_eq!(undone.await.unwrap().undoes, added.map(|line| line.seq));
+        assert_eq!(undone.await.unwrap().line.undoes, added.map(|line| line.seq));
     }
     assert_eq!(whole, 3, "after the ledger line, the change is made whatever happens");
 }
@@ -192,6 +206,132 @@ async fn a_forgotten_item_is_forgotten_although_the_process_died_before_the_file
     assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "");
     assert_eq!(memory.notes(&ScopeKey::Project, None).await.unwrap().notes, []);
     assert!(!text(&files, LEDGER).contains("old"), "{}", text(&files, LEDGER));
+}
+
+/// All that any file of memory says.
+fn everything(files: &HeldFiles) -> String {
+    [LEDGER, CORE, NOTES].map(|name| text(files, name)).join("\n")
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_file_at_whichever_write_the_process_died() {
+    for whole in [false, true] {
+        for at in 0..5 {
+            let (files, id) = begun().await;
+            let memory = book(&files, FileFault::None);
+            memory.apply(add(Tier::Core, "stays")).await.unwrap();
+            let replace = MemoryEdit::Replace { id: id.clone(), text: "old corrected".to_owned() };
+            memory.apply(change(Tier::Core, replace)).await.unwrap();
+            let dying = book(&files, FileFault::DiesAt(at));
+            let forget = MemoryEdit::Forget { id: id.clone() };
+            let done = match whole {
+                true => dying
+                    .forget_all(&ScopeKey::Project, change(Tier::Core, forget).provenance)
+                    .await
+                    .map(drop),
+                false => dying.apply(change(Tier::Core, forget)).await.map(drop),
+            };
+            // The next process, and whatever it is asked first.
+            let memory = book(&files, FileFault::None);
+            let lines =
+                memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap().lines;
+            let begun = lines.iter().any(|line| line.op == LedgerOp::Forget);
+            assert!(begun || done.is_err(), "write {at}");
+            let told = everything(&files);
+            let stays = if whole { ["old", "stays"] } else { ["old corrected", "nothing else"] };
+            for word in stays {
+                assert!(!begun || !told.contains(word), "{word:?}, whole: {whole}, write {at}: {told}");
+            }
+            assert!(whole || told.contains("stays") && told.contains("old note"), "write {at}: {told}");
+            assert!(begun || told.contains("old corrected"), "write {at}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_scope_without_core_memory_is_forgotten_completely_after_a_crash() {
+    for at in 0..4 {
+        let files = HeldFiles::default();
+        book(&files, FileFault::None).apply(add(Tier::Notes, "old note")).await.unwrap();
+        let by = add(Tier::Core, "x").provenance;
+        let done = book(&files, FileFault::DiesAt(at)).forget_all(&ScopeKey::Project, by).await;
+        let memory = book(&files, FileFault::None);
+        let left = memory.notes(&ScopeKey::Project, None).await.unwrap().notes;
+        assert_eq!(left.is_empty(), at > 0, "write {at}: {done:?}");
+        assert_eq!(everything(&files).contains("old note"), at == 0, "write {at}");
+        // What comes later is not taken for a part of it.
+        memory.apply(add(Tier::Notes, "new note")).await.unwrap();
+        files.replace(CORE, b"- by hand\n").unwrap();
+        let again = book(&files, FileFault::None);
+        assert_eq!(again.core(&ScopeKey::Project).await.unwrap().text, "- by hand\n");
+        assert!(everything(&files).contains("new note"));
+    }
+    let (files, _) = begun().await;
+    let memory = book(&files, FileFault::None);
+    memory.forget_all(&ScopeKey::Project, add(Tier::Core, "x").provenance).await.unwrap();
+    files.replace(CORE, b"- by hand\n").unwrap();
+    files.replace(NOTES, b"- imported <!-- n1 1 -->\n").unwrap();
+    let again = book(&files, FileFault::None);
+    assert_eq!(again.core(&ScopeKey::Project).await.unwrap().text, "- by hand\n");
+    assert_eq!(again.notes(&ScopeKey::Project, None).await.unwrap().notes.len(), 1);
+}
+
+#[tokio::test]
+async fn texts_that_a_full_disk_kept_in_the_ledger_are_removed_as_soon_as_there_is_room() {
+    let (files, id) = begun().await;
+    // The line that forgets still fits; the ledger without the text does not.
+    let full = book(&files, FileFault::NoReplaceOf(LEDGER));
+    let forget = change(Tier::Core, MemoryEdit::Forget { id: id.clone() });
+    match full.apply(forget).await {
+        Err(ChangeError::Store(error)) => assert_eq!(error.kind(), StoreErrorKind::Full),
+        other => panic!("{other:?}"),
+    }
+    assert!(text(&files, LEDGER).contains("\"old\""));
+    assert!(full.apply(add(Tier::Core, "more")).await.is_err(), "nothing else is changed before");
+    let memory = book(&files, FileFault::None);
+    memory.apply(add(Tier::Core, "more")).await.unwrap();
+    assert!(!text(&files, LEDGER).contains("\"old\""), "{}", text(&files, LEDGER));
+    // Also by the process that had no room, as soon as anything reads.
+    let (files, id) = begun().await;
+    let full = TroubledFiles {
+        files: files.clone(),
+        trouble: FileFault::NoReplaceOnce(LEDGER),
+        writes: Arc::default(),
+    };
+    let memory = MemoryBook::over(full, Arc::new(SystemClock));
+    assert!(memory.apply(change(Tier::Core, MemoryEdit::Forget { id })).await.is_err());
+    assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().text, "");
+    assert!(!text(&files, LEDGER).contains("\"old\""), "{}", text(&files, LEDGER));
+}
+
+#[tokio::test]
+async fn a_ledger_that_was_rewritten_is_read_anew_although_it_has_grown() {
+    let (files, id) = begun().await;
+    let memory = book(&files, FileFault::None);
+    memory.core(&ScopeKey::Project).await.unwrap();
+    // Another process forgets and then writes more than there was. The number of the file is the same.
+    let other = HeldFiles::default();
+    for name in [LEDGER, CORE, NOTES] {
+        other.replace(name, text(&files, name).as_bytes()).unwrap();
+    }
+    let elsewhere = book(&other, FileFault::None);
+    elsewhere.apply(change(Tier::Core, MemoryEdit::Forget { id })).await.unwrap();
+    for number in 0..9 {
+        elsewhere
+            .apply(add(Tier::Core, &format!("much more than was there before, number {number}")))
+            .await
+            .unwrap();
+    }
+    for name in [LEDGER, CORE] {
+        files.rewrite(name, text(&other, name).as_bytes());
+    }
+    assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().items().len(), 9);
+    memory.apply(add(Tier::Core, "and this")).await.unwrap();
+    let lines = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap().lines;
+    let mut numbers: Vec<u64> = lines.iter().map(|line| line.seq).collect();
+    numbers.dedup();
+    assert_eq!(numbers.len(), lines.len(), "each line has a number of its own: {numbers:?}");
+    assert!(lines.iter().all(|line| line.op != LedgerOp::Edit), "nothing counts as edited by hand");
 }
 
 #[tokio::test]

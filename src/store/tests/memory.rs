@@ -6,7 +6,7 @@ use crate::domain::{
     ChangeRefusal, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit, Origin, Provenance, ScopeKey,
     Tier,
 };
-use crate::ports::{ChangeError, LedgerRequest, MemoryBatch};
+use crate::ports::{ChangeError, LedgerRequest, MemoryBatch, Note, NotesAdded};
 use crate::store::State;
 
 for_every_store!(
@@ -18,6 +18,9 @@ for_every_store!(
     changes_are_made_together_or_not_at_all,
     notes_are_added_once_and_can_be_corrected,
     words_that_are_not_trusted_do_not_become_core_memory,
+    undo_takes_back_what_a_person_did_and_says_what_it_was,
+    forgetting_one_word_leaves_texts_that_only_contain_it,
+    notes_that_were_forgotten_are_not_imported_again,
 );
 
 pub(super) fn key(text: &str) -> ScopeKey {
@@ -134,7 +137,7 @@ async fn the_newest_change_is_taken_back_first(store: TestStore) {
     let whole = MemoryEdit::Write { text: "- all new".to_owned() };
     applied(&state, change("project", Tier::Core, whole)).await;
     let state = store.reopen(state).await;
-    assert_eq!(undo(&state).await.unwrap().undoes, Some(4));
+    assert_eq!(undo(&state).await.unwrap().line.undoes, Some(4));
     assert!(core(&state, "project").await.starts_with("- uno"));
     undo(&state).await.unwrap();
     assert!(core(&state, "project").await.starts_with("- one"));
@@ -242,5 +245,62 @@ async fn words_that_are_not_trusted_do_not_become_core_memory(store: TestStore) 
         assert_eq!(refusal(state.memory.apply(untrusted(Tier::Core)).await), ChangeRefusal::NotTrusted);
         assert!(state.memory.apply(untrusted(Tier::Notes)).await.unwrap().is_some());
     }
+    state.threads.close().await;
+}
+
+async fn undo_takes_back_what_a_person_did_and_says_what_it_was(store: TestStore) {
+    let state = store.open();
+    let tea = applied(&state, add("project", "tea")).await;
+    let note =
+        |text: &str| change("project", Tier::Notes, MemoryEdit::Add { text: text.to_owned(), section: None });
+    applied(&state, note("by ann")).await;
+    // The same once more gives the note a newer date only.
+    applied(&state, MemoryChange { provenance: by_ann(2), ..note("by ann") }).await;
+    let alone = Provenance { by: None, via: None, origin: Origin::Auto, reviewed: false, ..by_ann(3) };
+    applied(&state, MemoryChange { provenance: alone, ..note("taken by the agent itself") }).await;
+    let undo = async || state.memory.undo(&ScopeKey::Project, by_ann(9)).await;
+    let newest = state.memory.newest_to_undo(&ScopeKey::Project).await.unwrap().unwrap();
+    let undone = undo().await.unwrap();
+    assert_eq!(undone.taken_back, newest);
+    assert_eq!(undone.taken_back.after.as_deref(), Some("by ann"));
+    assert_eq!(undo().await.unwrap().taken_back, tea);
+    assert_eq!(refusal(undo().await), ChangeRefusal::NothingToUndo);
+    let notes = state.memory.notes(&ScopeKey::Project, None).await.unwrap().notes;
+    assert_eq!(notes.len(), 1, "what nobody has seen stays: {notes:?}");
+    state.threads.close().await;
+}
+
+async fn forgetting_one_word_leaves_texts_that_only_contain_it(store: TestStore) {
+    let state = store.open();
+    let id = applied(&state, add("project", "tea")).await.id.unwrap();
+    applied(&state, add("project", "the team meets on Mondays")).await;
+    let section = "- Tea\n- steady\n".to_owned();
+    let section = MemoryEdit::ReplaceSection { section: "Drinks".to_owned(), text: section };
+    applied(&state, change("project", Tier::Core, section)).await;
+    let note = MemoryEdit::Add { text: "likes tea a lot".to_owned(), section: None };
+    applied(&state, change("project", Tier::Notes, note)).await;
+    applied(&state, change("project", Tier::Core, MemoryEdit::Forget { id })).await;
+    let told: Vec<Option<String>> = ledger(&state, None).await.into_iter().map(|line| line.after).collect();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(told, [None, text("likes tea a lot"), None, text("the team meets on Mondays"), None]);
+    state.threads.close().await;
+}
+
+async fn notes_that_were_forgotten_are_not_imported_again(store: TestStore) {
+    let state = store.open();
+    let note = |id: &str| Note {
+        id: id.to_owned(),
+        at: at(1),
+        author: "Ann".to_owned(),
+        text: format!("note {id}"),
+    };
+    let import =
+        async || state.memory.add_notes(&ScopeKey::Project, vec![note("n1"), note("n2")]).await.unwrap();
+    assert_eq!(import().await, NotesAdded { added: 2, ..NotesAdded::default() });
+    let forget = MemoryEdit::Forget { id: "n1".to_owned() };
+    applied(&state, change("project", Tier::Notes, forget)).await;
+    assert_eq!(import().await, NotesAdded { known: 1, forgotten: 1, ..NotesAdded::default() });
+    let notes = state.memory.notes(&ScopeKey::Project, None).await.unwrap().notes;
+    assert_eq!(notes.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["note n2"]);
     state.threads.close().await;
 }

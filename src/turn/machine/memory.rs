@@ -7,8 +7,10 @@ use crate::ports::Durability;
 use crate::turn::runs::promotion::Proposal;
 use crate::turn::runs::run::{Run, RunPhase};
 use crate::turn::{CompactionSpan, Conversation, Effect};
-use crate::uimessage::{Part, RecalledText, Role, UiMessage};
+use crate::uimessage::{Part, RecalledText, Role, ToolState, UiMessage};
 
+/// The tool that changes memory.
+pub const MEMORY_UPSERT: &str = "memory_upsert";
 /// Longest query, in characters.
 const QUERY_CHARS: usize = 1_000;
 
@@ -55,6 +57,22 @@ impl Conversation {
 }
 
 impl Conversation {
+    /// Whether the run in flight has read the output of a tool that does more than remember.
+    pub fn has_tool_output(&self) -> bool {
+        let read = |part: &Part| match part {
+            Part::Tool(tool) => {
+                let ended =
+                    matches!(tool.state, ToolState::OutputAvailable { .. } | ToolState::OutputError { .. });
+                ended && tool.tool.name() != MEMORY_UPSERT
+            }
+            _ => false,
+        };
+        self.run.as_ref().is_some_and(|run| {
+            let mut earlier = self.history.answers_of(run.correlation());
+            run.message().parts.iter().any(read) || earlier.any(|message| message.parts.iter().any(read))
+        })
+    }
+
     /// How many turns of people are behind this message; all that are in memory where it is not there.
     pub fn turns_since(&self, read: Option<&MessageId>) -> usize {
         let said = |m: &&UiMessage| m.role == Role::User && !m.metadata.command && !m.metadata.context;

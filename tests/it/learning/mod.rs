@@ -5,6 +5,7 @@ mod flush;
 mod kills;
 mod poison;
 mod promotion;
+mod provenance;
 mod random_kills;
 pub(crate) mod scene;
 mod troubles;

@@ -68,6 +68,22 @@ async fn a_person_keeps_all_some_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_note_that_was_forgotten_while_it_was_asked_about_does_not_come_back() {
+    let model = FakeModel::start(Script::compute(both)).await;
+    let project = project(&model.url(), 2, json!({}));
+    let daemon = InProcess::start(&project, &HandClock::evening());
+    asked(&project, &daemon).await;
+    let note = ledger(&project).into_iter().find(|line| line.to_string().contains("Lisbon")).unwrap();
+    let forgotten = project.run(&["memory", "forget", note["id"].as_str().unwrap(), "--scope", ANN]);
+    assert_eq!(forgotten.code, Some(0), "{forgotten:?}");
+    daemon.say("c", "yes").await;
+    until("the decision", || state(&project) == "output-available").await;
+    daemon.stop().await;
+    assert!(core(&project, ANN).contains("Bo"), "{}", core(&project, ANN));
+    assert!(!core(&project, ANN).contains("Lisbon") && !notes(&project, ANN).contains("Lisbon"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_does_not_hold_the_conversation_up() {
     for queue in ["merge", "steer", "interrupt"] {
         let model = FakeModel::start(Script::compute(both)).await;

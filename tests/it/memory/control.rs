@@ -60,6 +60,59 @@ async fn a_person_sees_forgets_and_undoes_what_is_remembered_about_them() {
     daemon.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_forgotten_leaves_the_prompt_of_a_conversation_at_once_whoever_forgets_it() {
+    for way in ["chat", "undo", "command line", "edit"] {
+        let (model, project) = scene(json!({ "language": "en" })).await;
+        let scope = ["--scope", ANN];
+        run(&project, &["edit", "-", scope[0], scope[1]], "- likes tea\n- plays chess\n");
+        let daemon = InProcess::start(&project, &HandClock::evening());
+        let say = async |text: &str| daemon.say_as(ANN, ChatKind::Direct, CHAT, text).await;
+        let prompt = || model.requests().last().unwrap().body["messages"][0]["content"].to_string();
+        say("hello").await;
+        assert!(prompt().contains("likes tea") && prompt().contains("plays chess"), "{}", prompt());
+        let shown = printed(&run(&project, &["show", "--json", scope[0], scope[1]], ""));
+        let tea = shown["items"][0]["id"].as_str().unwrap();
+        match way {
+            "chat" => drop(say(&format!("/memory forget {tea}")).await),
+            "undo" => assert!(say("/memory undo").await.contains("as it was before")),
+            "command line" => drop(run(&project, &["forget", tea, scope[0], scope[1]], "")),
+            _ => drop(run(&project, &["edit", "-", scope[0], scope[1]], "- plays chess\n")),
+        }
+        say("hello again").await;
+        assert!(!prompt().contains("likes tea"), "{way}: {}", prompt());
+        assert_eq!(prompt().contains("plays chess"), way != "undo", "{way}: {}", prompt());
+        daemon.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_sees_notes_forgets_them_and_is_told_what_was_undone() {
+    let (_model, project) = scene(json!({ "language": "en" })).await;
+    project.write(
+        "notes/a.jsonl",
+        "{\"id\": \"n1\", \"at\": 1, \"author\": \"Ann\", \"text\": \"rents a boat\"}\n",
+    );
+    let folder = project.path().join("notes");
+    let scope = ["--scope", ANN];
+    run(&project, &["import", folder.to_str().unwrap(), scope[0], scope[1]], "");
+    run(&project, &["edit", "-", scope[0], scope[1]], "- likes tea\n");
+    let daemon = InProcess::start(&project, &HandClock::evening());
+    let say = async |text: &str| daemon.say_as(ANN, ChatKind::Direct, CHAT, text).await;
+    let shown = say("/memory").await;
+    assert!(shown.contains("- rents a boat (`n1`, 1970-01-01)"), "{shown}");
+    let told = run(&project, &["show", scope[0], scope[1]], "");
+    assert!(String::from_utf8_lossy(&told.stdout).contains("- rents a boat (`n1`"), "{told:?}");
+    assert!(say("/memory forget n1").await.contains("Forgotten"));
+    assert!(!say("/memory").await.contains("boat"));
+    let again =
+        printed(&run(&project, &["import", folder.to_str().unwrap(), "--json", scope[0], scope[1]], ""));
+    assert_eq!((&again["added"], &again["forgotten"]), (&json!(0), &json!(1)), "{again}");
+    assert!(!say("/memory").await.contains("boat"));
+    assert!(say("/memory undo").await.contains("cannot be brought back"));
+    daemon.stop().await;
+}
+
 fn run(project: &Project, arguments: &[&str], input: &str) -> Output {
     let mut command = project.command(&[&["memory"], arguments].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -34,8 +34,8 @@ impl Scene {
         let mut read = String::new();
         for query in SECRETS {
             self.say(author, thread, "/new").await;
-            for text in [format!("find {query}"), format!("list {query}"), format!("what about the {query}?")]
-            {
+            let asked = [format!("find {query}"), format!("list {query}"), "list".to_owned()];
+            for text in asked.into_iter().chain([format!("what about the {query}?")]) {
                 self.say(author, thread, &text).await;
                 let request =
                     self.model.requests().last().unwrap().body["messages"].as_array().unwrap().clone();
@@ -159,5 +159,62 @@ async fn the_operator_forgets_what_a_person_said_beside_a_daemon() {
     say("/new").await;
     assert_eq!(found(&say("find marzipan").await), [""; 0]);
     assert_eq!(found(&say("list marzipan").await), [""; 0]);
+    assert_eq!(found(&say("list").await), [""; 0]);
     daemon.kill();
+}
+
+/// The files in which anything is remembered, as one text.
+fn files(project: &Project) -> String {
+    let folder = project.path().join(".ship/memory");
+    let mut all = String::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                all.push_str(&String::from_utf8_lossy(&std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_file_although_the_process_was_killed_on_the_way() {
+    let scope = ["--scope", ANN];
+    for step in ["memory-ledger", "memory-core-removed", "memory-files"] {
+        for whole in [false, true] {
+            if !whole && step == "memory-core-removed" {
+                continue;
+            }
+            let project = Project::with_model("http://127.0.0.1:1", json!({}));
+            let core = format!("- {}\n", sentence(SECRETS[0]));
+            project.write("core.md", &core);
+            let file = project.path().join("core.md");
+            let edit = ["memory", "edit", file.to_str().unwrap(), scope[0], scope[1]];
+            assert_eq!(project.run(&edit).code, Some(0));
+            let note = json!({ "id": "n1", "at": 1_795_032_000_000_i64, "text": sentence(SECRETS[1]) });
+            project.write("import/notes.jsonl", &format!("{note}\n"));
+            let folder = project.path().join("import");
+            let import = ["memory", "import", folder.to_str().unwrap(), scope[0], scope[1]];
+            assert_eq!(project.run(&import).code, Some(0));
+            let shown = project.run(&["memory", "show", "--json", scope[0], scope[1]]).stdout;
+            let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+            let id = shown["items"][0]["id"].as_str().unwrap();
+            let what = if whole { "--all" } else { id };
+            let mut command = project.command(&["memory", "forget", what, scope[0], scope[1]]);
+            command.env("SHIPAGENT_FAIL_POINT", step);
+            assert!(!command.output().unwrap().status.success(), "it does not die at {step}");
+            // Whichever command comes next.
+            let listed =
+                project.run(&["memory", "search", "hidden door", "--json", scope[0], scope[1]]).stdout;
+            let told = files(&project);
+            assert!(!told.contains(&sentence(SECRETS[0])), "{step}, all: {whole}: {told}");
+            assert!(!listed.contains(&sentence(SECRETS[0])), "{step}, all: {whole}: {listed}");
+            assert_eq!(told.contains(&sentence(SECRETS[1])), !whole, "{step}: {told}");
+            assert_eq!(listed.contains(&sentence(SECRETS[1])), !whole, "{step}: {listed}");
+        }
+    }
 }

@@ -256,7 +256,8 @@ impl Scene {
             self.say(place, "LISTNOW please").await;
             let told = self.order(place, "/memory").await;
             let own = std::iter::once("project".to_owned()).chain(place.scope());
-            let expected: BTreeSet<String> = own.map(|scope| canary("core", &scope)).collect();
+            let both = |scope: String| ["core", "note"].map(|kind| canary(kind, &scope));
+            let expected: BTreeSet<String> = own.flat_map(both).collect();
             assert_eq!(canaries(&told), expected, "/memory in {place:?}: {told}");
         }
         for place in Place::all().iter().filter(|place| !matches!(place, Place::Task(_))) {
@@ -272,10 +273,7 @@ impl Scene {
                 daemon.get_json(&format!("/api/memory/search?q=zephyr&scope={scope}")).await.to_string();
             assert_eq!(canaries(&found), expected, "search over HTTP, {scope}: {found}");
             let shown = self.project.run(&["memory", "show", "--scope", &scope, "--json"]).stdout;
-            assert!(
-                canaries(&shown).is_subset(&expected) && shown.contains("[[core"),
-                "CLI, {scope}: {shown}"
-            );
+            assert_eq!(canaries(&shown), expected, "CLI, {scope}: {shown}");
             let found = self.project.run(&["memory", "search", "zephyr", "--scope", &scope, "--json"]).stdout;
             assert_eq!(canaries(&found), expected, "search by CLI, {scope}: {found}");
         }

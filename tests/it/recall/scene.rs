@@ -11,7 +11,8 @@ pub(crate) fn asked(seen: &Seen) -> Option<String> {
     Some(words_of(last).to_owned())
 }
 
-/// Answers `find X` with a search for X, `list X` with a listing, and anything else with words.
+/// Answers `find X` with a search for X, `list X` with a listing of messages with X, `list` with one of the newest, and
+/// anything else with words.
 pub(crate) fn reply(seen: &Seen) -> Reply {
     match asked(seen) {
         Some(text) if text.starts_with("find ") => {
@@ -20,6 +21,7 @@ pub(crate) fn reply(seen: &Seen) -> Reply {
         Some(text) if text.starts_with("list ") => {
             Reply::calls([("chat_load_history", json!({ "keyword": text.trim_start_matches("list ") }))])
         }
+        Some(text) if text == "list" => Reply::calls([("chat_load_history", json!({ "limit": 100 }))]),
         _ => Reply::text("Very well."),
     }
 }

@@ -77,8 +77,11 @@ export class Memory extends Source {
   }
 }
 
-/** The newest line that can be taken back: no line that takes one back, and none that was taken back. */
+/** The newest line that undo takes back, as the daemon chooses it: not what a file's editor did, not a note that nobody has
+ * seen, and not a newer date of the same text. */
 export function undoable(lines) {
   const undone = new Set(lines.map((line) => line.undoes).filter((seq) => seq !== undefined));
-  return lines.find((line) => line.undoes === undefined && !undone.has(line.seq)) ?? null;
+  const unseen = (line) => !line.by && !line.via && (line.tier === 'notes' || line.op === 'edit');
+  const same = (line) => line.op === 'replace' && line.before !== undefined && line.before === line.after;
+  return lines.find((line) => line.undoes === undefined && !undone.has(line.seq) && !unseen(line) && !same(line)) ?? null;
 }

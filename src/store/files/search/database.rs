@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::super::layout::{private_dir, private_file};
 
 /// Raised whenever tables or tokens change.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How long a write waits for another process that writes.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(10);
@@ -19,7 +19,8 @@ const TABLES: &str = "
 CREATE TABLE area(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE file(
   base INTEGER PRIMARY KEY, area INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
-  bytes INTEGER NOT NULL, tail INTEGER NOT NULL, changed INTEGER NOT NULL, next INTEGER NOT NULL);
+  bytes INTEGER NOT NULL, tail INTEGER NOT NULL, changed INTEGER NOT NULL, inode INTEGER NOT NULL,
+  next INTEGER NOT NULL);
 CREATE UNIQUE INDEX file_name ON file(name, kind, area);
 CREATE TABLE thread(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail INTEGER NOT NULL, scope TEXT) WITHOUT ROWID;
 CREATE TABLE doc(

@@ -1,6 +1,6 @@
 //! The search port over the index file: opened when it is first needed, replaced when it is gone or damaged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
@@ -332,6 +332,13 @@ impl Search for FileSearch {
     fn forget(&self, scope: &ScopeKey, said_through: Option<i64>) -> BoxFuture<'_, Result<(), StoreError>> {
         let scope = scope.clone();
         self.off_runtime(move |own, _| own.forget(&scope, said_through))
+    }
+
+    fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>> {
+        self.off_runtime(|own, _| {
+            let read = Forgotten::read(&own.layout).map_err(|error| failed(&own.path(), error.into()))?;
+            Ok(read.into_times())
+        })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

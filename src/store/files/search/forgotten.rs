@@ -66,6 +66,10 @@ impl Forgotten {
         replace_file(&path, &bytes, 0o600)
     }
 
+    pub(super) fn into_times(self) -> BTreeMap<ScopeKey, i64> {
+        self.through
+    }
+
     pub(super) fn covers(&self, scope: Option<&ScopeKey>, at: i64) -> bool {
         scope.and_then(|scope| self.through.get(scope)).is_some_and(|through| at <= *through)
     }

@@ -2,8 +2,8 @@
 //! that was changed elsewhere is indexed anew.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use rusqlite::{Connection, OptionalExtension, Statement, params};
 
 use super::super::catalog::visit_thread_files;
 use super::super::layout::Layout;
-use super::super::lines::{JsonlReader, fnv};
+use super::super::lines::{Fnv, JsonlReader, fnv};
 use super::database::DatabaseError;
 use super::forgotten::Forgotten;
 use super::sources::{
     Area, FIRST_POSITION, IndexedFile, RowRange, SourceFile, changed_at, enter_file, files_of, find_file,
-    keep_file,
+    inode_of, keep_file,
 };
 use super::vectors::remove_orphans;
 use crate::domain::{ScopeKey, ThreadId, item_blocks, read_item};
@@ -27,8 +27,10 @@ use crate::uimessage::{Role, UiMessage};
 /// How much of a text is kept to be shown and ranked; tokens are made of more.
 const KEPT_CHARS: usize = 4_000;
 const INDEXED_BYTES: usize = 64 * 1024;
-/// How much of the end of what is indexed tells whether a file has only grown.
+/// How much of the end of what is indexed tells whether a thread file has only grown.
 const TAIL_BYTES: u64 = 256;
+/// How much of a memory file is read at once to tell whether it has only grown.
+const PREFIX_CHUNK: usize = 16 * 1024;
 /// Name that the agent's own words carry in the index.
 const AGENT: &str = "agent";
 
@@ -185,33 +187,36 @@ fn update_memory_file(
     if find_file(connection, source)?.is_some_and(|known| known.is_as(&metadata)) {
         return Ok(());
     }
-    let changed = changed_at(&metadata);
     budget.spend(metadata.size());
-    in_transaction(connection, || reindex_memory_file(connection, &file, source, changed))
+    in_transaction(connection, || reindex_memory_file(connection, file, source, &metadata))
 }
 
 fn reindex_memory_file(
     connection: &Connection,
-    file: &File,
+    mut file: File,
     source: &SourceFile,
-    changed: i64,
+    metadata: &Metadata,
 ) -> Result<(), DatabaseError> {
     let Some(mut known) = enter_file(connection, source)? else { return Ok(()) };
-    let grown = known.bytes > 0 && tail_digest(file, known.bytes)? == Some(known.tail);
+    let changed = changed_at(metadata);
+    let mut digest = Fnv::new();
+    let mut bytes = Vec::new();
+    let begin = read_prefix(&mut file, known.bytes, &mut digest)?;
+    file.read_to_end(&mut bytes)?;
+    // New items stand behind those that are indexed: all else changes one of them.
+    let grown = begin == Some(b'\n') && digest.value() == known.tail && !goes_on(&bytes);
     if !grown {
         remove_rows(connection, known.rows())?;
         known = IndexedFile { bytes: 0, next: FIRST_POSITION, ..known };
+        digest = Fnv::new();
+        bytes.clear();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
     }
-    let mut bytes = Vec::new();
-    let mut from = file;
-    from.seek(SeekFrom::Start(known.bytes))?;
-    from.read_to_end(&mut bytes)?;
+    digest.add(&bytes);
     let text = String::from_utf8_lossy(&bytes);
-    // A line that is being written by hand is read once it has an end.
-    let ended = text.rfind('\n').map_or(0, |at| at.saturating_add(1));
-    let whole = text.get(..ended).unwrap_or_default();
     let mut writer = Writer::new(connection)?;
-    for block in item_blocks(whole) {
+    for block in item_blocks(&text) {
         let item = read_item(block);
         let Some(row) = known.take_row().filter(|_| !item.text.trim().is_empty()) else { continue };
         let id = item.id.unwrap_or_default();
@@ -226,12 +231,31 @@ fn reindex_memory_file(
         })?;
     }
     known.bytes = known.bytes.saturating_add(bytes.len() as u64);
-    known.tail = tail_digest(file, known.bytes)?.unwrap_or_default();
-    known.changed = changed;
+    (known.tail, known.changed, known.inode) = (digest.value(), changed, inode_of(metadata));
     if !grown {
         remove_orphans(connection)?;
     }
     Ok(keep_file(connection, &known)?)
+}
+
+/// Reads the first bytes of a file into a digest. Returns the last of them; nothing where there are none, or fewer.
+fn read_prefix(file: &mut File, length: u64, digest: &mut Fnv) -> io::Result<Option<u8>> {
+    let mut chunk = [0; PREFIX_CHUNK];
+    let (mut left, mut last) = (length, None);
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(PREFIX_CHUNK);
+        let count = file.read(chunk.get_mut(..most).unwrap_or_default())?;
+        let Some(read) = chunk.get(..count).filter(|read| !read.is_empty()) else { return Ok(None) };
+        digest.add(read);
+        last = read.last().copied();
+        left = left.saturating_sub(count as u64);
+    }
+    Ok(last)
+}
+
+/// Whether a text goes on with the item before it.
+fn goes_on(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"  ") || bytes.starts_with(b"\t")
 }
 
 /// Indexes what was added to a thread file, as far as the budget goes.
@@ -300,7 +324,7 @@ pub(super) fn update_all_threads(
     })
 }
 
-/// Indexes what was added to the threads whose newest message was said under this scope.
+/// Indexes what was added to the threads in which something was said under this scope.
 pub(super) fn update_history(
     connection: &Connection,
     layout: &Layout,
@@ -309,7 +333,9 @@ pub(super) fn update_history(
 ) -> Result<(), DatabaseError> {
     let mut statement = connection.prepare("SELECT name FROM thread WHERE scope = ?1")?;
     let names = statement.query_map([scope.to_string()], |row| row.get::<_, String>(0))?;
-    let names = names.collect::<Result<Vec<String>, _>>()?;
+    let mut names = names.collect::<Result<BTreeSet<String>, _>>()?;
+    let files = files_of(connection, &Area::History(Some(scope.clone())))?;
+    names.extend(files.into_iter().map(|(name, _)| name));
     for thread in names.iter().filter_map(|name| name.parse().ok()) {
         if budget.is_spent() {
             break;
@@ -324,7 +350,7 @@ pub(super) fn update_history(
 struct ThreadProgress {
     bytes: u64,
     tail: i64,
-    /// The scope of the newest message that told one; answers belong to it.
+    /// The scope that the newest message with one may write; answers belong to it.
     scope: Option<ScopeKey>,
 }
 
@@ -364,8 +390,8 @@ fn index_thread(
         let Ok(message) = serde_json::from_slice::<UiMessage>(line) else { continue };
         let text = message.text();
         let skipped = message.metadata.command || message.role == Role::System || text.trim().is_empty();
-        if let Some(stored) = stored_scope(&message) {
-            scope = Some(stored);
+        if let Some(stored) = message.memory_scope() {
+            scope = stored.write().cloned();
         }
         let at = message.metadata.timestamp.as_millis();
         if skipped || forgotten.covers(scope.as_ref(), at) {
@@ -396,11 +422,6 @@ fn index_thread(
         params![thread.as_str(), size, tail, scope.map(|scope| scope.to_string())],
     )?;
     Ok(())
-}
-
-/// The scope that was resolved when the message was accepted.
-fn stored_scope(message: &UiMessage) -> Option<ScopeKey> {
-    message.memory_scope()?.write().cloned()
 }
 
 fn new_row(
@@ -439,7 +460,7 @@ fn forget_thread(connection: &Connection, thread: &ThreadId) -> rusqlite::Result
 }
 
 fn forget_file(connection: &Connection, base: i64) -> rusqlite::Result<()> {
-    let known = IndexedFile { base, bytes: 0, tail: 0, changed: 0, next: 0 };
+    let known = IndexedFile { base, bytes: 0, tail: 0, changed: 0, inode: 0, next: 0 };
     remove_rows(connection, known.rows())?;
     remove_orphans(connection)?;
     connection.execute("DELETE FROM file WHERE base = ?1", [base])?;

@@ -49,10 +49,12 @@ pub(super) struct IndexedFile {
     pub(super) base: i64,
     /// How much of it is indexed.
     pub(super) bytes: u64,
-    /// A digest of the end of what is indexed.
+    /// A digest of all that is indexed.
     pub(super) tail: i64,
     /// When it was last changed, in nanoseconds.
     pub(super) changed: i64,
+    /// A file that was replaced has another number: two changes may have the same time.
+    pub(super) inode: i64,
     /// The position of its next text.
     pub(super) next: i64,
 }
@@ -69,10 +71,16 @@ pub(super) fn changed_at(metadata: &Metadata) -> i64 {
     metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
 }
 
+pub(super) fn inode_of(metadata: &Metadata) -> i64 {
+    metadata.ino().cast_signed()
+}
+
 impl IndexedFile {
     /// Whether the file on the disk is the one that was indexed.
     pub(super) fn is_as(&self, metadata: &Metadata) -> bool {
-        self.bytes == metadata.size() && self.changed == changed_at(metadata)
+        self.bytes == metadata.size()
+            && self.changed == changed_at(metadata)
+            && self.inode == inode_of(metadata)
     }
 
     pub(super) const fn rows(&self) -> RowRange {
@@ -126,7 +134,7 @@ pub(super) fn passages_in(connection: &Connection, rows: RowRange) -> rusqlite::
 
 /// What the index knows of a file.
 pub(super) fn find_file(connection: &Connection, file: &SourceFile) -> rusqlite::Result<Option<IndexedFile>> {
-    let sql = "SELECT base, bytes, tail, changed, next FROM file JOIN area ON area.id = file.area \
+    let sql = "SELECT base, bytes, tail, changed, inode, next FROM file JOIN area ON area.id = file.area \
                WHERE area.key = ?1 AND kind = ?2 AND name = ?3";
     let read = |row: &rusqlite::Row<'_>| {
         Ok(IndexedFile {
@@ -134,7 +142,8 @@ pub(super) fn find_file(connection: &Connection, file: &SourceFile) -> rusqlite:
             bytes: row.get::<_, i64>(1)?.unsigned_abs(),
             tail: row.get(2)?,
             changed: row.get(3)?,
-            next: row.get(4)?,
+            inode: row.get(4)?,
+            next: row.get(5)?,
         })
     };
     connection.query_row(sql, params![file.area.key(), file.kind.as_str(), file.name], read).optional()
@@ -160,18 +169,18 @@ pub(super) fn enter_file(
         return Ok(None);
     }
     connection.execute(
-        "INSERT INTO file(base, area, kind, name, bytes, tail, changed, next) VALUES (?1, ?2, ?3, ?4, 0, 0, 0, ?5)",
+        "INSERT INTO file(base, area, kind, name, bytes, tail, changed, inode, next) VALUES (?1, ?2, ?3, ?4, 0, 0, 0, 0, ?5)",
         params![base, area, file.kind.as_str(), file.name, FIRST_POSITION],
     )?;
-    Ok(Some(IndexedFile { base, bytes: 0, tail: 0, changed: 0, next: FIRST_POSITION }))
+    Ok(Some(IndexedFile { base, bytes: 0, tail: 0, changed: 0, inode: 0, next: FIRST_POSITION }))
 }
 
 /// Writes down how far a file is indexed.
 pub(super) fn keep_file(connection: &Connection, file: &IndexedFile) -> rusqlite::Result<()> {
     let bytes = i64::try_from(file.bytes).unwrap_or(i64::MAX);
     connection.execute(
-        "UPDATE file SET bytes = ?2, tail = ?3, changed = ?4, next = ?5 WHERE base = ?1",
-        params![file.base, bytes, file.tail, file.changed, file.next],
+        "UPDATE file SET bytes = ?2, tail = ?3, changed = ?4, inode = ?5, next = ?6 WHERE base = ?1",
+        params![file.base, bytes, file.tail, file.changed, file.inode, file.next],
     )?;
     Ok(())
 }

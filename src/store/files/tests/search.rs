@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::support::{lines, message, scratch, thread};
-use crate::domain::{ScopeKey, ThreadId, Timestamp};
+use crate::domain::{MemoryScope, Origin, ScopeKey, ThreadId, Timestamp};
 use crate::ports::{
     Freshness, HistoryPlace, HistoryRequest, Indexed, Memory as _, MissingIndex, Note, Search as _,
     SearchArea, SearchPage, SearchRequest, TextSource,
@@ -193,6 +193,83 @@ async fn notes_that_were_edited_by_hand_are_indexed_anew() {
     append(&dir.path().join("memory/project.md"), "# Project\n\n- ships on Fridays\n");
     let page = search.search(ask(memory_of("project"), "shipping on friday")).await.unwrap();
     assert_eq!(page.hits[0].source, TextSource::Core);
+}
+
+#[tokio::test]
+async fn a_correction_of_the_same_length_is_indexed_wherever_it_stands() {
+    let dir = scratch();
+    let many =
+        (0..100).map(|n| note(&format!("n{n}"), n, "", &format!("the meeting is in room {}", 300 + n)));
+    add(dir.path(), "project", many.collect()).await;
+    let search = FileSearch::new(dir.path());
+    assert_eq!(found(&search, memory_of("project"), "301").await[0], "n1");
+    let path = dir.path().join("memory/notes/project/1970-01.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    for (old, new) in [("room 301", "room 777"), ("room 301", "room 888")] {
+        // Once as a program does it, once as some editors do it: in place.
+        let corrected = text.replace(old, new);
+        if new == "room 777" {
+            crate::store::replace_file(&path, corrected.as_bytes(), 0o600).unwrap();
+        } else {
+            let mut file = private_file().write(true).open(&path).unwrap();
+            file.write_all(corrected.as_bytes()).unwrap();
+            let written = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(written + std::time::Duration::from_secs(1)).unwrap();
+        }
+        let word = new.trim_start_matches("room ");
+        assert_eq!(found(&search, memory_of("project"), word).await[0], "n1");
+        assert!(!found(&search, memory_of("project"), "301").await.contains(&"n1".to_owned()), "{new}");
+    }
+    // A correction and a new note at once: the file has grown as well.
+    add(dir.path(), "project", vec![note("new", 200, "", "the cellar is locked")]).await;
+    let text = std::fs::read_to_string(&path).unwrap().replace("room 302", "room 999");
+    crate::store::replace_file(&path, text.as_bytes(), 0o600).unwrap();
+    assert_eq!(found(&search, memory_of("project"), "999").await[0], "n2");
+    assert_eq!(found(&search, memory_of("project"), "cellar").await[0], "new");
+    assert_eq!(search.status().await.unwrap().texts, 101);
+}
+
+#[tokio::test]
+async fn lines_that_are_written_by_hand_are_indexed_as_they_grow() {
+    let dir = scratch();
+    let path = dir.path().join("memory/notes/project/1970-01.md");
+    let search = FileSearch::new(dir.path());
+    append(&path, "- the parrot is gr");
+    assert_eq!(found(&search, memory_of("project"), "parrot").await.len(), 1, "a line without an end");
+    append(&path, "een");
+    assert_eq!(found(&search, memory_of("project"), "green").await.len(), 1);
+    append(&path, "\n");
+    append(&path, "  and sings\n");
+    assert_eq!(found(&search, memory_of("project"), "parrot sings").await.len(), 1, "a line behind it");
+    append(&path, "- the penguin swims\n");
+    assert!(!found(&search, memory_of("project"), "penguin").await.is_empty());
+    assert_eq!(search.status().await.unwrap().texts, 2);
+}
+
+#[tokio::test]
+async fn what_is_said_where_no_memory_may_be_written_belongs_to_no_scope() {
+    let dir = scratch();
+    let (own, path) = (thread("t"), thread_path(dir.path(), &thread("t")));
+    let ann: MemoryScope = serde_json::from_value(
+        serde_json::json!({ "read": ["project", "web:user:1"], "write": "web:user:1" }),
+    )
+    .unwrap();
+    let mut first = message(&own, "u1", "r1", 1, "the parrot is green");
+    first.set_memory_scope(&ann, Origin::Member);
+    let mut other = message(&own, "u2", "r2", 2, "the penguin is blue");
+    other.set_memory_scope(&ann.without_person(), Origin::Guest);
+    let answer = message(&own, "a2", "r2", 3, "a blue penguin indeed");
+    append(&path, &lines(&[first, other, answer]));
+    let search = FileSearch::new(dir.path());
+    let history = || SearchArea::History(scope("web:user:1"));
+    whole(&search, vec![SearchArea::Thread(own.clone())], MissingIndex::Make).await;
+    assert_eq!(found(&search, history(), "parrot").await, ["u1"]);
+    assert_eq!(found(&search, history(), "penguin").await, [""; 0]);
+    assert_eq!(found(&search, SearchArea::Thread(own.clone()), "penguin").await[0], "u2");
+    let mut later = message(&own, "u3", "r3", 4, "the heron is grey");
+    later.set_memory_scope(&ann, Origin::Member);
+    append(&path, &lines(&[later]));
+    assert_eq!(found(&search, history(), "heron").await[0], "u3", "a thread with several scopes is followed");
 }
 
 #[tokio::test]
