@@ -281,12 +281,12 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let (healths, changes) = (AdapterHealths::default(), Changes::default());
         let (recovered_sender, recovered) = watch::channel(false);
-        let state = prepared(settings, state, &world);
+        let meter = usage_meter(settings, &state, &world, &metrics);
+        let state = prepared(settings, state, &world, &meter);
         let (ingress, actors) = (Phase::default(), Phase::default());
         let (found, sandbox) = sandbox::start_probe(sandbox_mode(settings), recovered.clone(), &actors.tasks);
         sweep_scratch(settings, &actors.tasks);
         let shell = exec_settings(settings, &state, world.shell.clone(), found.clone());
-        let meter = usage_meter(settings, &state, &world, &metrics);
         let voice = build_voice(&VoiceInput {
             settings,
             state: &state,
@@ -367,7 +367,8 @@ impl App {
         let direct_chats: Arc<dyn DirectChats> =
             Arc::new(StoredDirectChats::new(state.notes.shelf("direct")));
         let reading = meter.clone();
-        actors.tasks.spawn(async move { reading.load().await });
+        // An error is in the log, and the first call reads again.
+        actors.tasks.spawn(async move { reading.load().await.unwrap_or_default() });
         let (follower, follower_handle) = SearchFollower::new(state.search.clone());
         actors.tasks.spawn(follower.run(actors.stop.clone()));
         let shared = SharedParts {
@@ -557,7 +558,7 @@ fn adapter_set(
 
 /// The state as the daemon uses it: its audit log has no secrets, and its search also finds texts by their meaning where an
 /// embedding model is configured.
-fn prepared(settings: &Settings, state: State, world: &Environment) -> State {
+fn prepared(settings: &Settings, state: State, world: &Environment, meter: &UsageMeter) -> State {
     let redactor = world.shell.redactor.clone();
     state.audit.redact_with(Box::new(move |text: &str| redactor.apply(text).into_owned()));
     let (Some(model), Some(vectors)) = (&settings.memory.embeddings, state.vectors.clone()) else {
@@ -574,7 +575,7 @@ fn prepared(settings: &Settings, state: State, world: &Environment) -> State {
     let search = HybridSearch::new(
         state.search.clone(),
         vectors,
-        Arc::new(OpenAiEmbedder::new(spec, world.http.clone())),
+        Arc::new(OpenAiEmbedder::new(spec, world.http.clone(), Arc::new(meter.clone()))),
         Arc::new(move |text: &str| redactor.apply(text).into_owned()),
     );
     State { search: Arc::new(search), ..state }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::app::Environment;
 use crate::commands::doctor::SpeechProviders;
 use crate::config::{Settings, SttBackend, SttSettings, TtsBackend, TtsSettings, VoiceServer, WavFile};
-use crate::domain::{Payer, Purpose, SpeechMode};
+use crate::domain::{AuthorId, Payer, Purpose, SpeechMode, ThreadId};
 use crate::http_client::Http;
 use crate::policy_setup::sandbox_mode;
-use crate::ports::{EnrichStep, Meter, MeteredService, VoiceMeter, VoiceUse};
+use crate::ports::{BoxFuture, EnrichStep, Meter, MeteredService, VoiceMeter, VoiceUse};
 use crate::sandbox::{MemoryLimiter, MemoryLimits, ProbeResult, SandboxMode, SandboxStatus, own_binary};
 use crate::store::State;
 use crate::threads::SpokenAnswers;
@@ -182,9 +182,21 @@ struct SpeechMeter {
 }
 
 impl VoiceMeter for SpeechMeter {
+    fn admits<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        author: Option<&'a AuthorId>,
+        speaks: bool,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        let purpose = if speaks { Purpose::Tts } else { Purpose::Stt };
+        let payer =
+            Payer { thread: Some(thread.clone()), author: author.cloned(), purpose, ..Payer::default() };
+        Box::pin(async move { self.meter.admits(&payer).await.map_err(|error| error.to_string()) })
+    }
+
     fn record(&self, used: VoiceUse) {
-        let VoiceUse { at: _, thread, author, host, model, sound_ms, characters, took_ms } = used;
-        tracing::info!(%thread, model, sound_ms, characters, took_ms, "speech service used");
+        let VoiceUse { at: _, thread, author, host, model, sound_ms, characters, took_ms, uncertain } = used;
+        tracing::info!(%thread, model, sound_ms, characters, took_ms, uncertain, "speech service used");
         let purpose = if characters == 0 { Purpose::Stt } else { Purpose::Tts };
         self.meter.record(MeteredService {
             payer: Payer { thread: Some(thread), author, purpose, ..Payer::default() },
@@ -192,6 +204,7 @@ impl VoiceMeter for SpeechMeter {
             model,
             sound_ms,
             chars: characters,
+            uncertain,
             ms: took_ms,
             ..MeteredService::default()
         });

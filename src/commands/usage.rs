@@ -93,9 +93,12 @@ fn print(context: &CliContext, report: &UsageReport, out: &mut dyn Write) -> std
         let rows = rows(one, language);
         write!(out, "{}", table(context.surface, words::usage_columns(language), &rows))?;
     }
-    let open = report.reports.first().map_or(0, |one| one.open);
+    let (open, suspect) = report.reports.first().map_or((0, 0), |one| (one.open, one.total.suspect));
     if open > 0 {
         writeln!(out, "{}", words::open_calls(open, language))?;
+    }
+    if suspect > 0 {
+        writeln!(out, "{}", words::suspect_calls(suspect, language))?;
     }
     Ok(())
 }

@@ -179,6 +179,8 @@ pub enum ConfigFault {
     },
     /// The server needs a key and there is none.
     KeyNeeded,
+    /// A currency without its rate.
+    CurrencyWithoutRate(String),
     /// A key that this provider cannot do without.
     NeededFor(&'static str),
     /// Not the path of a key.

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::file::{BudgetFile, PriceFile, TokenCapsFile};
 use super::formats;
+use super::problem::ConfigFault;
 use super::resolve::Faults;
 use super::settings::{BudgetSettings, Provider};
 use crate::domain::{BudgetRules, Caps, Currency, OnLimit, Price, time_zone};
@@ -14,6 +15,10 @@ use crate::domain::{BudgetRules, Caps, Currency, OnLimit, Price, time_zone};
 const DEFAULT_TURN: u64 = 2_000_000;
 /// What owners are told of once a day where the day has no cap.
 const NOTABLE_DAY: u64 = 5_000_000;
+/// What a turn may use of models without a price where no cap is set, in tokens.
+const UNPRICED_TURN: u64 = 2_000_000;
+/// What owners are told of once a day where tokens of models without a price have no cap per day.
+const NOTABLE_UNPRICED: u64 = 5_000_000;
 /// An entry of `budget.exempt`.
 pub(super) const OWNERS: &str = "owners";
 
@@ -23,7 +28,14 @@ pub(super) fn budget(
     platforms: &[&str],
     faults: &mut Faults,
 ) -> BudgetSettings {
-    let currency = Currency { name: file.currency, per_dollar: micros(file.per_dollar).max(1) };
+    let dollar = Currency::default();
+    let foreign = |name: &str| !name.trim().eq_ignore_ascii_case(&dollar.name);
+    // Without a rate every amount would be taken for US dollars.
+    if file.per_dollar.is_none() && foreign(&file.currency) {
+        faults.push(("budget.currency".to_owned(), ConfigFault::CurrencyWithoutRate(file.currency.clone())));
+    }
+    let per_dollar = file.per_dollar.map_or(dollar.per_dollar, micros).max(1);
+    let currency = Currency { name: file.currency, per_dollar };
     let dollars = |amount: f64| currency.to_dollars(micros(amount));
     let mut money = Caps {
         turn: file.per_turn.map(dollars),
@@ -42,7 +54,8 @@ pub(super) fn budget(
         day,
         month,
     };
-    if money.is_empty() && tokens.is_empty() {
+    let uncapped = money.is_empty() && tokens.is_empty();
+    if uncapped {
         money.turn = Some(DEFAULT_TURN);
     }
     let mut exempt = BTreeSet::new();
@@ -52,20 +65,33 @@ pub(super) fn budget(
             Err(fault) => faults.push((format!("budget.exempt[{index}]"), fault)),
         }
     }
+    let mut prices = Vec::new();
+    for (model, written) in &file.prices {
+        let own = written.currency.as_deref().unwrap_or(&currency.name);
+        let of_price = if own.trim().eq_ignore_ascii_case(&currency.name) {
+            &currency
+        } else if !foreign(own) {
+            &dollar
+        } else {
+            let choices = vec![currency.name.clone(), dollar.name.clone()];
+            let fault = ConfigFault::BadChoice { found: own.to_owned(), choices, meant: None };
+            faults.push((format!("budget.prices.{model}.currency"), fault));
+            continue;
+        };
+        prices.push((model.clone(), price(written, of_price)));
+    }
     let mut warn_at: Vec<u64> =
         file.warn_at.into_iter().map(thousandths).filter(|share| *share > 0).collect();
     warn_at.sort_unstable();
     warn_at.dedup();
     BudgetSettings {
         footer: file.footer,
-        prices: file
-            .prices
-            .iter()
-            .map(|(model, written)| (model.clone(), price(written, &currency)))
-            .collect(),
+        prices: prices.into_iter().collect(),
         zone: file.timezone.as_deref().and_then(time_zone).unwrap_or_else(|| zone.clone()),
         rules: BudgetRules {
             notable_day: NOTABLE_DAY,
+            notable_unpriced: NOTABLE_UNPRICED,
+            unpriced_turn: uncapped.then_some(UNPRICED_TURN),
             money,
             tokens,
             warn_at,

@@ -183,6 +183,10 @@ pub struct BudgetRules {
     pub warn_at: Vec<u64>,
     /// What warns owners once a day where the day has no cap, in millionths of a US dollar.
     pub notable_day: u64,
+    /// The same for calls whose price is unknown, in tokens.
+    pub notable_unpriced: u64,
+    /// Tokens that the calls of a turn may use whose price is unknown.
+    pub unpriced_turn: Option<u64>,
     pub on_limit: OnLimit,
     pub unknown_price: UnknownPrice,
     /// Whether owners have no caps per turn, thread and person.
@@ -202,6 +206,8 @@ impl Default for BudgetRules {
             tokens: Caps::NONE,
             warn_at: Vec::new(),
             notable_day: u64::MAX,
+            notable_unpriced: u64::MAX,
+            unpriced_turn: None,
             on_limit: OnLimit::Ask,
             unknown_price: UnknownPrice::Tokens,
             owners_exempt: false,

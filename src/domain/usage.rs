@@ -37,15 +37,14 @@ pub enum Purpose {
     Task,
     /// Looks for what is worth remembering.
     Distil,
-    /// Takes notes from what a summary is about to cover.
-    Flush,
     /// Sums up a long conversation.
     Summary,
     /// Decides whether the agent speaks up in a group.
     Gate,
-    Title,
     /// Classifies the reply to a question.
     Reply,
+    /// Turns texts into vectors for the search.
+    Embedding,
     /// Turns speech into text.
     Stt,
     /// Turns text into speech.
@@ -61,11 +60,10 @@ impl Purpose {
             Self::Turn => "turn",
             Self::Task => "task",
             Self::Distil => "distil",
-            Self::Flush => "flush",
             Self::Summary => "summary",
             Self::Gate => "gate",
-            Self::Title => "title",
             Self::Reply => "reply",
+            Self::Embedding => "embedding",
             Self::Stt => "stt",
             Self::Tts => "tts",
             Self::Other => "other",
@@ -75,7 +73,7 @@ impl Purpose {
     /// Whether it is work of the agent's own that nobody asked for.
     pub const fn is_helper(self) -> bool {
         match self {
-            Self::Distil | Self::Flush | Self::Summary | Self::Gate | Self::Title | Self::Reply => true,
+            Self::Distil | Self::Summary | Self::Gate | Self::Reply | Self::Embedding => true,
             Self::Turn | Self::Task | Self::Stt | Self::Tts | Self::Other => false,
         }
     }

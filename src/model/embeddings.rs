@@ -1,5 +1,6 @@
 //! Embeddings of any OpenAI-compatible server: `POST /embeddings`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_openai::config::Config as _;
@@ -9,10 +10,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::ModelSpec;
 use super::endpoint::{BadKey, EndpointUrl};
 use super::failure::{Failure, classify};
+use super::metering::MeteredAttempt;
+use crate::domain::tokens::estimate_tokens;
+use crate::domain::{Payer, Purpose};
 use crate::http_client::{Http, whole_story};
-use crate::ports::{BoxFuture, Embedder, MOST_EMBEDDED, ModelError};
+use crate::ports::{Account, BoxFuture, Embedder, MOST_EMBEDDED, Meter, ModelError, Prompt};
+use crate::usage::{Dialect, usage_of};
 
 /// Largest answer: 64 vectors of 4,096 numbers in digits.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
@@ -37,12 +43,15 @@ pub struct OpenAiEmbedder {
     spec: EmbeddingSpec,
     name: String,
     http: Http,
+    meter: Arc<dyn Meter>,
     endpoint: Result<EndpointUrl, BadKey>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Answer {
     data: Vec<Item>,
+    #[serde(default)]
+    usage: serde_json::Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,16 +63,37 @@ struct Item {
 
 impl OpenAiEmbedder {
     /// Does no IO; an invalid key is reported at the first call.
-    pub fn new(spec: EmbeddingSpec, http: Http) -> Self {
+    pub fn new(spec: EmbeddingSpec, http: Http, meter: Arc<dyn Meter>) -> Self {
         let endpoint = EndpointUrl::new(&spec.base_url, spec.api_key.as_ref());
         let name = match spec.dimensions {
             Some(dimensions) => format!("{}/{dimensions}", spec.model),
             None => spec.model.clone(),
         };
-        Self { spec, name, http, endpoint }
+        Self { spec, name, http, meter, endpoint }
     }
 
-    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+    /// Asks the server; the call is reserved before and settled after, however it ends.
+    async fn metered(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+        let payer = Payer { purpose: Purpose::Embedding, ..Payer::default() };
+        let input = texts.iter().map(|text| estimate_tokens(text)).sum::<usize>();
+        let prompt = Prompt {
+            account: Some(Account {
+                input: u64::try_from(input).ok(),
+                ..Account::new(self.meter.clone(), payer)
+            }),
+            ..Prompt::default()
+        };
+        let spec = ModelSpec::new(self.spec.base_url.clone(), self.spec.model.clone());
+        // It has no answer that could be long.
+        let mut attempt = MeteredAttempt::begin(&spec, &prompt, Some(0)).await?;
+        let asked = timeout(self.spec.timeout, self.ask(texts)).await;
+        let asked = asked.unwrap_or(Err(Failure::Silent { awaited: "embeddings", limit: self.spec.timeout }));
+        let counted = asked.as_ref().ok().and_then(|(_, usage)| usage_of(usage, Dialect::of(&spec.base_url)));
+        attempt.end_as(asked.as_ref().err(), counted);
+        asked.map(|(vectors, _)| vectors)
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<(Vec<Vec<f32>>, serde_json::Value), Failure> {
         let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
         let client = self
             .http
@@ -87,9 +117,11 @@ impl OpenAiEmbedder {
             let body = String::from_utf8_lossy(&bytes).into_owned();
             return Err(Failure::Refused { status: status.as_u16(), body, retry_after: None });
         }
-        let answer: Answer =
+        let mut answer: Answer =
             serde_json::from_slice(&bytes).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let usage = answer.usage.take();
         vectors_of(answer, texts.len())
+            .map(|vectors| (vectors, usage))
             .ok_or_else(|| Failure::Unreadable("not one vector of the same length for each text".to_owned()))
     }
 }
@@ -131,9 +163,7 @@ impl Embedder for OpenAiEmbedder {
     fn embed(&self, mut texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, ModelError>> {
         texts.truncate(MOST_EMBEDDED);
         Box::pin(async move {
-            let limit = self.spec.timeout;
-            let asked = timeout(limit, self.ask(&texts)).await;
-            asked.unwrap_or(Err(Failure::Silent { awaited: "embeddings", limit })).map_err(|failure| {
+            self.metered(&texts).await.map_err(|failure| {
                 let key = self.spec.api_key.as_ref().map(ExposeSecret::expose_secret);
                 classify(&failure, &self.spec.model, key)
             })

@@ -144,6 +144,8 @@ const NO_MONEY: &[&str] = &[
     "insufficient_quota",
     "insufficient quota",
     "insufficient balance",
+    "balance is insufficient",
+    "balance not enough",
     "insufficient_balance",
     "insufficient credit",
     "insufficient funds",
@@ -236,6 +238,11 @@ mod tests {
             (400, r#"{"code":"Arrearage","message":"Access denied"}"#, Quota),
             (402, r#"{"error":{"message":"Insufficient Balance"}}"#, Quota),
             (402, "", Quota),
+            (
+                403,
+                r#"{"code":30001,"message":"Sorry, your account balance is insufficient","data":null}"#,
+                Quota,
+            ),
             (
                 429,
                 r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#,

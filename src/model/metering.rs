@@ -38,12 +38,16 @@ pub(crate) struct MeteredAttempt {
 }
 
 impl MeteredAttempt {
-    /// Reserves an attempt. Without an account it is not counted.
-    pub(crate) async fn begin(spec: &ModelSpec, prompt: &Prompt) -> Result<Self, Failure> {
+    /// Reserves an attempt whose answer has at most so many tokens. Without an account it is not counted.
+    pub(crate) async fn begin(
+        spec: &ModelSpec,
+        prompt: &Prompt,
+        max_output: Option<u32>,
+    ) -> Result<Self, Failure> {
         let mut attempt = Self {
             account: prompt.account.clone(),
             id: String::new(),
-            max_output: None,
+            max_output,
             model: spec.model.clone(),
             dialect: Dialect::of(&spec.base_url),
             began: Instant::now(),
@@ -60,7 +64,7 @@ impl MeteredAttempt {
                 provider: host,
                 model: spec.model.clone(),
                 input: account.input.unwrap_or_else(|| tokens_of(prompt)),
-                max_output: spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens).min(),
+                max_output,
                 fallback: account.fallback,
             };
             let reserved = account.meter.reserve(call).await.map_err(|error| match error {
@@ -99,23 +103,39 @@ impl MeteredAttempt {
 
     /// Settles the attempt. A completion carries what was settled.
     pub(crate) fn end(&mut self, result: Result<Completion, Failure>) -> Result<Completion, Failure> {
-        let error = result.as_ref().err().map(|failure| classify(failure, &self.model, None).kind);
-        let reach = match &result {
-            Err(failure) if !self.answered.load(Ordering::Relaxed) => reach_of(failure),
-            _ => Reach::Answered,
-        };
-        let settled = self.settle(reach, error);
-        fail_point("call-settled");
+        let settled = self.end_as(result.as_ref().err(), None);
         result.map(|completion| Completion { usage: settled.or(completion.usage), ..completion })
     }
 
-    fn settle(&mut self, reach: Reach, error: Option<ErrorKind>) -> Option<Usage> {
+    /// Settles the attempt by how it failed, if it did, and by the counts that came with a whole answer.
+    pub(crate) fn end_as(&mut self, failure: Option<&Failure>, counted: Option<Usage>) -> Option<Usage> {
+        let error = failure.map(|failure| classify(failure, &self.model, None).kind);
+        let reach = match failure.zip(error) {
+            Some((failure, kind)) if !self.answered.load(Ordering::Relaxed) => reach_of(failure, kind),
+            _ => Reach::Answered,
+        };
+        if counted.is_some() {
+            *self.usage.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+        }
+        let settled = self.settle(reach, error, failure.is_none());
+        fail_point("call-settled");
+        settled
+    }
+
+    /// Counts of an answer that is not `whole` may be those of its beginning.
+    fn settle(&mut self, reach: Reach, error: Option<ErrorKind>, whole: bool) -> Option<Usage> {
         let account = self.account.as_ref().filter(|_| !self.settled)?;
         self.settled = true;
+        let received = self.received.load(Ordering::Relaxed).div_ceil(1_000);
+        let counted = *self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = counted.map(|usage| match whole {
+            true => usage,
+            false => Usage { output: usage.output.max(received), cost: None, estimated: true, ..usage },
+        });
         let end = CallEnd {
             reach,
-            usage: *self.usage.lock().unwrap_or_else(PoisonError::into_inner),
-            received: self.received.load(Ordering::Relaxed).div_ceil(1_000),
+            usage,
+            received,
             error,
             ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
@@ -126,13 +146,15 @@ impl MeteredAttempt {
 impl Drop for MeteredAttempt {
     fn drop(&mut self) {
         let reach = if self.answered.load(Ordering::Relaxed) { Reach::Answered } else { Reach::Sent };
-        self.settle(reach, None);
+        self.settle(reach, None, false);
     }
 }
 
 /// Whether a call that brought no output is paid for.
-const fn reach_of(failure: &Failure) -> Reach {
+const fn reach_of(failure: &Failure, kind: ErrorKind) -> Reach {
     match failure {
+        // The server had begun to work on it.
+        Failure::Reported(_) if matches!(kind, ErrorKind::Server) => Reach::Sent,
         Failure::Refused { status, .. } if *status < 500 => Reach::Unbilled,
         Failure::Unreachable(_)
         | Failure::Unsendable(_)

@@ -5,6 +5,7 @@
 //! `retry` decides about a retry and `fallback` calls another model. Only `transport`, `receive`, `openai` and
 //! `fallback` do IO; the rest are pure functions. Nothing here knows threads, files or platforms.
 
+mod answer_limit;
 mod assemble;
 mod build;
 mod calls;

@@ -1,7 +1,7 @@
 //! A model on any OpenAI-compatible server, through async-openai's bring-your-own-types calls.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use async_openai::Client;
 use futures_util::StreamExt;
@@ -9,6 +9,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::answer_limit::AnswerLimit;
 use super::assemble::Assembler;
 use super::endpoint::{BadKey, EndpointUrl};
 use super::failure::{Failure, classify};
@@ -33,13 +34,16 @@ pub struct OpenAiModel {
     endpoint: Result<EndpointUrl, BadKey>,
     /// What the server turned out not to support, so that it is not tried again each time.
     quirks: AtomicU8,
+    /// The most tokens of an answer that it lets a request ask for.
+    answer_limit: AtomicU32,
 }
 
 impl OpenAiModel {
     /// Does no IO; an invalid key is reported at the first call.
     pub fn new(spec: ModelSpec, shared: Shared) -> Self {
         let endpoint = EndpointUrl::new(&spec.base_url, spec.api_key.as_ref());
-        Self { spec, shared, endpoint, quirks: AtomicU8::new(Quirks::default().bits()) }
+        let quirks = AtomicU8::new(Quirks::default().bits());
+        Self { spec, shared, endpoint, quirks, answer_limit: AtomicU32::new(AnswerLimit::UNKNOWN) }
     }
 
     /// Retries until there is an answer or a retry is useless. A stream that broke after its first output is retried as
@@ -49,14 +53,12 @@ impl OpenAiModel {
         prompt: &Prompt,
         live: &mpsc::Sender<ModelDelta>,
     ) -> Result<Completion, ModelError> {
-        let started = Instant::now();
         let mut limits = StreamLimits::from_now(self.spec.timeout);
         let seed = retry::seed_of(&self.shared.ids.unique());
         let mut show = Show::new(live);
         let mut attempt = 1;
-        let mut since = started;
         loop {
-            let failure = match self.adapt(prompt, &mut show, &limits).await {
+            let failure = match self.adapt(prompt, &mut show, &mut limits).await {
                 Ok(completion) => return Ok(completion),
                 Err(failure) => failure,
             };
@@ -64,10 +66,9 @@ impl OpenAiModel {
             let error = classify(&failure, &self.spec.model, key);
             if show.shown() {
                 // The server had answered: the duration of the broken answer does not count as waiting time.
-                since = Instant::now();
                 limits = limits.next_attempt();
             }
-            let elapsed = since.elapsed();
+            let elapsed = limits.elapsed();
             let failed = Failed { attempt, kind: error.kind, elapsed, retry_after: error.retry_after, seed };
             // A stream that stalls costs a whole time-out each time: it is retried once.
             let silent_again = show.shown() && error.kind == ErrorKind::Timeout && attempt > 1;
@@ -86,22 +87,31 @@ impl OpenAiModel {
         }
     }
 
-    /// CallAssembler the server, adapting the request to what it refuses. Each adaptation is made once.
+    /// Asks the server, adapting the request to what it refuses. Each adaptation is made once.
     async fn adapt(
         &self,
         prompt: &Prompt,
         show: &mut Show<'_>,
-        limits: &StreamLimits,
+        limits: &mut StreamLimits,
     ) -> Result<Completion, Failure> {
         let mut quirks = Quirks::from_bits(self.quirks.load(Ordering::Relaxed));
+        let mut answer = AnswerLimit::known(self.answer_limit.load(Ordering::Relaxed));
         loop {
-            match self.ask(prompt, quirks, show, limits).await {
+            match self.ask(prompt, (quirks, &mut answer), show, limits).await {
                 Ok(completion) => {
                     self.quirks.fetch_or(quirks.bits(), Ordering::Relaxed);
+                    if let Some(most) = answer.learned() {
+                        self.answer_limit.fetch_min(most, Ordering::Relaxed);
+                    }
                     return Ok(completion);
                 }
                 Err(failure) => match &failure {
                     Failure::Refused { status, body, .. } => {
+                        if let Some(lowered) = answer.lowered_by(*status, body) {
+                            tracing::debug!(model = %self.spec.model, ?lowered, "limit of the answer refused, retrying with another");
+                            answer = lowered;
+                            continue;
+                        }
                         quirks = quirks.taught_by(*status, body).ok_or(failure)?;
                         tracing::debug!(model = %self.spec.model, ?quirks, "request refused, retrying without an option");
                     }
@@ -114,9 +124,9 @@ impl OpenAiModel {
     async fn ask(
         &self,
         prompt: &Prompt,
-        quirks: Quirks,
+        (quirks, answer): (Quirks, &mut AnswerLimit),
         show: &mut Show<'_>,
-        limits: &StreamLimits,
+        limits: &mut StreamLimits,
     ) -> Result<Completion, Failure> {
         let endpoint = self.endpoint.clone().map_err(|error| Failure::BadKey(error.to_string()))?;
         let http = self
@@ -124,10 +134,21 @@ impl OpenAiModel {
             .http
             .client(&self.spec.base_url)
             .map_err(|error| Failure::Internal(format!("cannot set up http: {}", whole_story(&error))))?;
-        // From here on the attempt counts, however it ends.
-        let mut attempt = MeteredAttempt::begin(&self.spec, prompt).await?;
+        // From here on the attempt counts, however it ends. Waiting for room in a spend cap is no silence of the server.
+        let waits = Instant::now();
+        let own = self.spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens);
+        let wanted = own.chain(answer.most()).min();
+        let mut attempt = MeteredAttempt::begin(&self.spec, prompt, wanted).await?;
+        limits.postpone(waits.elapsed());
         let result = self
-            .stream(prompt, (quirks, attempt.max_output()), show, limits, (http, endpoint), &attempt)
+            .stream(
+                prompt,
+                (quirks, answer.send(attempt.max_output())),
+                show,
+                limits,
+                (http, endpoint),
+                &attempt,
+            )
             .await;
         attempt.end(result)
     }
@@ -136,7 +157,7 @@ impl OpenAiModel {
     async fn stream(
         &self,
         prompt: &Prompt,
-        (quirks, max_output): (Quirks, Option<u32>),
+        (quirks, limit): (Quirks, Option<u32>),
         show: &mut Show<'_>,
         limits: &StreamLimits,
         (http, endpoint): (reqwest::Client, EndpointUrl),
@@ -146,7 +167,7 @@ impl OpenAiModel {
         let transport = Transport::new(http.clone(), self.shared.clock.clone(), ended.clone());
         let client = Client::build(http, endpoint).with_http_service(transport);
         let chat = client.chat();
-        let body = request::body(&self.spec, prompt, quirks, max_output);
+        let body = request::body(&self.spec, prompt, quirks, limit);
         let opening = chat.create_stream_byot::<_, StreamChunk>(body);
         let chunks = timeout_at(limits.first_by, opening)
             .await

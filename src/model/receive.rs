@@ -22,6 +22,7 @@ const LONGEST: u32 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLimits {
     timeout: Duration,
+    began: Instant,
     pub first_by: Instant,
     end_by: Instant,
 }
@@ -32,12 +33,25 @@ impl StreamLimits {
         // One day, so that no sum below overflows.
         let timeout = timeout.min(Duration::from_secs(24 * 3600));
         let now = Instant::now();
-        Self { timeout, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
+        Self { timeout, began: now, first_by: now + timeout, end_by: now + timeout.saturating_mul(LONGEST) }
+    }
+
+    /// Moves all deadlines: this long, nothing was asked of the server.
+    pub(crate) fn postpone(&mut self, by: Duration) {
+        for at in [&mut self.began, &mut self.first_by, &mut self.end_by] {
+            *at += by;
+        }
+    }
+
+    /// For how long the server has been asked without any output.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// The deadlines of another attempt of the same step: a new deadline for the first output, within the total one.
     pub(crate) fn next_attempt(&self) -> Self {
-        Self { first_by: (Instant::now() + self.timeout).min(self.end_by), ..*self }
+        let began = Instant::now();
+        Self { began, first_by: (began + self.timeout).min(self.end_by), ..*self }
     }
 
     /// The failure of a step without any output.

@@ -8,16 +8,15 @@ use crate::domain::ToolSpec;
 use crate::ports::Prompt;
 use crate::uimessage::{Content, ModelMessage, ModelToolCall};
 
-/// `max_output` is a limit beside those of the model and the prompt.
-pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks, max_output: Option<u32>) -> Value {
+/// `limit` is that of the answer's tokens.
+pub(crate) fn body(spec: &ModelSpec, prompt: &Prompt, quirks: Quirks, limit: Option<u32>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(spec.model));
     body.insert("messages".into(), messages(spec, prompt, quirks).into());
     if !prompt.tools.is_empty() {
         body.insert("tools".into(), prompt.tools.iter().map(tool).collect::<Vec<_>>().into());
     }
-    let limits = spec.max_output_tokens.into_iter().chain(prompt.max_output_tokens).chain(max_output);
-    if let Some(limit) = limits.min() {
+    if let Some(limit) = limit {
         let key = if quirks.has(Quirk::CompletionTokens) { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), limit.into());
     }
@@ -183,7 +182,7 @@ mod tests {
 
     #[test]
     fn quirks_change_the_body_and_nothing_more() {
-        let limited = ModelSpec { max_output_tokens: Some(9), temperature: Some(0.5), ..spec() };
+        let limited = ModelSpec { temperature: Some(0.5), ..spec() };
         for (quirk, expected) in [
             (
                 None,
@@ -197,7 +196,7 @@ mod tests {
             ),
         ] {
             let quirks = quirk.map_or(Quirks::default(), |quirk| Quirks::default().with(quirk));
-            let mut sent = body(&limited, &Prompt::default(), quirks, None);
+            let mut sent = body(&limited, &Prompt::default(), quirks, Some(9));
             let sent = sent.as_object_mut().unwrap();
             sent.remove("model");
             sent.remove("messages");

@@ -105,6 +105,7 @@ impl ProviderDef {
 mod tests {
     use super::*;
     use crate::config::{is_variable_name, is_web_address};
+    use crate::usage::{default_price, host_of, is_local};
 
     #[test]
     fn every_provider_is_complete() {
@@ -115,6 +116,14 @@ mod tests {
             assert!(def.base_url.is_empty() || is_web_address(def.base_url), "{}", def.id);
             assert_eq!(def.needs_key, is_web_address(def.keys_at), "{}: where its key is made", def.id);
             assert_eq!(provider(def.id), Some(&def));
+        }
+    }
+
+    #[test]
+    fn the_proposed_model_of_every_provider_has_a_price_or_is_local() {
+        for def in PROVIDERS.iter().filter(|def| !def.model.is_empty()) {
+            let known = default_price(def.model).is_some_and(|price| price.input > 0 && price.output > 0);
+            assert!(known || is_local(&host_of(def.base_url)), "{}: {}", def.id, def.model);
         }
     }
 }

@@ -75,6 +75,10 @@ phrases! {
         en: "Model calls have cost {used} today. There is no cap per day: `budget.day` in ship.json sets one.",
         zh: "今天的模型调用已花费 {used}。没有每日上限，可在 ship.json 的 `budget.day` 中设置。",
     }
+    format notable_unpriced(tokens: &str) {
+        en: "Models whose price is unknown have used {tokens} tokens today, and no cap of money counts them. `budget.prices` in ship.json sets their price, `budget.tokens.day` a cap.",
+        zh: "价格未知的模型今天已使用 {tokens} token，金额上限不计入这些用量。可在 ship.json 的 `budget.prices` 中设置价格，或用 `budget.tokens.day` 设置上限。",
+    }
     format task_skipped(task: &str, why: &str) {
         en: "The task {task} was skipped. {why} You hear of this once a day.",
         zh: "任务 {task} 已跳过。{why}此类通知每天一次。",

@@ -243,11 +243,10 @@ phrases! {
         "turn" => { en: "answers", zh: "回答" }
         "task" => { en: "scheduled tasks", zh: "定时任务" }
         "distil" => { en: "finding what to remember", zh: "提取记忆" }
-        "flush" => { en: "notes before a summary", zh: "整理前记笔记" }
         "summary" => { en: "summaries", zh: "对话整理" }
         "gate" => { en: "whether to speak up in a group", zh: "判断群里是否发言" }
-        "title" => { en: "titles", zh: "标题" }
         "reply" => { en: "reading replies to questions", zh: "理解对请求的回复" }
+        "embedding" => { en: "vectors for the search", zh: "检索向量" }
         "stt" => { en: "speech to text", zh: "语音识别" }
         "tts" => { en: "text to speech", zh: "语音合成" }
         "other" => { en: "other", zh: "其他" }

@@ -87,6 +87,10 @@ phrases! {
         en: "Calls without a known end, counted in full: {count}",
         zh: "结果未知、按上限计入的调用：{count}",
     }
+    format suspect_calls(count: u64) {
+        en: "Calls whose counts do not fit the prompt or the answer: {count}",
+        zh: "计数与提示或回答不符的调用：{count}",
+    }
     format unreadable(count: u64) {
         en: "lines of the usage ledger that cannot be read: {count}",
         zh: "用量记录中无法读取的行：{count}",

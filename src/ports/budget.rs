@@ -31,6 +31,9 @@ pub trait Budget: Send + Sync + std::fmt::Debug {
     /// What was spent today, in millionths of a US dollar.
     fn spent_today(&self) -> u64;
 
+    /// The tokens that models without a price used today.
+    fn unpriced_today(&self) -> u64;
+
     /// When a cap begins anew, as of now.
     fn end_of(&self, scope: CapScope) -> Timestamp;
 
@@ -74,6 +77,10 @@ impl Budget for NoMeter {
     }
 
     fn spent_today(&self) -> u64 {
+        0
+    }
+
+    fn unpriced_today(&self) -> u64 {
         0
     }
 

@@ -109,7 +109,7 @@ pub use usage::{
     PlannedCall, Reach, Reserved, UsageLedger, UsageReports, UsageRequest, UsageRequestError, UsageViewer,
     entry_line,
 };
-pub use voice::{Speech, SpeechError, SpeechRequest, SpokenFile, VoiceMeter, VoiceUse};
+pub use voice::{Speech, SpeechError, SpeechRequest, SpokenFile, VoiceCall, VoiceMeter, VoiceUse};
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,5 +1,6 @@
 //! The ports of usage: what measures calls, and what keeps the measurements.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -96,6 +97,8 @@ pub struct MeteredService {
     /// Tokens, where the server counts those.
     pub usage: Option<Usage>,
     pub error: Option<ErrorKind>,
+    /// Whether its end is not known: what was sent counts in full.
+    pub uncertain: bool,
     /// How long it took.
     pub ms: u64,
 }
@@ -107,6 +110,9 @@ pub trait Meter: Send + Sync + std::fmt::Debug {
 
     /// Records what a reserved call used, and returns it. Does not wait; a call that is never settled counts in full.
     fn settle(&self, id: &str, end: CallEnd) -> Usage;
+
+    /// Whether a service that needs no reservation may be used: not while calls are stopped, nor where a cap is used up.
+    fn admits<'a>(&'a self, payer: &'a Payer) -> BoxFuture<'a, Result<(), MeterError>>;
 
     /// Records a service that needs no reservation. Returns at once.
     fn record(&self, service: MeteredService);
@@ -158,12 +164,21 @@ pub struct LedgerRead {
     pub unreadable: u64,
 }
 
-/// Where the reading of a ledger stopped: everything before it was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+/// Where the reading of a ledger stopped. Each file has a place of its own: after a clock went ahead and back, lines are
+/// added to an older one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LedgerMark {
-    /// The month of the file, as `2026-11`.
-    pub month: String,
-    pub offset: u64,
+    /// Files of earlier months are passed over; a month as `2026-11`.
+    pub since: String,
+    /// How far the file of a month was read.
+    pub offsets: BTreeMap<String, u64>,
+}
+
+impl LedgerMark {
+    /// The whole ledger from a month on.
+    pub fn from_month(month: impl Into<String>) -> Self {
+        Self { since: month.into(), offsets: BTreeMap::new() }
+    }
 }
 
 /// Takes the lines of a ledger one after another; returns whether it understood the line.
@@ -180,10 +195,10 @@ pub trait UsageLedger: Send + Sync + std::fmt::Debug {
     /// Waits until every queued line is written.
     fn flush(&self) -> BoxFuture<'_, ()>;
 
-    /// The end of the ledger; nothing where it has no line.
-    fn end(&self) -> BoxFuture<'_, Result<Option<LedgerMark>, StoreError>>;
+    /// The end of the ledger behind all lines that were queued when this was called, and before all later ones.
+    fn end(&self) -> BoxFuture<'_, Result<LedgerMark, StoreError>>;
 
-    /// Passes all complete lines from `from` on to `visit`, oldest first.
+    /// Passes all complete lines behind `from` to `visit`, month by month in their order.
     fn read(
         &self,
         from: LedgerMark,
@@ -202,6 +217,10 @@ impl Meter for NoMeter {
 
     fn settle(&self, _: &str, end: CallEnd) -> Usage {
         end.usage.unwrap_or_default()
+    }
+
+    fn admits<'a>(&'a self, _: &'a Payer) -> BoxFuture<'a, Result<(), MeterError>> {
+        Box::pin(async { Ok(()) })
     }
 
     fn record(&self, _: MeteredService) {}

@@ -1,5 +1,7 @@
 //! The ports of voice: spoken answers, and the record of what speech servers were used for.
 
+use tokio::time::Instant;
+
 use super::BoxFuture;
 use crate::domain::{AuthorId, StoredFile, ThreadId, Timestamp, VoiceFormat};
 
@@ -38,7 +40,7 @@ pub trait Speech: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'a, Result<Option<SpokenFile>, SpeechError>>;
 }
 
-/// One successful call of a recogniser or a synthesiser.
+/// One call of a recogniser or a synthesiser that is paid for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoiceUse {
     pub at: Timestamp,
@@ -54,9 +56,56 @@ pub struct VoiceUse {
     pub characters: u64,
     /// How long the call took.
     pub took_ms: u64,
+    /// Whether it failed or was given up: the server may have done the work.
+    pub uncertain: bool,
 }
 
 /// Takes the records of use. Returns at once.
 pub trait VoiceMeter: Send + Sync + std::fmt::Debug {
+    /// Whether a service may be used now, or why not, for the log.
+    fn admits<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        author: Option<&'a AuthorId>,
+        speaks: bool,
+    ) -> BoxFuture<'a, Result<(), String>>;
+
     fn record(&self, used: VoiceUse);
+}
+
+/// Records a call when it ends, also when it is given up before.
+#[derive(Debug)]
+pub struct VoiceCall<'a> {
+    meter: &'a dyn VoiceMeter,
+    used: Option<VoiceUse>,
+    begun: Instant,
+}
+
+impl<'a> VoiceCall<'a> {
+    /// A call that begins now.
+    pub fn begin(meter: &'a dyn VoiceMeter, used: VoiceUse) -> Self {
+        Self { meter, used: Some(VoiceUse { uncertain: true, ..used }), begun: Instant::now() }
+    }
+
+    /// It succeeded.
+    pub fn succeeded(mut self, sound_ms: u64) {
+        if let Some(used) = &mut self.used {
+            used.uncertain = false;
+            used.sound_ms = sound_ms;
+        }
+    }
+
+    /// It was refused: it costs nothing.
+    pub fn refused(mut self) {
+        self.used = None;
+    }
+}
+
+impl Drop for VoiceCall<'_> {
+    fn drop(&mut self) {
+        if let Some(mut used) = self.used.take() {
+            used.took_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.meter.record(used);
+        }
+    }
 }

@@ -25,6 +25,10 @@ pub enum BudgetPhrase {
         percent: u64,
         currency: Currency,
     },
+    /// So many tokens were used today of models whose price is unknown, and the day has no cap of tokens.
+    NotableUnpriced {
+        tokens: u64,
+    },
     /// So much was spent today, and the day has no cap.
     NotableDay {
         spent: u64,
@@ -50,6 +54,7 @@ impl BudgetPhrase {
             Self::NotableDay { spent, currency } => {
                 words::notable_day(&amount(CapUnit::Money, *spent, currency, language), language)
             }
+            Self::NotableUnpriced { tokens } => words::notable_unpriced(&grouped(*tokens), language),
             Self::Details { thread, author } => words::details(thread, author, language),
         }
     }

@@ -70,6 +70,11 @@ impl BudgetWatch {
             let key = format!("notable:{}", self.budget.end_of(CapScope::Day).rfc3339());
             due.push((key, BudgetPhrase::NotableDay { spent, currency: rules.currency.clone() }));
         }
+        let unpriced = self.budget.unpriced_today();
+        if unpriced >= rules.notable_unpriced && !capped(CapUnit::Tokens) {
+            let key = format!("unpriced:{}", self.budget.end_of(CapScope::Day).rfc3339());
+            due.push((key, BudgetPhrase::NotableUnpriced { tokens: unpriced }));
+        }
         due
     }
 

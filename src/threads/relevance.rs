@@ -12,7 +12,7 @@ use super::actor::Actor;
 use super::jobs::Done;
 use super::room_link::LogReach;
 use super::runtime::Runtime;
-use crate::domain::{LineKind, MentionState, MessageId, RoomLine, ThreadId, Timestamp, Via};
+use crate::domain::{LineKind, MentionState, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via};
 use crate::groups::{CLAIM_WINDOW_MS, GateInput, GateRule, gate_prompt, read_gate, rule_for, winner};
 use crate::ports::Prompt;
 use crate::turn::{Event, GateDecision};
@@ -114,13 +114,14 @@ impl Actor {
             open.iter().map(|(_, who, text)| (who.clone(), text.clone())).collect();
         let instructions = runtime.agent.instructions.current().await;
         let purpose = purpose_of(&runtime.groups.me.purpose, &instructions.text);
-        let prompt = gate_prompt(GateInput {
+        let mut prompt = gate_prompt(GateInput {
             name: &runtime.groups.me.name,
             purpose: &purpose,
             others: &others,
             earlier: &earlier,
             new: &new,
         });
+        prompt.account = Some(runtime.account(&self.id, Purpose::Gate));
         let messages: Vec<MessageId> = open.into_iter().map(|(id, ..)| id).collect();
         let failed = refused(&messages, "failed");
         let lines = messages

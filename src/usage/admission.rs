@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::UsageMeter;
-use super::caps::{caps_of, dearest};
+use super::caps::{caps_of, dearest, unpriced_cap};
 use super::prices::cost_of;
 use crate::domain::{CapState, CapUnit, EntryKind, Shortage, Timestamp, Usage, UsageEntry, UsageSource};
 use crate::ports::{PlannedCall, entry_line};
@@ -55,7 +55,10 @@ impl UsageMeter {
             return Err(Box::new(Shortage::Stopped));
         }
         let mut entry = self.planned(call);
-        let caps = caps_of(&self.parts().rules, &call.payer);
+        let mut caps = caps_of(&self.parts().rules, &call.payer);
+        if entry.price.is_none() {
+            caps.extend(unpriced_cap(&self.parts().rules, &call.payer));
+        }
         let mut book = self.book();
         let output = book.fit(&entry, &caps, &self.parts().rules, entry.at)?;
         let paid = entry.price.is_some_and(|price| price.output > 0);
@@ -71,7 +74,8 @@ impl UsageMeter {
     fn planned(&self, call: &PlannedCall) -> UsageEntry {
         let price = self.parts().prices.price_of(&call.model, call.local);
         let output = u64::from(call.max_output.unwrap_or(ASSUMED_OUTPUT));
-        let most = Usage { input: call.input, output, ..Usage::default() };
+        let cached = self.proved().cached(&call.payer, &call.model, self.now()).min(call.input);
+        let most = Usage { input: call.input, cached, output, ..Usage::default() };
         let mut entry =
             UsageEntry::new(EntryKind::Reserve, self.parts().ids.unique(), self.now(), &call.payer);
         entry.count(&most);

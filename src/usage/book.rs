@@ -13,9 +13,11 @@ use crate::domain::{BudgetGrant, BudgetLine, EntryKind, Timestamp, UsageEntry};
 /// Most turns whose sums are kept.
 const TURNS: usize = 4096;
 /// How many days keep their sums by thread, person and task.
-const DETAILED_DAYS: usize = 2;
+const DETAILED_DAYS: usize = 8;
 /// How many days keep their total.
 const DAYS: usize = 62;
+/// How many months keep their sums.
+const MONTHS: usize = 4;
 /// Most notices and ended grants that are remembered.
 const REMEMBERED: usize = 256;
 
@@ -46,8 +48,11 @@ pub struct Month {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Book {
     days: BTreeMap<Date, Day>,
+    /// The days by when a call was last counted there: a clock that went ahead must not push today out.
+    day_order: VecDeque<Date>,
     /// By the month's first day.
     months: BTreeMap<Date, Month>,
+    month_order: VecDeque<Date>,
     turns: HashMap<Arc<str>, Sums>,
     turn_order: VecDeque<Arc<str>>,
     /// Calls that were sent and have not ended.
@@ -58,6 +63,8 @@ pub struct Book {
     /// What owners were told, oldest first.
     #[serde(default)]
     notices: VecDeque<String>,
+    /// Whether an owner has stopped all calls.
+    stopped: bool,
     #[serde(skip, default = "utc")]
     zone: TimeZone,
 }
@@ -71,12 +78,15 @@ impl Book {
     pub fn new(zone: TimeZone) -> Self {
         Self {
             days: BTreeMap::new(),
+            day_order: VecDeque::new(),
             months: BTreeMap::new(),
+            month_order: VecDeque::new(),
             turns: HashMap::new(),
             turn_order: VecDeque::new(),
             open: BTreeMap::new(),
             grants: Vec::new(),
             notices: VecDeque::new(),
+            stopped: false,
             zone,
         }
     }
@@ -125,14 +135,17 @@ impl Book {
                 let surplus = self.notices.len().saturating_sub(REMEMBERED);
                 self.notices.drain(..surplus);
             }
-            // The switch is kept apart, because it outlives the months of the ledger.
-            BudgetLine::Switch { .. } => {}
+            BudgetLine::Switch { stopped, .. } => self.stopped = stopped,
         }
     }
 
     /// All grants that are remembered, also those that hold no more.
     pub fn grants(&self) -> impl Iterator<Item = &BudgetGrant> {
         self.grants.iter()
+    }
+
+    pub const fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     pub fn was_told(&self, notice: &str) -> bool {
@@ -194,26 +207,31 @@ impl Book {
             }
             self.turns.entry(turn.clone()).or_default().add(entry);
         }
-        self.trim();
+        self.trim(date);
     }
 
-    fn trim(&mut self) {
+    /// Forgets what was not counted to for the longest time.
+    fn trim(&mut self, counted: Date) {
         while self.turn_order.len() > TURNS {
             if let Some(oldest) = self.turn_order.pop_front() {
                 self.turns.remove(&oldest);
             }
         }
-        while self.days.len() > DAYS {
-            self.days.pop_first();
+        touch(&mut self.month_order, counted.first_of_month());
+        while self.month_order.len() > MONTHS {
+            self.month_order.pop_front().and_then(|month| self.months.remove(&month));
         }
-        while self.months.len() > 2 {
-            self.months.pop_first();
+        if !touch(&mut self.day_order, counted) {
+            return;
         }
-        let detailed = self.days.len().saturating_sub(DETAILED_DAYS);
-        for day in self.days.values_mut().take(detailed).filter(|day| !day.threads.is_empty()) {
-            day.threads = HashMap::new();
-            day.authors = HashMap::new();
-            day.tasks = HashMap::new();
+        while self.day_order.len() > DAYS {
+            self.day_order.pop_front().and_then(|day| self.days.remove(&day));
+        }
+        for date in self.day_order.iter().rev().skip(DETAILED_DAYS) {
+            if let Some(day) = self.days.get_mut(date) {
+                let Day { all, helpers, .. } = *day;
+                *day = Day { all, helpers, ..Day::default() };
+            }
         }
     }
 
@@ -234,6 +252,16 @@ impl Book {
     pub fn open(&self) -> impl Iterator<Item = &UsageEntry> {
         self.open.values()
     }
+}
+
+/// Moves a date to the end; returns whether it was not there yet.
+fn touch(order: &mut VecDeque<Date>, date: Date) -> bool {
+    if order.back() == Some(&date) {
+        return false;
+    }
+    order.retain(|known| *known != date);
+    order.push_back(date);
+    true
 }
 
 #[cfg(test)]
@@ -303,6 +331,29 @@ mod tests {
         book.take(entry(EntryKind::Settle, "3", "2026-11-18T11:00:00Z", 2));
         let day = book.day("2026-11-18".parse().unwrap()).unwrap();
         assert_eq!((day.all.cost, day.threads["web:chat:a"].cost), (7, 7));
+        // Days and months of a clock that is ahead do not push the present out.
+        for (id, when) in
+            [("4", "2026-11-20T10:00:00Z"), ("5", "2026-12-01T10:00:00Z"), ("6", "2031-01-01T10:00:00Z")]
+        {
+            book.take(entry(EntryKind::Settle, id, when, 1));
+        }
+        book.take(entry(EntryKind::Settle, "7", "2026-11-18T12:00:00Z", 4));
+        let day = book.day("2026-11-18".parse().unwrap()).unwrap();
+        let month = book.month("2026-11-18".parse().unwrap()).unwrap();
+        assert_eq!((day.threads["web:chat:a"].cost, day.authors["web:user:ann"].cost), (11, 11));
+        assert_eq!(month.all.cost, 13);
+    }
+
+    #[test]
+    fn sums_by_thread_and_days_themselves_are_forgotten_in_their_order() {
+        let mut book = Book::new(TimeZone::UTC);
+        let first: Date = "2026-01-01".parse().unwrap();
+        for number in 0..i64::try_from(DAYS + 3).unwrap() {
+            let date = first.checked_add(jiff::Span::new().days(number)).unwrap();
+            book.take(entry(EntryKind::Settle, "x", &format!("{date}T10:00:00Z"), 1));
+        }
+        assert_eq!((book.days.len(), book.months.len()), (DAYS, 3));
+        assert_eq!(book.days.values().filter(|day| !day.threads.is_empty()).count(), DETAILED_DAYS);
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub fn caps_of(rules: &BudgetRules, payer: &Payer) -> Vec<Applying> {
     caps
 }
 
+/// The cap of a turn that holds for calls without a price alone.
+pub(super) fn unpriced_cap(rules: &BudgetRules, payer: &Payer) -> Option<Applying> {
+    let caps = Caps { turn: rules.unpriced_turn, ..Caps::NONE };
+    in_unit(rules, payer, CapUnit::Tokens, &caps).pop()
+}
+
 fn in_unit(rules: &BudgetRules, payer: &Payer, unit: CapUnit, caps: &Caps) -> Vec<Applying> {
     let listed = payer.author.as_ref().is_some_and(|author| rules.exempt.contains(author));
     let exempt = listed || (rules.owners_exempt && payer.owner);
@@ -322,6 +328,11 @@ mod tests {
         assert_eq!(fit(&day(1)), Ok(1_000));
         let tokens = rules(Caps::NONE, Caps { day: Some(10), ..Caps::NONE });
         assert!(matches!(*fit(&tokens).unwrap_err(), Shortage::Cap { needed: 2_000, .. }));
+        let unpriced = BudgetRules { unpriced_turn: Some(1_500), ..day(1) };
+        assert_eq!(
+            unpriced_cap(&unpriced, &payer()).map(|(key, limit)| (key.scope, key.unit, limit)),
+            Some((CapScope::Turn, CapUnit::Tokens, 1_500))
+        );
         let deny = BudgetRules { unknown_price: UnknownPrice::Deny, ..BudgetRules::default() };
         assert!(matches!(*fit(&deny).unwrap_err(), Shortage::UnknownPrice { .. }));
     }

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit, watch};
 
-use super::prices::{cost_of, cost_of_speech};
+use super::prices::cost_of;
+use super::proved::ProvedPrefixes;
 use super::report::read_entry;
-use super::shapes::{host_of, is_local};
 use super::{Book, PriceList};
-use crate::domain::{BudgetRules, EntryKind, Timestamp, Usage, UsageEntry, UsageSource};
+use crate::domain::{BudgetLine, BudgetRules, EntryKind, Payer, Timestamp, Usage, UsageEntry, UsageSource};
 use crate::metrics::Metrics;
 use crate::ports::{
     BoxFuture, CallEnd, Clock, Ids, KeyValueStore, LedgerMark, LineVisitor, Meter, MeterError,
@@ -25,8 +24,10 @@ const ABSURD: u64 = 10;
 const SMALL: u64 = 2_000;
 /// The note that holds the sums up to a place in the ledger.
 const SUMS_NOTE: &str = "sums";
-/// The note that says whether an owner has stopped all calls.
-pub(super) const SWITCH_NOTE: &str = "switch";
+/// How the line of a switch begins.
+const SWITCH_LINE: &[u8] = br#"{"t":"switch""#;
+/// The form of the saved sums. Those of another one are not read.
+const SAVED_FORM: u32 = 2;
 /// Lines that may be read again at the next start before the sums are saved.
 const SAVE_AFTER: u64 = 500;
 
@@ -45,9 +46,10 @@ pub struct MeterParts {
     pub zone: TimeZone,
 }
 
-/// The sums up to a place in the ledger. A cache: without it the ledger is read from the start of the month.
+/// The sums up to a place in the ledger. A cache: without it the ledger is read from the month before this one.
 #[derive(Serialize, Deserialize)]
 struct SavedSums {
+    form: u32,
     zone: String,
     mark: LedgerMark,
     book: Book,
@@ -55,11 +57,11 @@ struct SavedSums {
 
 /// Measures the calls of one daemon. Clones share it.
 #[derive(Clone, Debug)]
-pub struct UsageMeter(Arc<Inner>);
+pub struct UsageMeter(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    parts: MeterParts,
+pub(super) struct Inner {
+    pub(super) parts: MeterParts,
     book: Mutex<Book>,
     loaded: OnceCell<()>,
     /// Whether an owner has stopped all calls.
@@ -70,8 +72,10 @@ struct Inner {
     changes: watch::Sender<u64>,
     /// Counts calls that were counted.
     spending: watch::Sender<u64>,
+    /// What providers' caches are known to hold.
+    proved: ProvedPrefixes,
     /// Services that were used before the ledger was read.
-    early: Mutex<Vec<MeteredService>>,
+    pub(super) early: Mutex<Vec<MeteredService>>,
 }
 
 impl UsageMeter {
@@ -86,24 +90,33 @@ impl UsageMeter {
             granting: Semaphore::new(1),
             changes: watch::Sender::new(0),
             spending: watch::Sender::new(0),
+            proved: ProvedPrefixes::default(),
             early: Mutex::default(),
         }))
     }
 
-    /// Reads the sums, once; calls wait for it.
-    pub async fn load(&self) {
-        self.0.load().await;
+    /// Reads the sums, once; calls wait for it. What cannot be read is read again by the next call: without the sums
+    /// nothing is known of caps and of the switch, so no call is made.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        self.0.load().await
     }
 
-    /// Saves the sums, so that the next start reads little. No call may be in flight.
+    /// Saves the sums, so that the next start reads little.
     pub async fn save(&self) {
         if self.0.loaded.get().is_none() {
             return;
         }
-        self.0.parts.ledger.flush().await;
-        let Ok(Some(mark)) = self.0.parts.ledger.end().await else { return };
-        let book = self.0.book().clone();
-        self.0.save(&SavedSums { zone: self.0.zone_name(), mark, book }).await;
+        // A line about caps is in the ledger before it is in the book.
+        let _alone = self.lock_grants().await;
+        let (mark, book) = {
+            let book = self.0.book();
+            (self.0.parts.ledger.end(), book.clone())
+        };
+        let Ok(mark) = mark.await else { return };
+        self.0.save(mark, book).await;
     }
 
     /// Looks at the sums.
@@ -132,6 +145,10 @@ impl UsageMeter {
         self.0.book()
     }
 
+    pub(super) fn proved(&self) -> &ProvedPrefixes {
+        &self.0.proved
+    }
+
     pub(super) fn stopped(&self) -> &AtomicBool {
         &self.0.stopped
     }
@@ -158,42 +175,62 @@ impl UsageMeter {
 }
 
 impl Inner {
-    fn book(&self) -> MutexGuard<'_, Book> {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn load(&self) {
+    async fn load(&self) -> Result<(), StoreError> {
         let read = async {
-            self.stopped.store(self.read_switch().await, Ordering::Release);
-            match self.read().await {
-                Ok(book) => *self.book() = book,
-                Err(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, "usage ledger not read")
-                }
-            }
+            let book = self.read().await.inspect_err(|error| {
+                tracing::error!(error = error as &dyn std::error::Error, "usage ledger not read");
+            })?;
+            // One that was stopped while the ledger could not be read stays stopped.
+            self.stopped.fetch_or(book.is_stopped(), Ordering::AcqRel);
+            *self.book() = book;
+            Ok(())
         };
-        self.loaded.get_or_init(|| read).await;
+        self.loaded.get_or_try_init(|| read).await?;
         self.record_early();
+        Ok(())
     }
 
-    /// The ledger's file in which the month of now begins.
-    fn month_start(&self) -> LedgerMark {
+    /// The month before this one: a turn may have begun in it, and a grant be given.
+    fn month_before(&self) -> LedgerMark {
         let now = jiff::Timestamp::from_millisecond(self.parts.clock.now().as_millis()).unwrap_or_default();
         let local = now.to_zoned(self.parts.zone.clone());
-        let first = local.first_of_month().and_then(|first| first.start_of_day()).unwrap_or(local);
-        let month = first.timestamp().to_string().chars().take(7).collect();
-        LedgerMark { month, offset: 0 }
+        let first =
+            local.first_of_month().and_then(|first| first.yesterday()?.first_of_month()?.start_of_day());
+        let month: String = first.unwrap_or(local).timestamp().to_string().chars().take(7).collect();
+        LedgerMark::from_month(month)
+    }
+
+    /// Whether calls are stopped, by the whole ledger: the switch holds for longer than sums are kept.
+    async fn last_switch(&self) -> Result<Option<BudgetLine>, StoreError> {
+        let last = Arc::new(Mutex::new(None));
+        let found = last.clone();
+        let visit: LineVisitor = Box::new(move |line| {
+            if line.starts_with(SWITCH_LINE)
+                && let Ok(switch) = serde_json::from_slice::<BudgetLine>(line)
+            {
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(switch);
+            }
+            true
+        });
+        self.parts.ledger.read(LedgerMark::default(), visit).await?;
+        Ok(last.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 
     async fn read(&self) -> Result<Book, StoreError> {
-        let zone = self.zone_name();
-        let start = self.month_start();
         let saved = self.parts.notes.get(SUMS_NOTE).await.ok().flatten();
         let saved = saved.and_then(|saved| serde_json::from_value::<SavedSums>(saved).ok());
-        let saved = saved.filter(|saved| saved.zone == zone && saved.mark >= start);
+        let saved = saved.filter(|saved| saved.form == SAVED_FORM && saved.zone == self.zone_name());
         let (book, from) = match saved {
             Some(saved) => (saved.book.in_zone(self.parts.zone.clone()), saved.mark),
-            None => (Book::new(self.parts.zone.clone()), start),
+            None => {
+                let mut book = Book::new(self.parts.zone.clone());
+                self.last_switch().await?.into_iter().for_each(|switch| book.take_line(switch));
+                (book, self.month_before())
+            }
         };
         let book = Arc::new(Mutex::new(book));
         let reading = book.clone();
@@ -215,29 +252,20 @@ impl Inner {
             tracing::warn!(cut_off, unreadable = read.unreadable, "usage of cut-off calls counts in full");
         }
         if read.lines >= SAVE_AFTER {
-            self.save(&SavedSums { zone, mark, book: book.clone() }).await;
+            self.save(mark, book.clone()).await;
         }
         Ok(book)
     }
 
-    async fn save(&self, sums: &SavedSums) {
-        let Ok(note) = serde_json::to_value(sums) else { return };
+    async fn save(&self, mark: LedgerMark, book: Book) {
+        let sums = SavedSums { form: SAVED_FORM, zone: self.zone_name(), mark, book };
+        let Ok(note) = serde_json::to_value(&sums) else { return };
         if let Err(error) = self.parts.notes.put(SUMS_NOTE, note).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "usage sums not saved");
         }
     }
 
-    async fn read_switch(&self) -> bool {
-        match self.parts.notes.get(SWITCH_NOTE).await {
-            Ok(note) => note.is_some_and(|note| note.get("stopped").and_then(Value::as_bool) == Some(true)),
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "budget switch not read");
-                false
-            }
-        }
-    }
-
-    fn counted(&self) {
+    pub(super) fn counted(&self) {
         self.spending.send_modify(|count| *count = count.wrapping_add(1));
     }
 
@@ -259,6 +287,11 @@ impl Inner {
         let estimate = entry.input;
         let (usage, source) = match (end.reach, end.usage) {
             (Reach::Unbilled, _) => (Usage::default(), UsageSource::Reported),
+            // A prompt is never empty: a server that counts none counted the answer alone.
+            (_, Some(usage)) if usage.input == 0 || usage.estimated => {
+                let input = if usage.input == 0 { estimate } else { usage.input };
+                (Usage { input, ..usage }, UsageSource::Estimated)
+            }
             (_, Some(usage)) if usage.cost.is_some() => (usage, UsageSource::GatewayCost),
             (_, Some(usage)) => (usage, UsageSource::Reported),
             (Reach::Sent, None) => (Usage { input: estimate, ..Usage::default() }, UsageSource::Uncertain),
@@ -269,7 +302,14 @@ impl Inner {
         };
         entry.count(&usage);
         entry.source = source;
-        entry.suspect = usage.input > SMALL.max(estimate.saturating_mul(ABSURD));
+        // Reasoning need not be shown.
+        let shown = usage.output.saturating_sub(usage.reasoning);
+        entry.suspect = source != UsageSource::Uncertain
+            && end.reach != Reach::Unbilled
+            && (is_absurd(usage.input, estimate) || is_absurd(shown, end.received));
+        if entry.suspect {
+            tracing::warn!(model = %entry.model, input = usage.input, estimate, output = shown, received = end.received, "counts of the server do not fit the call");
+        }
         entry.cost = match end.reach {
             Reach::Unbilled => Some(0),
             Reach::Sent | Reach::Answered => {
@@ -278,6 +318,10 @@ impl Inner {
         };
         let (line, at, settled) = (entry_line(&entry), entry.at, entry.usage());
         self.parts.metrics.llm.count(&entry);
+        if matches!(source, UsageSource::Reported | UsageSource::GatewayCost) && end.reach == Reach::Answered
+        {
+            self.proved.learn(&entry);
+        }
         book.take(entry);
         // Under the lock, so that the lines are in the order of the sums.
         self.parts.ledger.record(at, line);
@@ -285,47 +329,11 @@ impl Inner {
         self.counted();
         settled
     }
+}
 
-    /// Records what waits to be recorded.
-    fn record_early(&self) {
-        let early = std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner));
-        early.iter().for_each(|service| self.record(service));
-    }
-
-    fn record(&self, service: &MeteredService) {
-        let host = host_of(&service.provider);
-        // A program on this machine has no host.
-        let local = host.is_empty() || is_local(&host);
-        let price = self.parts.prices.price_of(&service.model, local);
-        let at = self.parts.clock.now();
-        let mut entry = UsageEntry::new(EntryKind::Settle, self.parts.ids.unique(), at, &service.payer);
-        entry.provider = host.as_str().into();
-        entry.model = service.model.as_str().into();
-        if let Some(usage) = &service.usage {
-            entry.count(usage);
-        }
-        entry.sound_ms = service.sound_ms;
-        entry.chars = service.chars;
-        entry.error = service.error;
-        entry.ms = service.ms;
-        entry.price = price;
-        let stated = service.usage.and_then(|usage| usage.cost);
-        entry.cost = stated.or_else(|| {
-            let price = price?;
-            let tokens = service.usage.map_or(price.per_call, |usage| cost_of(&price, &usage));
-            Some(tokens.saturating_add(cost_of_speech(&price, service.sound_ms, service.chars)))
-        });
-        if stated.is_some() {
-            entry.source = UsageSource::GatewayCost;
-        }
-        self.parts.metrics.llm.count(&entry);
-        let line = entry_line(&entry);
-        let mut book = self.book();
-        book.take(entry);
-        self.parts.ledger.record(at, line);
-        drop(book);
-        self.counted();
-    }
+/// Whether a server's count is absurd beside the estimate.
+const fn is_absurd(count: u64, estimate: u64) -> bool {
+    count > SMALL && count / ABSURD > estimate
 }
 
 /// Withdraws a reservation whose line was not written, also when the caller is gone before that.
@@ -344,7 +352,8 @@ impl Meter for UsageMeter {
     fn reserve(&self, call: PlannedCall) -> BoxFuture<'_, Result<Reserved, MeterError>> {
         Box::pin(async move {
             let inner = &self.0;
-            inner.load().await;
+            let loaded = inner.load().await;
+            loaded.map_err(|error| MeterError::Storage(error.to_string()))?;
             let (entry, max_output) = self.admit(&call).await.map_err(MeterError::OverBudget)?;
             let (id, at, line) = (entry.id, entry.at, entry.line);
             let mut unwritten = Unwritten(inner, Some(id.clone()));
@@ -359,6 +368,10 @@ impl Meter for UsageMeter {
         self.0.settle(id, &end)
     }
 
+    fn admits<'a>(&'a self, payer: &'a Payer) -> BoxFuture<'a, Result<(), MeterError>> {
+        Box::pin(self.admits_service(payer))
+    }
+
     fn record(&self, service: MeteredService) {
         self.0.early.lock().unwrap_or_else(PoisonError::into_inner).push(service);
         // Before the ledger is read it waits: what is read must not be counted twice.
@@ -370,8 +383,10 @@ impl Meter for UsageMeter {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::domain::{Payer, Price, Purpose};
+    use crate::domain::{Price, Purpose};
     use crate::ports::{RandomIds, SystemClock};
     use crate::store::memory::{InMemoryNotes, InMemoryUsage};
     use crate::usage::Sums;
@@ -480,13 +495,13 @@ mod tests {
         ledger.record(first.now(), "{\"t\":\"settle\",\"id".to_owned());
         for _ in 0..2 {
             let next = meter(&ledger, &notes);
-            next.load().await;
+            next.load().await.unwrap();
             let sums = today(&next);
             // The second call counts its whole reservation: 1,000 tokens in and 500 out.
             assert_eq!((sums.calls, sums.cost, sums.uncertain), (2, 920 + 2_000, 2_000));
         }
         let rebuilt = meter(&ledger, &InMemoryNotes::default());
-        rebuilt.load().await;
+        rebuilt.load().await.unwrap();
         assert_eq!(today(&rebuilt).cost, 2_920, "the sums are only a cache");
     }
 
@@ -494,7 +509,7 @@ mod tests {
     async fn speech_is_counted_by_its_length() {
         let ledger = InMemoryUsage::default();
         let meter = meter(&ledger, &InMemoryNotes::default());
-        meter.load().await;
+        meter.load().await.unwrap();
         meter.record(MeteredService {
             provider: "api.example.org".to_owned(),
             model: "whisper-large-v3-turbo".to_owned(),

@@ -9,18 +9,24 @@ mod admission;
 mod book;
 mod caps;
 mod meter;
+mod price_table;
 mod prices;
+mod proved;
 mod raising;
 mod range;
 mod report;
+mod services;
 mod shapes;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod told;
 
 pub use book::Book;
 pub use caps::caps_of;
 pub use meter::{MeterParts, UsageMeter};
-pub use prices::{PRICES_AS_OF, PriceList, cost_of, cost_of_speech, default_price};
+pub use price_table::PRICES_AS_OF;
+pub use prices::{PriceList, cost_of, cost_of_speech, default_price};
 pub use range::{BadTime, TimeRange};
 pub use report::{Dimension, Report, ReportRow, Reporter, UnknownDimension, read_entry};
 pub use shapes::{Dialect, host_of, is_local, micros, usage_of};

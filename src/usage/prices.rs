@@ -1,54 +1,9 @@
-//! What tokens cost: a small dated table, overrides of the operator, and the cost of a call. Pure.
-//!
-//! Where a price depends on the hour or on the length of the prompt, the table has the dear side: a cap that stops early
-//! is right.
+//! What tokens cost: the table, overrides of the operator, and the cost of a call. Pure.
 
 use std::collections::BTreeMap;
 
+use super::price_table::{CACHE_WRITES, EMBEDDINGS, HEARING, MODELS, SPEAKING};
 use crate::domain::{Price, Usage};
-
-/// When the table was last checked.
-pub const PRICES_AS_OF: &str = "2026-11-18";
-
-/// US dollars for a million tokens: input, cached input, output. The price of a cache write is the input's, except where
-/// `CACHE_WRITES` says otherwise.
-const TABLE: &[(&str, f64, f64, f64)] = &[
-    ("gpt-6-luna", 0.10, 0.01, 0.50),
-    ("gpt-5.6-luna", 0.20, 0.02, 1.20),
-    ("gpt-5.6-terra", 2.0, 0.20, 12.0),
-    ("gpt-5.4-mini", 0.75, 0.075, 4.50),
-    ("gpt-5", 1.25, 0.125, 10.0),
-    ("gpt-5-mini", 0.25, 0.025, 2.0),
-    ("gpt-5-nano", 0.05, 0.005, 0.40),
-    ("gpt-4.1", 2.0, 0.50, 8.0),
-    ("gpt-4.1-mini", 0.40, 0.10, 1.60),
-    ("gpt-4.1-nano", 0.10, 0.025, 0.40),
-    ("gpt-4o", 2.50, 1.25, 10.0),
-    ("gpt-4o-mini", 0.15, 0.075, 0.60),
-    ("o3", 2.0, 0.50, 8.0),
-    ("o4-mini", 1.10, 0.275, 4.40),
-    ("deepseek-flash", 0.30, 0.006, 1.20),
-    ("deepseek-v4-pro", 1.32, 0.044, 3.96),
-    ("kimi-k2.6", 0.95, 0.16, 4.0),
-    ("kimi-k3", 3.0, 0.30, 15.0),
-    ("glm-4.6", 0.60, 0.11, 2.20),
-    ("glm-4.5", 0.60, 0.11, 2.20),
-    ("gemini-2.5-flash", 0.30, 0.03, 2.50),
-    ("gemini-2.5-flash-lite", 0.10, 0.01, 0.40),
-    ("gemini-2.5-pro", 2.50, 0.25, 15.0),
-    ("claude-opus-4-5", 5.0, 0.50, 25.0),
-    ("claude-opus-4-1", 15.0, 1.50, 75.0),
-    ("claude-sonnet-4-5", 6.0, 0.60, 22.50),
-    ("claude-sonnet-4", 6.0, 0.60, 22.50),
-    ("claude-haiku-4-5", 1.0, 0.10, 5.0),
-];
-
-/// Cache writes that cost more than input, as a share of the input's price, by the beginning of the name.
-const CACHE_WRITES: &[(&str, f64)] = &[("gpt-5.6", 2.0), ("gpt-6", 2.0), ("claude-", 2.0), ("kimi-k3", 1.25)];
-
-/// US dollars for an hour of sound that is turned into text.
-const SPEECH: &[(&str, f64)] =
-    &[("gpt-transcribe", 0.27), ("whisper-large-v3-turbo", 0.04), ("whisper-1", 0.36)];
 
 /// The price of a model in the table: by its name, without a vendor before it, and without a date after it.
 pub fn default_price(model: &str) -> Option<Price> {
@@ -56,10 +11,19 @@ pub fn default_price(model: &str) -> Option<Price> {
 }
 
 fn listed(name: &str) -> Option<Price> {
-    if let Some((_, hour)) = SPEECH.iter().find(|(listed, _)| *listed == name) {
-        return Some(Price { hour: micros(*hour), ..Price::default() });
+    let of = |table: &[(&str, f64)]| {
+        table.iter().find(|(listed, _)| *listed == name).map(|(_, dollars)| micros(*dollars))
+    };
+    if let Some(hour) = of(HEARING) {
+        return Some(Price { hour, ..Price::default() });
     }
-    let (_, input, cached, output) = TABLE.iter().find(|(listed, ..)| *listed == name)?;
+    if let Some(characters) = of(SPEAKING) {
+        return Some(Price { characters, ..Price::default() });
+    }
+    if let Some(input) = of(EMBEDDINGS) {
+        return Some(Price { input, cached_input: input, cache_write: input, ..Price::default() });
+    }
+    let (_, input, cached, output) = MODELS.iter().find(|(listed, ..)| *listed == name)?;
     let write =
         CACHE_WRITES.iter().find(|(start, _)| name.starts_with(start)).map_or(1.0, |(_, times)| *times);
     Some(Price {
@@ -206,11 +170,14 @@ mod tests {
 
     #[test]
     fn the_table_is_dated_and_has_no_model_twice() {
-        assert!(PRICES_AS_OF.parse::<jiff::civil::Date>().is_ok());
-        let mut names: Vec<_> = TABLE.iter().map(|row| row.0).collect();
+        assert!(crate::usage::PRICES_AS_OF.parse::<jiff::civil::Date>().is_ok());
+        let others = [EMBEDDINGS, HEARING, SPEAKING].concat();
+        let mut names: Vec<_> =
+            MODELS.iter().map(|row| row.0).chain(others.iter().map(|row| row.0)).collect();
+        let all = names.len();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), TABLE.len());
-        assert!(TABLE.iter().all(|(_, input, cached, output)| cached <= input && input < output));
+        assert_eq!(names.len(), all);
+        assert!(MODELS.iter().all(|(_, input, cached, output)| cached <= input && input <= output));
     }
 }

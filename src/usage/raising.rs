@@ -2,12 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::UsageMeter;
 use super::caps::caps_of;
-use super::meter::SWITCH_NOTE;
 use crate::domain::{AuthorId, BudgetGrant, BudgetLine, BudgetRules, CapScope, CapState, Payer, Timestamp};
 use crate::ports::{BoxFuture, Budget, Raise, StoreError};
 
@@ -31,7 +29,8 @@ impl Budget for UsageMeter {
     }
 
     fn ready(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.load())
+        // Without the sums there is nothing to wait for: the next call reads again.
+        Box::pin(async move { self.load().await.unwrap_or_default() })
     }
 
     fn remaining(&self, payer: &Payer) -> Vec<CapState> {
@@ -45,13 +44,18 @@ impl Budget for UsageMeter {
         book.day(book.day_of(self.now())).map_or(0, |day| day.all.cost)
     }
 
+    fn unpriced_today(&self) -> u64 {
+        let book = self.book();
+        book.day(book.day_of(self.now())).map_or(0, |day| day.all.unpriced_tokens)
+    }
+
     fn end_of(&self, scope: CapScope) -> Timestamp {
         self.book().end_of(scope, self.now())
     }
 
     fn raise(&self, raise: Raise) -> BoxFuture<'_, Result<BudgetGrant, StoreError>> {
         Box::pin(async move {
-            self.load().await;
+            self.load().await?;
             // One at a time, so that the same raise is found by the second one, and numbers are given once.
             let _turn = self.lock_grants().await;
             let known: Vec<BudgetGrant> = self.book().grants().cloned().collect();
@@ -70,7 +74,7 @@ impl Budget for UsageMeter {
 
     fn grants(&self) -> BoxFuture<'_, Vec<BudgetGrant>> {
         Box::pin(async move {
-            self.load().await;
+            self.ready().await;
             let known: Vec<BudgetGrant> = self.book().grants().cloned().collect();
             known.into_iter().filter(|grant| self.holds(grant)).collect()
         })
@@ -78,6 +82,7 @@ impl Budget for UsageMeter {
 
     fn revoke(&self, number: u32, by: AuthorId) -> BoxFuture<'_, Result<Option<BudgetGrant>, StoreError>> {
         Box::pin(async move {
+            self.load().await?;
             let holding = self.grants().await;
             let _turn = self.lock_grants().await;
             let Some(grant) = holding.into_iter().find(|grant| grant.number == number) else {
@@ -92,17 +97,18 @@ impl Budget for UsageMeter {
 
     fn switch(&self, stopped: bool, by: AuthorId) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            self.load().await;
-            let at = self.now();
-            let note = json!({ "stopped": stopped, "at": at.rfc3339(), "by": by });
-            // Calls stop even where the note cannot be kept.
+            let loaded = self.load().await;
+            // Calls stop even where the line cannot be written.
             if stopped {
                 self.stopped().store(true, Ordering::Release);
             }
-            self.parts().notes.keep(SWITCH_NOTE, note).await?;
+            loaded?;
+            let _turn = self.lock_grants().await;
+            let at = self.now();
+            self.write(at, BudgetLine::Switch { stopped, at, by }).await?;
             self.stopped().store(stopped, Ordering::Release);
             self.changed();
-            self.write(at, BudgetLine::Switch { stopped, at, by }).await
+            Ok(())
         })
     }
 
@@ -120,7 +126,7 @@ impl Budget for UsageMeter {
 
     fn notice(&self, key: String) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
-            self.load().await;
+            self.load().await?;
             let _turn = self.lock_grants().await;
             if self.book().was_told(&key) {
                 return Ok(false);

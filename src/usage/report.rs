@@ -188,7 +188,7 @@ impl Report {
     pub fn csv(&self) -> String {
         let mut out = format!(
             "{},calls,failed,in,in_cached,in_cache_write,out,out_reasoning,sound_seconds,characters,cost_usd,uncertain_usd,\
-             estimated_calls,unknown_price_calls\n",
+             estimated_calls,unknown_price_calls,suspect_calls\n",
             self.by.as_str()
         );
         for row in &self.rows {
@@ -196,7 +196,7 @@ impl Report {
             // Writing into a string cannot fail.
             let _written = writeln!(
                 out,
-                "{},{},{},{},{},{},{},{},{}.{:03},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{}.{:03},{},{},{},{},{},{}",
                 csv_field(&row.key),
                 sums.calls,
                 sums.failed,
@@ -212,6 +212,7 @@ impl Report {
                 dollars(sums.uncertain),
                 sums.estimated,
                 sums.unknown_price,
+                sums.suspect,
             );
         }
         out
@@ -285,7 +286,7 @@ mod tests {
         let report = report(Dimension::Model);
         let csv = report.csv();
         assert_eq!(csv.lines().count(), 4);
-        assert!(csv.contains("\ndear,1,0,100,25,0,10,0,0.000,0,0.000300,0.000000,0,0\n"), "{csv}");
+        assert!(csv.contains("\ndear,1,0,100,25,0,10,0,0.000,0,0.000300,0.000000,0,0,0\n"), "{csv}");
         assert_eq!(csv_field("=1+1"), "\"'=1+1\"");
         assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }

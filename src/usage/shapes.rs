@@ -81,7 +81,8 @@ pub fn usage_of(usage: &Value, dialect: Dialect) -> Option<Usage> {
         (None, None) => hit.zip(miss).map(|(hit, miss)| hit.saturating_add(miss)),
     };
     let output = first(&["/completion_tokens", "/output_tokens"]);
-    if input.is_none() && output.is_none() {
+    // A call without a single token counted nothing.
+    if input.unwrap_or(0) == 0 && output.unwrap_or(0) == 0 {
         return None;
     }
     let input = input.unwrap_or(0);
@@ -157,7 +158,14 @@ mod tests {
 
     #[test]
     fn nothing_counted_is_no_usage() {
-        for sent in [json!(null), json!({}), json!({"cost": 1}), json!({"prompt_tokens": -5}), json!([])] {
+        for sent in [
+            json!(null),
+            json!({}),
+            json!({"cost": 1}),
+            json!({"prompt_tokens": -5}),
+            json!([]),
+            json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
+        ] {
             assert_eq!(usage_of(&sent, Dialect::Usual), None, "{sent}");
         }
     }

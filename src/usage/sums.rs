@@ -34,6 +34,10 @@ pub struct Sums {
     pub estimated: u64,
     /// Calls whose price is unknown; their cost is not in the sum.
     pub unknown_price: u64,
+    /// Tokens of calls whose price is unknown.
+    pub unpriced_tokens: u64,
+    /// Calls whose counts do not fit the prompt or the answer.
+    pub suspect: u64,
     /// How long the calls took together.
     pub ms: u64,
 }
@@ -58,6 +62,8 @@ impl Sums {
             uncertain: if uncertain { cost } else { 0 },
             estimated: u64::from(uncertain || entry.source == UsageSource::Estimated),
             unknown_price: u64::from(entry.cost.is_none() && used),
+            unpriced_tokens: if entry.cost.is_none() { entry.tokens() } else { 0 },
+            suspect: u64::from(entry.suspect),
             ms: entry.ms,
         });
     }
@@ -68,7 +74,7 @@ impl Sums {
         }
     }
 
-    const fn numbers(&self) -> [u64; 14] {
+    const fn numbers(&self) -> [u64; 16] {
         [
             self.calls,
             self.failed,
@@ -83,11 +89,13 @@ impl Sums {
             self.uncertain,
             self.estimated,
             self.unknown_price,
+            self.unpriced_tokens,
+            self.suspect,
             self.ms,
         ]
     }
 
-    const fn numbers_mut(&mut self) -> [&mut u64; 14] {
+    const fn numbers_mut(&mut self) -> [&mut u64; 16] {
         [
             &mut self.calls,
             &mut self.failed,
@@ -102,6 +110,8 @@ impl Sums {
             &mut self.uncertain,
             &mut self.estimated,
             &mut self.unknown_price,
+            &mut self.unpriced_tokens,
+            &mut self.suspect,
             &mut self.ms,
         ]
     }
@@ -113,7 +123,7 @@ impl Sums {
 
     /// Whether the sum is only about right.
     pub const fn is_about(&self) -> bool {
-        self.estimated > 0 || self.uncertain > 0
+        self.estimated > 0 || self.uncertain > 0 || self.suspect > 0
     }
 
     /// The share of the input that was read from the provider's cache, in percent.

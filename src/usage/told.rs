@@ -63,8 +63,8 @@ pub async fn read_reports(
         Box::new(move |line| reading.lock().unwrap_or_else(PoisonError::into_inner).line(line));
     // Files are named by the month in UTC.
     let month = range.since.map(|since| since.rfc3339().chars().take("2026-11".len()).collect());
-    let from = LedgerMark { month: month.unwrap_or_default(), offset: 0 };
-    let (_, read) = ledger.read(from, visit).await?;
+    let month: Option<String> = month;
+    let (_, read) = ledger.read(LedgerMark::from_month(month.unwrap_or_default()), visit).await?;
     let empty = Reporter::new(by, zone.clone(), range);
     let filled = std::mem::replace(&mut *reporter.lock().unwrap_or_else(PoisonError::into_inner), empty);
     Ok(UsageReport {
@@ -128,7 +128,7 @@ impl UsageMeter {
 impl UsageReports for UsageMeter {
     fn tell(&self, viewer: UsageViewer, language: Language) -> BoxFuture<'_, String> {
         Box::pin(async move {
-            self.load().await;
+            self.ready().await;
             let seen = self.seen(&viewer);
             let say = |sums: &Sums| Spent::from(sums).say(language);
             let cost = |sums: &Sums| Spent::from(sums).cost(language);

@@ -11,7 +11,8 @@ use super::{Recording, Synthesiser, TtsError};
 use crate::audio::{Container, decode_opus, encode_opus, read_wav, write_wav};
 use crate::domain::{Language, StoredFile, VoiceFormat};
 use crate::ports::{
-    BoxFuture, Clock, FileStore, Speech, SpeechError, SpeechRequest, SpokenFile, VoiceMeter, VoiceUse,
+    BoxFuture, Clock, FileStore, Speech, SpeechError, SpeechRequest, SpokenFile, VoiceCall, VoiceMeter,
+    VoiceUse,
 };
 use crate::render::speakable;
 
@@ -67,17 +68,8 @@ impl Speaker {
         if text.is_empty() {
             return Ok(None);
         }
-        let begun = tokio::time::Instant::now();
-        let work = async {
-            let sound = self.synthesiser.speak(&text, request.format).await?;
-            self.converted(sound, request.format).await
-        };
-        let late = |_| TtsError(format!("no sound within {} s", self.timeout.as_secs()));
-        let sound = tokio::time::timeout(self.timeout, work).await.map_err(late).flatten();
-        let sound = sound.map_err(|error| SpeechError(error.to_string()))?;
-        let kept = self.files.keep(&spoken.file, sound).await;
-        kept.map_err(|error| SpeechError(error.to_string()))?;
-        self.meter.record(VoiceUse {
+        self.meter.admits(request.thread, None, true).await.map_err(SpeechError)?;
+        let used = VoiceUse {
             at: self.clock.now(),
             thread: request.thread.clone(),
             author: None,
@@ -85,8 +77,29 @@ impl Speaker {
             model: self.synthesiser.model().to_owned(),
             sound_ms: 0,
             characters: text.chars().count() as u64,
-            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        });
+            took_ms: 0,
+            uncertain: false,
+        };
+        let work = async {
+            // Given up at the deadline, it counts.
+            let call = VoiceCall::begin(&*self.meter, used);
+            let sound = match self.synthesiser.speak(&text, request.format).await {
+                Ok(sound) => sound,
+                Err(error) => {
+                    if error.refused {
+                        call.refused();
+                    }
+                    return Err(error);
+                }
+            };
+            call.succeeded(0);
+            self.converted(sound, request.format).await
+        };
+        let late = |_| TtsError::failed(format!("no sound within {} s", self.timeout.as_secs()));
+        let sound = tokio::time::timeout(self.timeout, work).await.map_err(late).flatten();
+        let sound = sound.map_err(|error| SpeechError(error.to_string()))?;
+        let kept = self.files.keep(&spoken.file, sound).await;
+        kept.map_err(|error| SpeechError(error.to_string()))?;
         Ok(Some(spoken))
     }
 
@@ -98,10 +111,10 @@ impl Speaker {
                 return Ok(recording.bytes);
             }
             (Container::OggOpus | Container::Wav, _) => {}
-            (Container::Unknown, _) => return Err(TtsError("the program wrote no sound".to_owned())),
+            (Container::Unknown, _) => return Err(TtsError::failed("the program wrote no sound".to_owned())),
             _ => {
                 let converted = self.programs.to_wav(recording, MOST_SECS).await;
-                recording = converted.map_err(|error| TtsError(error.to_string()))?;
+                recording = converted.map_err(|error| TtsError::failed(error.to_string()))?;
             }
         }
         let converting = tokio::task::spawn_blocking(move || {
@@ -114,8 +127,8 @@ impl Speaker {
                 VoiceFormat::Wav => Ok(write_wav(&pcm)),
             }
         });
-        let converted = converting.await.map_err(|error| TtsError(error.to_string()))?;
-        converted.map_err(|error| TtsError(error.to_string()))
+        let converted = converting.await.map_err(|error| TtsError::failed(error.to_string()))?;
+        converted.map_err(|error| TtsError::failed(error.to_string()))
     }
 }
 

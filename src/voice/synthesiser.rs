@@ -20,8 +20,24 @@ const TEXT: &str = "text.txt";
 
 /// Why nothing was spoken. For the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TtsError(pub String);
+#[error("{detail}")]
+pub struct TtsError {
+    pub detail: String,
+    /// Whether the server refused the request before it did any work.
+    pub refused: bool,
+}
+
+impl TtsError {
+    /// The server refused the request: it costs nothing.
+    pub fn refused(detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), refused: true }
+    }
+
+    /// It failed on the way; the server may have done the work.
+    pub fn failed(detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), refused: false }
+    }
+}
 
 /// Turns words into sound.
 pub trait Synthesiser: Send + Sync + std::fmt::Debug {
@@ -61,21 +77,25 @@ impl Synthesiser for SynthesisServer {
                 (None, VoiceFormat::Opus) => &["opus", "wav"],
                 (None, VoiceFormat::Wav) => &["wav", "opus"],
             };
-            let mut other = Err(TtsError("the server refused every format".to_owned()));
+            let mut other = Err(TtsError::refused("the server refused every format"));
             for format in formats {
                 let answer = self.ask(text, format).await?;
                 if matches!(answer.status.as_u16(), 400 | 415 | 422) {
                     tracing::info!(detail = answer.detail(), format, "speech format refused");
-                    other = other.map_err(|_| TtsError(answer.detail()));
+                    other = other.map_err(|_| TtsError::refused(answer.detail()));
                     continue;
                 }
                 if !answer.status.is_success() {
-                    return Err(TtsError(answer.detail()));
+                    let detail = answer.detail();
+                    let refused = answer.status.is_client_error();
+                    return Err(TtsError { detail, refused });
                 }
                 match Container::of(&answer.body) {
                     Container::OggOpus | Container::Wav => return Ok(answer.body),
                     // An error with the status 200.
-                    Container::Unknown => return Err(TtsError(format!("no sound: {}", answer.detail()))),
+                    Container::Unknown => {
+                        return Err(TtsError::refused(format!("no sound: {}", answer.detail())));
+                    }
                     _ => other = Ok(answer.body),
                 }
             }
@@ -94,10 +114,10 @@ impl SynthesisServer {
         let request = || self.server.post("/audio/speech").json(&body);
         let first = self.server.send(request(), MOST_SOUND).await;
         if first.as_ref().is_ok_and(|answer| !answer.is_temporary()) {
-            return first.map_err(TtsError);
+            return first.map_err(TtsError::failed);
         }
         tokio::time::sleep(PAUSE).await;
-        self.server.send(request(), MOST_SOUND).await.map_err(TtsError)
+        self.server.send(request(), MOST_SOUND).await.map_err(TtsError::failed)
     }
 }
 
@@ -129,7 +149,7 @@ impl Synthesiser for SynthesiserProgram {
                 within: self.within,
                 most: MOST_SOUND as u64,
             };
-            self.runner.run(program).await.map_err(|error| TtsError(error.to_string()))
+            self.runner.run(program).await.map_err(|error| TtsError::failed(error.to_string()))
         })
     }
 }

@@ -9,7 +9,9 @@ use super::program::ProgramRunner;
 use super::{Recogniser, Recording, SttError, Transcript};
 use crate::audio::{AudioError, Container, decode_opus};
 use crate::domain::{InboundFile, Said, StoredFile, Transcriber, Voice, VoiceFailure};
-use crate::ports::{BoxFuture, Clock, EnrichError, EnrichInput, EnrichStep, FileStore, VoiceMeter, VoiceUse};
+use crate::ports::{
+    BoxFuture, Clock, EnrichError, EnrichInput, EnrichStep, FileStore, VoiceCall, VoiceMeter, VoiceUse,
+};
 
 /// The step's name in stored messages.
 const NAME: &str = "voice";
@@ -131,7 +133,25 @@ impl TranscribeStep {
         let _place = self.places.acquire().await;
         let recording = self.read(input, file).await?;
         let millis = recording.millis;
-        let begun = tokio::time::Instant::now();
+        self.meter.admits(input.thread, Some(&input.author.id), false).await.map_err(|why| {
+            tracing::warn!(thread = %input.thread, why, "transcription refused");
+            VoiceFailure::Unavailable
+        })?;
+        // Given up at the deadline, it counts.
+        let call = VoiceCall::begin(
+            &*self.meter,
+            VoiceUse {
+                at: self.clock.now(),
+                thread: input.thread.clone(),
+                author: Some(input.author.id.clone()),
+                host: self.recogniser.host().to_owned(),
+                model: self.recogniser.model().to_owned(),
+                sound_ms: millis.unwrap_or_default(),
+                characters: 0,
+                took_ms: 0,
+                uncertain: false,
+            },
+        );
         let heard = self.hear_in_some_form(recording).await;
         let failed = |error: SttError| {
             tracing::warn!(thread = %input.thread, %error, "transcription failed");
@@ -140,18 +160,18 @@ impl TranscribeStep {
                 SttError::Busy { .. } | SttError::Refused(_) => VoiceFailure::Unavailable,
             }
         };
-        let (heard, measured) = heard.map_err(failed)?;
+        let (heard, measured) = match heard {
+            Ok(heard) => heard,
+            Err(error) => {
+                // A busy server may have worked on it.
+                if !matches!(error, SttError::Busy { .. }) {
+                    call.refused();
+                }
+                return Err(failed(error));
+            }
+        };
         let millis = millis.or(measured);
-        self.meter.record(VoiceUse {
-            at: self.clock.now(),
-            thread: input.thread.clone(),
-            author: Some(input.author.id.clone()),
-            host: self.recogniser.host().to_owned(),
-            model: self.recogniser.model().to_owned(),
-            sound_ms: millis.unwrap_or_default(),
-            characters: 0,
-            took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        });
+        call.succeeded(millis.unwrap_or_default());
         if heard.text.is_empty() {
             return Err(VoiceFailure::NoWords);
         }

@@ -14,16 +14,17 @@ pub struct BudgetFile {
     /// The currency of all amounts of this section.
     #[schemars(length(min = 1, max = 8))]
     pub currency: String,
-    /// How much of the currency one US dollar is. The built-in prices are in US dollars.
+    /// How much of the currency one US dollar is. The built-in prices are in US dollars. Needed with any other currency.
     #[schemars(extend("exclusiveMinimum" = 0))]
-    pub per_dollar: f64,
+    pub per_dollar: Option<f64>,
     /// What the project may spend on a day. Left out: no limit.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub day: Option<f64>,
     /// What the project may spend in a calendar month. Left out: no limit.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub month: Option<f64>,
-    /// What one turn may spend. Left out: 2 US dollars where this section sets no cap at all, else no limit.
+    /// What one turn may spend. Left out: 2 US dollars where this section sets no cap at all, else no limit. The turn may then
+    /// use 2,000,000 tokens of models whose price is unknown.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub per_turn: Option<f64>,
     /// What one conversation may spend on a day.
@@ -54,7 +55,7 @@ pub struct BudgetFile {
     pub exempt: Vec<String>,
     /// What stands below each answer about what it used.
     pub footer: Footer,
-    /// The share of the day's cap that the agent's own chores may use: summaries, notes, titles.
+    /// The share of the day's cap that the agent's own chores may use: summaries, notes, vectors for the search.
     #[schemars(range(min = 0, max = 1))]
     pub helpers_share: f64,
 }
@@ -63,7 +64,7 @@ impl Default for BudgetFile {
     fn default() -> Self {
         Self {
             currency: "USD".to_owned(),
-            per_dollar: 1.0,
+            per_dollar: None,
             day: None,
             month: None,
             per_turn: None,
@@ -108,9 +109,12 @@ pub struct TokenCapsFile {
 }
 
 /// A price: for a million tokens each, unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PriceFile {
+    /// The currency of this price: that of the section, or USD. Left out: that of the section.
+    #[schemars(length(min = 1, max = 8))]
+    pub currency: Option<String>,
     /// Tokens of the prompt.
     #[schemars(range(min = 0, max = 1_000_000_000))]
     pub input: f64,

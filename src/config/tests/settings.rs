@@ -333,6 +333,10 @@ fn what_is_left_out_has_these_values() {
                     800,
                 ],
                 notable_day: 5000000,
+                notable_unpriced: 5000000,
+                unpriced_turn: Some(
+                    2000000,
+                ),
                 on_limit: Ask,
                 unknown_price: Tokens,
                 owners_exempt: false,
@@ -399,6 +403,13 @@ fn amounts_of_a_budget_are_in_its_currency_and_one_cap_replaces_the_usual_one() 
     let price = budget.prices["m"];
     assert_eq!((price.input, price.cached_input, price.output), (1_000_000, 1_000_000, 2_000_000));
     assert_eq!((price.per_call, budget.zone.iana_name()), (100_000, Some("Asia/Shanghai")));
+    // A price may be in US dollars, as in providers' lists.
+    let ship = r#"{ "budget": { "currency": "CNY", "perDollar": 7.2, "prices": {
+        "m": { "input": 0.3, "currency": "USD" }, "n": { "input": 7.2, "currency": "cny" } } } }"#;
+    let prices = load(ship, &Env::default()).unwrap().budget.prices;
+    assert_eq!((prices["m"].input, prices["n"].input), (300_000, 1_000_000));
+    let ship = r#"{ "budget": { "currency": "usd", "day": 5 } }"#;
+    assert_eq!(load(ship, &Env::default()).unwrap().budget.rules.money.day, Some(5_000_000));
     let faults = |ship: &str| load(ship, &Env::default()).unwrap_err().to_string();
     for (ship, expected) in [
         (r#"{ "budget": { "day": -1 } }"#, "budget.day"),
@@ -406,6 +417,8 @@ fn amounts_of_a_budget_are_in_its_currency_and_one_cap_replaces_the_usual_one() 
         (r#"{ "budget": { "exempt": ["requester"] } }"#, "budget.exempt[0]"),
         (r#"{ "budget": { "prices": { "m": { "inputs": 1 } } } }"#, "budget.prices.m.inputs"),
         (r#"{ "budget": { "perDollar": 0 } }"#, "budget.perDollar"),
+        (r#"{ "budget": { "currency": "CNY", "day": 5 } }"#, "budget.currency"),
+        (r#"{ "budget": { "prices": { "m": { "currency": "CNY" } } } }"#, "budget.prices.m.currency"),
         (r#"{ "budget": { "timezone": "CST" } }"#, "budget.timezone"),
     ] {
         assert!(faults(ship).contains(expected), "{}", faults(ship));

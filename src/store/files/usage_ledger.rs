@@ -26,8 +26,14 @@ const SUFFIX: &str = ".jsonl";
 type Synced = oneshot::Sender<Result<(), StoreError>>;
 
 enum Task {
-    Line { month: String, line: String, synced: Option<Synced> },
+    Line {
+        month: String,
+        line: String,
+        synced: Option<Synced>,
+    },
     Flush(oneshot::Sender<()>),
+    /// Asks for the ends of all files, behind the lines before it.
+    End(oneshot::Sender<Result<LedgerMark, StoreError>>),
 }
 
 /// The ledger of one project. Dropping it lets the writer finish its queue.
@@ -103,10 +109,13 @@ impl UsageLedger for UsageLedgerFiles {
         })
     }
 
-    fn end(&self) -> BoxFuture<'_, Result<Option<LedgerMark>, StoreError>> {
-        let dir = self.dir.clone();
+    fn end(&self) -> BoxFuture<'_, Result<LedgerMark, StoreError>> {
+        self.start();
+        let (done, end) = oneshot::channel();
+        // At once: the place in the queue is the place in the ledger.
+        let asked = self.tasks.try_send(Task::End(done));
         Box::pin(async move {
-            let end = tokio::task::spawn_blocking(move || end(&dir));
+            asked.map_err(|_| StoreError::closed())?;
             end.await.map_err(|_| StoreError::closed())?
         })
     }
@@ -130,18 +139,19 @@ fn read(
     mut visit: LineVisitor,
 ) -> Result<(LedgerMark, LedgerRead), StoreError> {
     let mut seen = LedgerRead::default();
-    let mut mark = from.clone();
-    for month in months(dir)?.into_iter().filter(|month| *month >= from.month) {
+    let mut mark = from;
+    for month in months(dir)?.into_iter().filter(|month| *month >= mark.since) {
         let path = dir.join(format!("{PREFIX}{month}{SUFFIX}"));
-        let offset = if month == from.month { from.offset } else { 0 };
+        let offset = mark.offsets.get(&month).copied().unwrap_or(0);
         let file = File::open(&path).map_err(|source| refused(&path, source))?;
         // A file that is shorter than it was has been replaced.
         let length = file.metadata().map_err(|source| refused(&path, source))?.len();
         let offset = if offset > length { 0 } else { offset };
         let mut lines = JsonlReader::from(file, offset).map_err(|source| refused(&path, source))?;
-        mark = LedgerMark { month, offset };
+        let end = mark.offsets.entry(month).or_default();
+        *end = offset;
         while let Some((at, line)) = lines.next_line().map_err(|source| refused(&path, source))? {
-            mark.offset = at.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+            *end = at.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -154,13 +164,16 @@ fn read(
     Ok((mark, seen))
 }
 
-fn end(dir: &Path) -> Result<Option<LedgerMark>, StoreError> {
-    let Some(month) = months(dir)?.pop() else { return Ok(None) };
-    let path = dir.join(format!("{PREFIX}{month}{SUFFIX}"));
-    let file = File::open(&path).map_err(|source| refused(&path, source))?;
-    let length = file.metadata().map_err(|source| refused(&path, source))?.len();
-    let offset = last_end(&file, length).map_err(|source| refused(&path, source))?;
-    Ok(Some(LedgerMark { month, offset }))
+/// The ends of all files.
+fn end(dir: &Path) -> Result<LedgerMark, StoreError> {
+    let mut mark = LedgerMark::default();
+    for month in months(dir)? {
+        let path = dir.join(format!("{PREFIX}{month}{SUFFIX}"));
+        let file = File::open(&path).map_err(|source| refused(&path, source))?;
+        let length = file.metadata().map_err(|source| refused(&path, source))?.len();
+        mark.offsets.insert(month, last_end(&file, length).map_err(|source| refused(&path, source))?);
+    }
+    Ok(mark)
 }
 
 /// The months that have a file, oldest first.
@@ -217,6 +230,8 @@ impl Writer {
                     waiting.extend(synced);
                 }
                 Task::Flush(done) => flushed.push(done),
+                // The caller may be gone.
+                Task::End(done) => drop(done.send(end(&self.dir))),
             }
         }
         if !waiting.is_empty() && failure.is_none() {
@@ -238,7 +253,14 @@ impl Writer {
     fn write(&mut self, month: &str, mut line: String) -> io::Result<()> {
         let mut current = match self.current.take() {
             Some(current) if current.0 == month => current,
-            _ => (month.to_owned(), open(&self.dir, month)?),
+            other => {
+                // Lines that wait for the disk may be in the file that is left.
+                if let Some((_, left)) = other {
+                    self.syncs.fetch_add(1, Ordering::Relaxed);
+                    left.sync_data()?;
+                }
+                (month.to_owned(), open(&self.dir, month)?)
+            }
         };
         line.push('\n');
         let written = current.1.write_all(line.as_bytes());
@@ -295,10 +317,31 @@ mod tests {
         ledger.append(at("2026-11-02T00:00:00Z"), "{3}".into()).await.unwrap();
         let (all, mark, seen) = lines(&ledger, LedgerMark::default()).await;
         assert_eq!((all, seen.lines), (vec!["{1}".to_owned(), "{2}".into(), "{3}".into()], 3));
-        assert_eq!(mark, LedgerMark { month: "2026-11".into(), offset: 8 });
+        assert_eq!(mark.offsets, [("2026-10".to_owned(), 4), ("2026-11".to_owned(), 8)].into());
+        assert_eq!(mark, ledger.end().await.unwrap());
         ledger.append(at("2026-11-03T00:00:00Z"), "{4}".into()).await.unwrap();
-        assert_eq!(lines(&ledger, mark).await.0, ["{4}"]);
-        assert_eq!(ledger.syncs(), 3, "a recorded line is not synced by itself");
+        // The clock goes back.
+        ledger.append(at("2026-10-31T23:00:00Z"), "{5}".into()).await.unwrap();
+        assert_eq!(lines(&ledger, mark).await.0, ["{5}", "{4}"]);
+        assert_eq!(lines(&ledger, LedgerMark::from_month("2026-11")).await.0, ["{2}", "{3}", "{4}"]);
+    }
+
+    #[test]
+    fn a_batch_of_two_months_is_synced_in_both_files_before_it_is_acknowledged() {
+        let dir = tempfile::tempdir().unwrap();
+        let syncs = Arc::new(AtomicU64::new(0));
+        let mut writer = Writer { dir: dir.path().join("logs"), current: None, syncs: syncs.clone() };
+        let (mut batch, mut acknowledged) = (Vec::new(), Vec::new());
+        for (month, count) in [("2026-10", 2), ("2026-11", 2)] {
+            for _ in 0..count {
+                let (done, synced) = oneshot::channel();
+                batch.push(Task::Line { month: month.into(), line: "{}".into(), synced: Some(done) });
+                acknowledged.push(synced);
+            }
+        }
+        writer.take(batch);
+        assert!(acknowledged.into_iter().all(|synced| synced.blocking_recv().unwrap().is_ok()));
+        assert_eq!(syncs.load(Ordering::Relaxed), 2, "once for each file");
     }
 
     #[tokio::test]

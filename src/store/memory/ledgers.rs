@@ -62,6 +62,14 @@ impl InMemoryUsage {
     }
 }
 
+/// The only file.
+const MONTH: &str = "memory";
+
+fn mark_at(lines: &[String]) -> LedgerMark {
+    let offset = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+    LedgerMark { since: String::new(), offsets: [(MONTH.to_owned(), offset)].into() }
+}
+
 impl UsageLedger for InMemoryUsage {
     fn append(&self, at: Timestamp, line: String) -> BoxFuture<'_, Result<(), StoreError>> {
         self.record(at, line);
@@ -76,9 +84,9 @@ impl UsageLedger for InMemoryUsage {
         Box::pin(async {})
     }
 
-    fn end(&self) -> BoxFuture<'_, Result<Option<LedgerMark>, StoreError>> {
-        let offset = u64::try_from(self.lines().len()).unwrap_or(u64::MAX);
-        Box::pin(async move { Ok(Some(LedgerMark { month: "memory".to_owned(), offset })) })
+    fn end(&self) -> BoxFuture<'_, Result<LedgerMark, StoreError>> {
+        let mark = mark_at(&self.lines());
+        Box::pin(async move { Ok(mark) })
     }
 
     fn read(
@@ -89,15 +97,15 @@ impl UsageLedger for InMemoryUsage {
         let lines = self.lines();
         Box::pin(async move {
             let mut seen = LedgerRead::default();
-            let skip = usize::try_from(from.offset).unwrap_or(usize::MAX);
+            let offset = from.offsets.get(MONTH).copied().unwrap_or(0);
+            let skip = usize::try_from(offset).unwrap_or(usize::MAX);
             for line in lines.iter().skip(skip) {
                 seen.lines = seen.lines.saturating_add(1);
                 if !visit(line.as_bytes()) {
                     seen.unreadable = seen.unreadable.saturating_add(1);
                 }
             }
-            let offset = u64::try_from(lines.len()).unwrap_or(u64::MAX);
-            Ok((LedgerMark { month: "memory".to_owned(), offset }, seen))
+            Ok((mark_at(&lines), seen))
         })
     }
 }

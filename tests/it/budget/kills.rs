@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{budget, ledger};
 use crate::fakes::daemon::{Daemon, Project, merge};
-use crate::fakes::fake_model::{FakeModel, Reply};
+use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 async fn say(daemon: &Daemon, text: &str, id: &str) -> Option<Value> {
     let body = json!({ "instructions": text, "chatId": "a", "messageId": id, "userId": "ada" });
@@ -73,5 +73,94 @@ async fn a_raise_that_a_kill_cut_off_is_made_once() {
         assert_eq!(say(&daemon, "two", "m2").await.unwrap()["status"], "done", "{step}");
         assert_eq!(super::lines(&project, "grant").len(), 1, "{step}");
         assert!(daemon.stop().await.success());
+    }
+}
+
+/// What the ledger comes to, in millionths: each call once, as it was settled, or else as it was reserved.
+fn counted(project: &Project) -> u64 {
+    let lines = ledger(project);
+    let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
+    let settled = |id: &Value| of("settle").any(|line| line["id"] == *id);
+    let cost = |line: &Value| line["cost"].as_u64().unwrap();
+    let ends: u64 = of("settle").map(cost).sum();
+    ends + of("reserve").filter(|line| !settled(&line["id"])).map(cost).sum::<u64>()
+}
+
+/// The daemon's sums, those it rebuilds from the ledger, and those of the command line are the same.
+async fn agree(project: &Project, calls: u64, step: &str) {
+    for rebuilt in [false, true] {
+        if rebuilt {
+            std::fs::remove_dir_all(project.path().join(".ship/state/usage")).unwrap_or_default();
+        }
+        let daemon = project.start().await;
+        let shown = say(&daemon, "/budget", &format!("b{rebuilt}")).await.unwrap();
+        let cents = (counted(project) + 5_000) / 10_000;
+        let expected = format!("{}.{:02} USD of 100000.00 USD", cents / 100, cents % 100);
+        assert!(shown["output"].as_str().unwrap().contains(&expected), "{step}: {expected} in {shown}");
+        let report = daemon.get_json("/api/usage?by=purpose").await;
+        let total = &report["reports"][0]["total"];
+        assert_eq!(
+            (&total["costMicros"], &total["calls"]),
+            (&json!(counted(project)), &json!(calls)),
+            "{step}"
+        );
+        assert!(daemon.stop().await.success());
+    }
+    let printed = project.run(&["usage", "--by", "day", "--json"]);
+    let report: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert_eq!(report["reports"][0]["total"]["costMicros"], counted(project), "{step}");
+}
+
+/// Tokens have prices at which a call that is lost, doubled or taken for its reservation shows.
+fn priced() -> Value {
+    let price = json!({ "*": { "input": 1_000, "output": 10_000 } });
+    json!({ "budget": { "prices": price, "day": 100_000 }, "queue": { "mergeMs": 0 } })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_sent_when_the_daemon_was_killed_counts_its_reservation_once() {
+    let mut asked = 0;
+    let model = FakeModel::start(Script::compute(move |_| {
+        asked += 1;
+        if asked == 1 { Reply::hang() } else { Reply::text("hello") }
+    }))
+    .await;
+    let project = Project::with_model(&model.url(), priced());
+    let daemon = project.start().await;
+    let body = json!({ "instructions": "hi", "chatId": "a", "messageId": "m1", "userId": "ada" });
+    let waiting = tokio::spawn(daemon.post("/api/execute", &body).send());
+    model.wait_for_requests(1).await;
+    daemon.kill();
+    drop(waiting.await);
+    let daemon = project.start().await;
+    assert_eq!(say(&daemon, "hi", "m1").await.unwrap()["output"], "hello");
+    assert!(daemon.stop().await.success());
+    assert!(counted(&project) > 1_000_000, "the reservation of 16,384 tokens is in the sum");
+    agree(&project, 2, "hanging").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_behind_any_line_of_the_ledger_loses_and_doubles_nothing() {
+    for line in 1..=6 {
+        let model = FakeModel::start(Reply::text("hello")).await;
+        let project = Project::with_model(&model.url(), priced());
+        let mut command = project.command(&["run"]);
+        command.env("SHIPAGENT_FAIL_POINT", format!("usage-line-written:{line}"));
+        let daemon = Daemon::start(command, project.path()).await;
+        // The line about a call's end is written while the answer is on its way.
+        for number in 1..=4 {
+            if say(&daemon, "hi", &format!("m{number}")).await.is_none() {
+                break;
+            }
+        }
+        assert!(!daemon.ended().await.success(), "{line}");
+        let daemon = project.start().await;
+        daemon.until_state("api:chat:a", "idle").await;
+        assert_eq!(say(&daemon, "hi", "last").await.unwrap()["output"], "hello", "{line}");
+        assert!(daemon.stop().await.success());
+        let lines = ledger(&project);
+        let ids: std::collections::BTreeSet<String> =
+            lines.iter().map(|line| line["id"].to_string()).collect();
+        agree(&project, u64::try_from(ids.len()).unwrap(), &format!("line {line}")).await;
     }
 }

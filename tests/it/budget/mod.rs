@@ -3,6 +3,7 @@
 mod chats;
 mod kills;
 mod over_http;
+mod switch;
 
 use serde_json::{Value, json};
 

@@ -2,5 +2,6 @@
 
 mod answers;
 mod asked;
+mod metered;
 mod refusals;
 mod trouble;
