@@ -399,6 +399,7 @@ impl App {
                 threads: threads.clone(),
                 direct: direct_chats.clone(),
                 ids: ids.clone(),
+                clock: clock.clone(),
                 owners: owners.clone(),
                 language: settings.language.unwrap_or(settings.operator_language),
                 from,

@@ -65,16 +65,28 @@ impl Conversation {
         elapsed.saturating_sub(model_time)
     }
 
-    /// What the daemon says of its waits for the disk: how many, and how long together.
-    pub(crate) async fn journal(&self) -> (f64, Duration) {
+    /// What the daemon says of its waits for the disk.
+    pub(crate) async fn waits(&self) -> DiskWaits {
         let text = self.daemon.get("/metrics").send().await.unwrap().text().await.unwrap();
         let number = |name: &str| -> f64 {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
         };
-        let seconds = number("shipagent_journal_sync_seconds_total");
-        (number("shipagent_journal_syncs_total"), Duration::from_secs_f64(seconds))
+        DiskWaits {
+            journal: number("shipagent_journal_syncs_total"),
+            journal_time: Duration::from_secs_f64(number("shipagent_journal_sync_seconds_total")),
+            ledger: number("shipagent_usage_syncs_total"),
+        }
     }
+}
+
+/// How often a daemon waited for the disk since its start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiskWaits {
+    pub(crate) journal: f64,
+    pub(crate) journal_time: Duration,
+    /// For the usage ledger.
+    pub(crate) ledger: f64,
 }
 
 /// One answer's words.

@@ -1,4 +1,4 @@
-//! A start, and the first look at the caps, with a month of 100,000 lines in the usage ledger.
+//! A start, and the first look at what was spent, with a month of 100,000 lines in the usage ledger.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(crate) fn many_lines(table: &mut Table) {
         ms(read),
         ms(unread)
     );
-    table.target("`/budget` over them", "≤ 50 ms", &measured, millis(samples.median()) <= 50.0);
+    table.target("`/usage` over them", "≤ 50 ms", &measured, millis(samples.median()) <= 50.0);
 }
 
 fn write(site: &Site) {
@@ -77,9 +77,9 @@ fn starts(site: &Site) -> Samples {
     (0..STARTS).map(start).collect()
 }
 
-/// How long `/budget` takes, sent over HTTP.
+/// How long `/usage` takes, sent over HTTP.
 fn ask(site: &Site, number: usize) -> Duration {
-    let body = json!({ "instructions": "/budget", "chatId": "bench", "messageId": format!("b{number}"), "userId": "ada" });
+    let body = json!({ "instructions": "/usage", "chatId": "bench", "messageId": format!("b{number}"), "userId": "ada" });
     let begun = Instant::now();
     let answer = site.post("/api/execute", &body.to_string()).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");

@@ -10,7 +10,7 @@ use super::table::table;
 use super::terminal::{moment, one_line};
 use crate::cli::{Exit, UsageArgs};
 use crate::config::{Env, Settings};
-use crate::domain::{Language, Timestamp};
+use crate::domain::{Currency, Language, Timestamp};
 use crate::phrases::usage as words;
 use crate::ports::{AdapterTable, Clock as _, SystemClock};
 use crate::render::Spent;
@@ -32,9 +32,11 @@ pub(super) fn run(
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
     let Some(mut context) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
+    let mut currency = Currency::default();
     // Days are those of the project, as in the daemon; a mistake in the settings does not hide the numbers.
     if let Ok(settings) = Settings::load(project, env, adapters) {
         context.zone = settings.budget.zone;
+        currency = settings.budget.rules.currency;
     }
     let language = context.language;
     let parsed: Result<Vec<Dimension>, UnknownDimension> =
@@ -54,7 +56,7 @@ pub(super) fn run(
             return Ok(Exit::Usage);
         }
     };
-    let read = read_reports(&*context.store.usage, &by, range, &context.zone);
+    let read = read_reports(&*context.store.usage, &by, range, (&context.zone, &currency));
     let report = match context.wait(read) {
         Ok(report) => report,
         Err(error) => {
@@ -90,7 +92,7 @@ fn print(context: &CliContext, report: &UsageReport, out: &mut dyn Write) -> std
             writeln!(out, "{}", words::empty(language))?;
             continue;
         }
-        let rows = rows(one, language);
+        let rows = rows(one, &report.currency, language);
         write!(out, "{}", table(context.surface, words::usage_columns(language), &rows))?;
     }
     let (open, suspect) = report.reports.first().map_or((0, 0), |one| (one.open, one.total.suspect));
@@ -103,7 +105,7 @@ fn print(context: &CliContext, report: &UsageReport, out: &mut dyn Write) -> std
     Ok(())
 }
 
-fn rows(report: &Report, language: Language) -> Vec<[String; 7]> {
+fn rows(report: &Report, currency: &Currency, language: Language) -> Vec<[String; 7]> {
     let row = |key: &str, sums: &Sums| {
         let cached = sums.cached_percent().map(|percent| format!("{percent}%")).unwrap_or_default();
         [
@@ -113,7 +115,7 @@ fn rows(report: &Report, language: Language) -> Vec<[String; 7]> {
             cached,
             sums.output.to_string(),
             sums.failed.to_string(),
-            Spent::from(sums).cost(language),
+            Spent::from(sums).cost(currency, language),
         ]
     };
     let named = |key: &str| if key.is_empty() { words::no_key(language).to_owned() } else { key.to_owned() };

@@ -252,6 +252,15 @@ impl fmt::Display for Shortage {
     }
 }
 
+/// What owners are told of when calls end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UsageEvent {
+    /// A provider refuses calls because the account there is empty.
+    AccountEmpty { provider: Arc<str> },
+    /// A cheaper model answered because the first choice did not fit into a cap.
+    StoodIn { model: Arc<str> },
+}
+
 /// A raised cap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -310,7 +319,11 @@ mod tests {
         let yuan = Currency { name: "CNY".to_owned(), per_dollar: 7_200_000 };
         assert_eq!(Currency::default().show(4_970_000), "4.97");
         assert_eq!(Currency::default().show(1_234), "0.001234");
-        assert_eq!(Currency::default().show(0), "0.00");
+        for (micros, text) in
+            [(0, "0.00"), (1, "0.000001"), (1_200, "0.0012"), (10_000, "0.01"), (1_234_567, "1.23")]
+        {
+            assert_eq!(Currency::default().show(micros), text);
+        }
         assert_eq!(yuan.show(1_000_000), "7.20");
         assert_eq!(yuan.to_dollars(36_000_000), 5_000_000);
     }

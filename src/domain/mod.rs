@@ -40,7 +40,7 @@ pub use approval_file::{ApprovalFile, BadApproval};
 pub use both_ends::{both_ends, both_ends_of_line};
 pub use budget::{
     BudgetGrant, BudgetLine, BudgetRules, CapKey, CapScope, CapState, CapUnit, Caps, Currency, OnLimit,
-    RAISE_CALL, Shortage, UnknownPrice,
+    RAISE_CALL, Shortage, UnknownPrice, UsageEvent,
 };
 pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};

@@ -49,7 +49,10 @@ impl FallbackModel {
                 relay.send(ModelDelta::StartOver).await;
             }
             tracing::warn!(?kind, next = model.name(), "model failed, trying the next one");
-            relay.send(ModelDelta::Retrying { kind, next_model: Some(model.name().to_owned()) }).await;
+            // That a cap has a cheaper model called is told to owners, once a day.
+            if !at_cap {
+                relay.send(ModelDelta::Retrying { kind, next_model: Some(model.name().to_owned()) }).await;
+            }
             let mut prompt = prompt.clone();
             if let Some(account) = &mut prompt.account {
                 account.fallback = Some(kind);
@@ -63,6 +66,10 @@ impl FallbackModel {
                     kind = error.kind;
                     // The first model's error is the one to fix; the others' details are appended.
                     failed.detail = format!("{}; {}", failed.detail, error.detail);
+                    // A raised cap would help where the first model does not work.
+                    if failed.shortage.is_none() && error.shortage.is_some() {
+                        (failed.kind, failed.shortage) = (error.kind, error.shortage);
+                    }
                 }
             }
         }

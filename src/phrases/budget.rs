@@ -75,6 +75,14 @@ phrases! {
         en: "Model calls have cost {used} today. There is no cap per day: `budget.day` in ship.json sets one.",
         zh: "今天的模型调用已花费 {used}。没有每日上限，可在 ship.json 的 `budget.day` 中设置。",
     }
+    format account_empty(provider: &str) {
+        en: "The account at {provider} is empty: the provider refuses model calls until it is topped up.",
+        zh: "{provider} 的账户余额不足：充值之前，该服务商会拒绝模型调用。",
+    }
+    format stood_in(model: &str) {
+        en: "A budget has no room for the usual model: {model} answers instead. You hear of this once a day.",
+        zh: "预算不足以调用常用模型，改由 {model} 回答。此类通知每天一次。",
+    }
     format notable_unpriced(tokens: &str) {
         en: "Models whose price is unknown have used {tokens} tokens today, and no cap of money counts them. `budget.prices` in ship.json sets their price, `budget.tokens.day` a cap.",
         zh: "价格未知的模型今天已使用 {tokens} token，金额上限不计入这些用量。可在 ship.json 的 `budget.prices` 中设置价格，或用 `budget.tokens.day` 设置上限。",

@@ -251,11 +251,11 @@ phrases! {
         "tts" => { en: "text to speech", zh: "语音合成" }
         "other" => { en: "other", zh: "其他" }
     }
-    format usage_cost(amount: &str) { en: "{amount} USD", zh: "{amount} USD" }
-    format usage_about(amount: &str) { en: "about {amount} USD", zh: "约 {amount} USD" }
-    format usage_at_least(amount: &str) {
-        en: "at least {amount} USD (some prices unknown)",
-        zh: "至少 {amount} USD（部分价格未知）",
+    format usage_cost(amount: &str, currency: &str) { en: "{amount} {currency}", zh: "{amount} {currency}" }
+    format usage_about(amount: &str, currency: &str) { en: "about {amount} {currency}", zh: "约 {amount} {currency}" }
+    format usage_at_least(amount: &str, currency: &str) {
+        en: "at least {amount} {currency} (some prices unknown)",
+        zh: "至少 {amount} {currency}（部分价格未知）",
     }
     text usage_unpriced() { en: "price unknown", zh: "价格未知" }
     format usage_tokens(count: &str) { en: "{count} tokens", zh: "{count} 词元" }

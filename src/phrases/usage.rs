@@ -36,11 +36,11 @@ phrases! {
         zh: "无法保存选择，没有任何更改。",
     }
 
-    format cost(amount: &str) { en: "{amount} USD", zh: "{amount} USD" }
-    format about(amount: &str) { en: "about {amount} USD", zh: "约 {amount} USD" }
-    format at_least(amount: &str) {
-        en: "at least {amount} USD (some prices unknown)",
-        zh: "至少 {amount} USD（部分价格未知）",
+    format cost(amount: &str, currency: &str) { en: "{amount} {currency}", zh: "{amount} {currency}" }
+    format about(amount: &str, currency: &str) { en: "about {amount} {currency}", zh: "约 {amount} {currency}" }
+    format at_least(amount: &str, currency: &str) {
+        en: "at least {amount} {currency} (some prices unknown)",
+        zh: "至少 {amount} {currency}（部分价格未知）",
     }
     text price_unknown() { en: "price unknown", zh: "价格未知" }
     format calls(count: u64) { en: "{count} calls", zh: "{count} 次调用" }
@@ -60,6 +60,7 @@ phrases! {
         en: "Spent today: {today} · this conversation: {thread}",
         zh: "今天花费：{today} · 当前对话：{thread}",
     }
+    format of_cap(spent: &str, limit: &str) { en: "{spent} of {limit}", zh: "{spent}，上限 {limit}" }
     format line_of_thread(thread: &str) {
         en: "Spent on this conversation today: {thread}",
         zh: "当前对话今天花费：{thread}",

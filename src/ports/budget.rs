@@ -3,7 +3,9 @@
 use tokio::sync::watch;
 
 use super::{BoxFuture, NoMeter, StoreError};
-use crate::domain::{AuthorId, BudgetGrant, BudgetRules, CapKey, CapScope, CapState, Payer, Timestamp};
+use crate::domain::{
+    AuthorId, BudgetGrant, BudgetRules, CapKey, CapScope, CapState, Payer, Timestamp, UsageEvent,
+};
 
 /// A cap that is to be raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,9 @@ pub trait Budget: Send + Sync + std::fmt::Debug {
 
     /// The tokens that models without a price used today.
     fn unpriced_today(&self) -> u64;
+
+    /// What happened since this was asked last.
+    fn take_events(&self) -> Vec<UsageEvent>;
 
     /// When a cap begins anew, as of now.
     fn end_of(&self, scope: CapScope) -> Timestamp;
@@ -82,6 +87,10 @@ impl Budget for NoMeter {
 
     fn unpriced_today(&self) -> u64 {
         0
+    }
+
+    fn take_events(&self) -> Vec<UsageEvent> {
+        Vec::new()
     }
 
     fn end_of(&self, _: CapScope) -> Timestamp {

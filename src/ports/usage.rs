@@ -153,6 +153,9 @@ pub trait UsageReports: Send + Sync + std::fmt::Debug {
     /// One line for `/status`; nothing where nothing was spent or the sums are not read yet.
     fn line(&self, viewer: &UsageViewer, language: Language) -> Option<String>;
 
+    /// What is left of the caps and what the ledger costs, in the text format of Prometheus.
+    fn gauges(&self) -> String;
+
     /// Sums by one or more groupings, read from the ledger.
     fn report(&self, request: UsageRequest) -> BoxFuture<'_, Result<Value, UsageRequestError>>;
 }
@@ -198,6 +201,9 @@ pub trait UsageLedger: Send + Sync + std::fmt::Debug {
     /// The end of the ledger behind all lines that were queued when this was called, and before all later ones.
     fn end(&self) -> BoxFuture<'_, Result<LedgerMark, StoreError>>;
 
+    /// How often the disk was synced.
+    fn syncs(&self) -> u64;
+
     /// Passes all complete lines behind `from` to `visit`, month by month in their order.
     fn read(
         &self,
@@ -233,6 +239,10 @@ impl UsageReports for NoMeter {
 
     fn line(&self, _: &UsageViewer, _: Language) -> Option<String> {
         None
+    }
+
+    fn gauges(&self) -> String {
+        String::new()
     }
 
     fn report(&self, _: UsageRequest) -> BoxFuture<'_, Result<Value, UsageRequestError>> {

@@ -25,6 +25,14 @@ pub enum BudgetPhrase {
         percent: u64,
         currency: Currency,
     },
+    /// A provider refuses calls because the account there is empty.
+    AccountEmpty {
+        provider: String,
+    },
+    /// A cheaper model answers because the first choice does not fit into a cap.
+    StoodIn {
+        model: String,
+    },
     /// So many tokens were used today of models whose price is unknown, and the day has no cap of tokens.
     NotableUnpriced {
         tokens: u64,
@@ -54,6 +62,8 @@ impl BudgetPhrase {
             Self::NotableDay { spent, currency } => {
                 words::notable_day(&amount(CapUnit::Money, *spent, currency, language), language)
             }
+            Self::AccountEmpty { provider } => words::account_empty(provider, language),
+            Self::StoodIn { model } => words::stood_in(model, language),
             Self::NotableUnpriced { tokens } => words::notable_unpriced(&grouped(*tokens), language),
             Self::Details { thread, author } => words::details(thread, author, language),
         }

@@ -19,7 +19,7 @@ pub use grants::GrantPhrase;
 pub use lower::lower;
 pub use memory::{MemoryPhrase, ShownMemory, notes_with_handles};
 pub use models::ModelPhrase;
-pub use money::{Spent, dollars, short_dollars};
+pub use money::{Spent, dollars};
 pub use phrase::Phrase;
 pub use question::fit_question;
 pub use speakable::speakable;

@@ -1,6 +1,6 @@
 //! Sums of money and tokens for people: never more exact than they are, and an unknown price is never shown as nothing.
 
-use crate::domain::{Footer, Language};
+use crate::domain::{Currency, Footer, Language};
 use crate::phrases::usage as words;
 
 /// What calls used together.
@@ -20,19 +20,19 @@ pub struct Spent {
 
 impl Spent {
     /// The cost alone.
-    pub fn cost(&self, language: Language) -> String {
-        let amount = short_dollars(self.cost);
+    pub fn cost(&self, currency: &Currency, language: Language) -> String {
+        let (amount, name) = (currency.show(self.cost), currency.name.as_str());
         match (self.unpriced, self.about) {
             (true, _) if self.cost == 0 => words::price_unknown(language).to_owned(),
-            (true, _) => words::at_least(&amount, language),
-            (false, true) => words::about(&amount, language),
-            (false, false) => words::cost(&amount, language),
+            (true, _) => words::at_least(&amount, name, language),
+            (false, true) => words::about(&amount, name, language),
+            (false, false) => words::cost(&amount, name, language),
         }
     }
 
     /// Cost, calls and tokens.
-    pub fn say(&self, language: Language) -> String {
-        let mut parts = vec![self.cost(language)];
+    pub fn say(&self, currency: &Currency, language: Language) -> String {
+        let mut parts = vec![self.cost(currency, language)];
         match self.calls {
             0 => return parts.remove(0),
             1 => parts.push(words::one_call(language).to_owned()),
@@ -50,11 +50,11 @@ impl Spent {
     }
 
     /// The line below an answer.
-    pub fn footer(&self, footer: Footer, language: Language) -> Option<String> {
+    pub fn footer(&self, footer: Footer, currency: &Currency, language: Language) -> Option<String> {
         match footer {
             Footer::Off => None,
             Footer::Tokens => Some(self.tokens(language)),
-            Footer::Cost => Some(self.cost(language)),
+            Footer::Cost => Some(self.cost(currency, language)),
         }
     }
 
@@ -70,16 +70,6 @@ impl Spent {
 /// Millionths of a dollar as dollars with six digits.
 pub fn dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
-}
-
-/// Millionths of a dollar for people: two digits, more for small sums.
-pub fn short_dollars(micros: u64) -> String {
-    if micros == 0 || micros >= 10_000 {
-        let cents = micros.saturating_add(5_000) / 10_000;
-        return format!("{}.{:02}", cents / 100, cents % 100);
-    }
-    let text = dollars(micros);
-    text.trim_end_matches('0').to_owned()
 }
 
 /// A count of tokens: exact below ten thousand, then in thousands or millions.
@@ -100,15 +90,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_sums_are_not_shown_as_nothing() {
-        for (micros, text) in
-            [(0, "0.00"), (1, "0.000001"), (1_200, "0.0012"), (10_000, "0.01"), (1_234_567, "1.23")]
-        {
-            assert_eq!(short_dollars(micros), text);
-        }
-    }
-
-    #[test]
     fn tokens_are_short_and_rounded() {
         for (count, text) in [
             (0, "0"),
@@ -127,13 +108,19 @@ mod tests {
     fn estimates_and_unknown_prices_are_told() {
         let spent =
             Spent { calls: 2, input: 1_000, cached: 400, output: 20, cost: 1_500_000, ..Spent::default() };
+        let usd = Currency::default();
+        let yuan = Currency { name: "CNY".to_owned(), per_dollar: 7_200_000 };
+        assert_eq!(spent.cost(&yuan, Language::En), "10.80 CNY");
         assert_eq!(
-            spent.say(Language::En),
+            spent.say(&usd, Language::En),
             "1.50 USD · 2 calls · 1000 tokens in, 20 out · 40% from the cache"
         );
-        assert_eq!(Spent { about: true, ..spent }.cost(Language::En), "about 1.50 USD");
-        assert_eq!(Spent { unpriced: true, cost: 0, ..spent }.cost(Language::En), "price unknown");
-        assert_eq!(Spent { unpriced: true, ..spent }.cost(Language::Zh), "至少 1.50 USD（部分价格未知）");
-        assert_eq!(Spent::default().say(Language::Zh), "0.00 USD");
+        assert_eq!(Spent { about: true, ..spent }.cost(&usd, Language::En), "about 1.50 USD");
+        assert_eq!(Spent { unpriced: true, cost: 0, ..spent }.cost(&usd, Language::En), "price unknown");
+        assert_eq!(
+            Spent { unpriced: true, ..spent }.cost(&usd, Language::Zh),
+            "至少 1.50 USD（部分价格未知）"
+        );
+        assert_eq!(Spent::default().say(&usd, Language::Zh), "0.00 USD");
     }
 }

@@ -1,7 +1,7 @@
 //! `/budget` in a chat: shows the caps, and lets owners stop all model calls.
 
 use super::actor::Actor;
-use crate::domain::{ChatKind, IngressEvent, Purpose};
+use crate::domain::{IngressEvent, Purpose};
 use crate::render::{BudgetPhrase, cap_line};
 
 impl Actor {
@@ -17,9 +17,8 @@ impl Actor {
             "resume" => false,
             _ => return BudgetPhrase::Help.say(language),
         };
-        let rights = &self.runtime.settings().approval_rules.rights;
-        let operator = event.chat == ChatKind::Operator || rights.operators.contains(&event.author.id);
-        if !operator && !rights.is_owner(&event.author.id, event.author.role) {
+        let operators = &self.runtime.settings().approval_rules.rights.operators;
+        if !operators.contains(&event.author.id) && !self.is_owner(event) {
             tracing::warn!(by = %event.author.id, "budget switch denied");
             return BudgetPhrase::OwnersOnly.say(language);
         }
@@ -37,10 +36,13 @@ impl Actor {
         let language = self.conversation.language();
         let mut payer = self.runtime.payer(&self.id, Purpose::Turn);
         payer.author = Some(event.author.id.clone());
+        payer.owner = self.is_owner(event);
         payer.turn = self.conversation.current().cloned();
         let currency = &self.runtime.budget.rules().currency;
         let caps = self.runtime.budget.remaining(&payer);
-        let mut lines: Vec<String> = caps.iter().map(|cap| cap_line(cap, currency, language)).collect();
+        // The sums of the project are for owners, as in /usage.
+        let shown = caps.iter().filter(|cap| payer.owner || cap.key.of.is_some());
+        let mut lines: Vec<String> = shown.map(|cap| cap_line(cap, currency, language)).collect();
         if lines.is_empty() {
             lines.push(BudgetPhrase::NoCaps.say(language));
         }

@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{CapScope, CapUnit, Intent, Language, Owners, Payer, ThreadId, ToolCallId};
-use crate::ports::{Acceptance, Budget, DirectChats, Ids, RunMessage, RunMessageSource, ThreadsHandle};
+use crate::domain::{CapScope, CapUnit, Intent, Language, Owners, Payer, ThreadId, ToolCallId, UsageEvent};
+use crate::ports::{
+    Acceptance, Budget, Clock, DirectChats, Ids, RunMessage, RunMessageSource, ThreadsHandle,
+};
 use crate::render::BudgetPhrase;
+
+/// Owners hear of an empty account once in so many milliseconds.
+const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 /// Watches what is spent.
 #[derive(Debug)]
@@ -15,6 +20,7 @@ pub struct BudgetWatch {
     pub threads: ThreadsHandle,
     pub direct: Arc<dyn DirectChats>,
     pub ids: Arc<dyn Ids>,
+    pub clock: Arc<dyn Clock>,
     pub owners: Owners,
     pub language: Language,
     /// The thread in whose name owners are told; it has no messages of its own.
@@ -69,6 +75,21 @@ impl BudgetWatch {
         if spent >= rules.notable_day && !capped(CapUnit::Money) {
             let key = format!("notable:{}", self.budget.end_of(CapScope::Day).rfc3339());
             due.push((key, BudgetPhrase::NotableDay { spent, currency: rules.currency.clone() }));
+        }
+        for event in self.budget.take_events() {
+            due.push(match event {
+                UsageEvent::AccountEmpty { provider } => {
+                    let hour = self.clock.now().as_millis() / HOUR_MS;
+                    (
+                        format!("empty:{provider}:{hour}"),
+                        BudgetPhrase::AccountEmpty { provider: provider.to_string() },
+                    )
+                }
+                UsageEvent::StoodIn { model } => {
+                    let key = format!("stood-in:{model}:{}", self.budget.end_of(CapScope::Day).rfc3339());
+                    (key, BudgetPhrase::StoodIn { model: model.to_string() })
+                }
+            });
         }
         let unpriced = self.budget.unpriced_today();
         if unpriced >= rules.notable_unpriced && !capped(CapUnit::Tokens) {

@@ -27,6 +27,8 @@ use crate::turn::{CapQuestion, Event, OverBudget};
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// A thread that has not asked, or not raised the cap, by then has given up.
 const ASKING: Duration = Duration::from_secs(60);
+/// Owners who refused to raise a cap are not asked again for this long.
+const REFUSED_FOR: Duration = Duration::from_secs(3600);
 
 /// A question about a cap.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ struct Asked {
 pub struct CapQuestions {
     /// `None` until the pending approvals were read.
     asked: Mutex<Option<HashMap<CapKey, Asked>>>,
+    /// When owners refused to raise a cap. Lost in a restart.
+    refused: Mutex<HashMap<CapKey, Instant>>,
     /// One permit: who looks at the questions and then changes them is alone.
     alone: Semaphore,
     /// Counts questions that were settled.
@@ -53,11 +57,18 @@ pub struct CapQuestions {
 enum Claim {
     Own,
     OtherThread(Option<Box<Approval>>),
+    /// An owner has refused to raise it a short while ago.
+    Refused,
 }
 
 impl Default for CapQuestions {
     fn default() -> Self {
-        Self { asked: Mutex::default(), alone: Semaphore::new(1), settled: watch::Sender::new(0) }
+        Self {
+            asked: Mutex::default(),
+            refused: Mutex::default(),
+            alone: Semaphore::new(1),
+            settled: watch::Sender::new(0),
+        }
     }
 }
 
@@ -79,6 +90,13 @@ impl CapQuestions {
         thread: &ThreadId,
     ) -> Result<Claim, StoreError> {
         let _alone = self.alone().await;
+        {
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            refused.retain(|_, at| at.elapsed() < REFUSED_FOR);
+            if refused.contains_key(key) {
+                return Ok(Claim::Refused);
+            }
+        }
         if self.asked().is_none() {
             let pending = approvals.pending().await?.into_iter();
             let open = pending.filter_map(|approval| {
@@ -137,6 +155,10 @@ impl CapQuestions {
                 if let Some(known) = self.asked().as_mut() {
                     known.remove(&key);
                 }
+                if matches!(approval.state, ApprovalState::Denied { .. }) {
+                    let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                    refused.insert(key, Instant::now());
+                }
                 true
             }
         };
@@ -191,13 +213,15 @@ pub(super) fn judge_raise(
 impl Actor {
     /// The next model call does not fit into a cap: the run asks, waits for the question of another thread, or ends.
     pub(super) async fn over_budget(&mut self, shortage: Box<Shortage>) {
+        // Before the question is looked up: it may be settled at any moment.
+        let news = (self.runtime.budget.changes(), self.runtime.cap_questions.settled.subscribe());
         let what = match self.at_the_cap(shortage).await {
             Ok(what) => what,
             Err(error) => return self.storage_failed(&error),
         };
         self.joined_question = None;
         if let OverBudget::Join(approval) = &what {
-            self.wait_for_answer(approval.as_ref().map(|approval| approval.id.clone()));
+            self.wait_for_answer(approval.as_ref().map(|approval| approval.id.clone()), news);
             self.joined_question = approval.clone();
         }
         self.upcoming.push_back(Event::OverBudget(Box::new(what)));
@@ -216,6 +240,7 @@ impl Actor {
         let approvals = self.runtime.approvals.as_ref();
         match self.runtime.cap_questions.claim(approvals, &state.key, &self.id).await? {
             Claim::OtherThread(approval) => Ok(OverBudget::Join(approval)),
+            Claim::Refused => Ok(OverBudget::End(shortage)),
             Claim::Own => {
                 let (cap, needed, currency) = (state.clone(), *needed, currency.clone());
                 let ask_in = self.chats_of_owners().await;
@@ -235,10 +260,12 @@ impl Actor {
     }
 
     /// Waits until another thread's question is settled, a cap was changed, or it is time to look again.
-    fn wait_for_answer(&mut self, question: Option<ApprovalId>) {
+    fn wait_for_answer(
+        &mut self,
+        question: Option<ApprovalId>,
+        (mut changes, mut settled): (watch::Receiver<u64>, watch::Receiver<u64>),
+    ) {
         let runtime = self.runtime.clone();
-        let mut changes = runtime.budget.changes();
-        let mut settled = runtime.cap_questions.settled.subscribe();
         let job = async move {
             // Without a sender there is nothing to wait for but the time.
             tokio::select! {

@@ -71,7 +71,7 @@ impl Actor {
         UsageViewer { thread, author, owner: self.is_owner(event) }
     }
 
-    fn is_owner(&self, event: &IngressEvent) -> bool {
+    pub(super) fn is_owner(&self, event: &IngressEvent) -> bool {
         let author = &event.author;
         event.chat == ChatKind::Operator
             || self.runtime.settings().approval_rules.rights.is_owner(&author.id, author.role)

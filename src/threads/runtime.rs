@@ -184,6 +184,7 @@ impl Runtime {
             scopes: settings.scopes.clone(),
             capabilities: self.capabilities(thread.platform()),
             footer: self.footer,
+            currency: self.budget.rules().currency.clone(),
             rights: settings.approval_rules.rights.clone(),
             expire_ms: u64::try_from(settings.approval_rules.expire.as_millis()).unwrap_or(u64::MAX),
             while_waiting: settings.approval_rules.while_waiting,

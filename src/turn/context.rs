@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::compaction::CompactionRules;
 use super::history::History;
 use crate::domain::{
-    Capabilities, CorrelationId, Delivery, Effects, Footer, Language, ReadReplies, ScopeSettings, SpeechMode,
-    ThreadId, Timestamp, WhileRunning, WhileWaiting,
+    Capabilities, CorrelationId, Currency, Delivery, Effects, Footer, Language, ReadReplies, ScopeSettings,
+    SpeechMode, ThreadId, Timestamp, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 
@@ -42,6 +42,8 @@ pub struct Rules {
     pub capabilities: Capabilities,
     /// What stands below an answer that is sent to a platform.
     pub footer: Footer,
+    /// The currency of the footer.
+    pub currency: Currency,
 }
 
 /// A function from a tool's name to its effects; `None` for an unknown tool.

@@ -1,5 +1,6 @@
 //! The meter of a daemon: records every call in the ledger and keeps the sums in memory.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,10 @@ use super::prices::cost_of;
 use super::proved::ProvedPrefixes;
 use super::report::read_entry;
 use super::{Book, PriceList};
-use crate::domain::{BudgetLine, BudgetRules, EntryKind, Payer, Timestamp, Usage, UsageEntry, UsageSource};
+use crate::domain::{
+    BudgetLine, BudgetRules, EntryKind, ErrorKind, Payer, Timestamp, Usage, UsageEntry, UsageEvent,
+    UsageSource,
+};
 use crate::metrics::Metrics;
 use crate::ports::{
     BoxFuture, CallEnd, Clock, Ids, KeyValueStore, LedgerMark, LineVisitor, Meter, MeterError,
@@ -72,6 +76,8 @@ pub(super) struct Inner {
     changes: watch::Sender<u64>,
     /// Counts calls that were counted.
     spending: watch::Sender<u64>,
+    /// What owners are to be told of.
+    pub(super) events: Mutex<BTreeSet<UsageEvent>>,
     /// What providers' caches are known to hold.
     proved: ProvedPrefixes,
     /// Services that were used before the ledger was read.
@@ -90,6 +96,7 @@ impl UsageMeter {
             granting: Semaphore::new(1),
             changes: watch::Sender::new(0),
             spending: watch::Sender::new(0),
+            events: Mutex::default(),
             proved: ProvedPrefixes::default(),
             early: Mutex::default(),
         }))
@@ -273,6 +280,15 @@ impl Inner {
         self.parts.zone.iana_name().unwrap_or_default().to_owned()
     }
 
+    fn note_event(&self, entry: &UsageEntry) {
+        let event = match (entry.error, entry.fallback) {
+            (Some(ErrorKind::Quota), _) => UsageEvent::AccountEmpty { provider: entry.provider.clone() },
+            (None, Some(ErrorKind::Budget)) => UsageEvent::StoodIn { model: entry.model.clone() },
+            _ => return,
+        };
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).insert(event);
+    }
+
     /// Ends a call: what the server counted, or else what is estimated.
     fn settle(&self, id: &str, end: &CallEnd) -> Usage {
         let mut book = self.book();
@@ -322,6 +338,7 @@ impl Inner {
         {
             self.proved.learn(&entry);
         }
+        self.note_event(&entry);
         book.take(entry);
         // Under the lock, so that the lines are in the order of the sums.
         self.parts.ledger.record(at, line);

@@ -1,12 +1,15 @@
 //! What owners do with the caps: grants, their end, and the switch that stops all calls.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use tokio::sync::watch;
 
 use super::UsageMeter;
 use super::caps::caps_of;
-use crate::domain::{AuthorId, BudgetGrant, BudgetLine, BudgetRules, CapScope, CapState, Payer, Timestamp};
+use crate::domain::{
+    AuthorId, BudgetGrant, BudgetLine, BudgetRules, CapScope, CapState, Payer, Timestamp, UsageEvent,
+};
 use crate::ports::{BoxFuture, Budget, Raise, StoreError};
 
 impl UsageMeter {
@@ -47,6 +50,11 @@ impl Budget for UsageMeter {
     fn unpriced_today(&self) -> u64 {
         let book = self.book();
         book.day(book.day_of(self.now())).map_or(0, |day| day.all.unpriced_tokens)
+    }
+
+    fn take_events(&self) -> Vec<UsageEvent> {
+        let mut events = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *events).into_iter().collect()
     }
 
     fn end_of(&self, scope: CapScope) -> Timestamp {

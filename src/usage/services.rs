@@ -23,7 +23,8 @@ impl UsageMeter {
         let (book, now) = (self.book(), self.now());
         for cap in caps.iter().filter(|(key, _)| key.unit == CapUnit::Money) {
             let state = book.state_of(cap, now);
-            if state.left() == Some(0) {
+            // What calls in flight reserve they seldom use.
+            if state.limit.is_some_and(|limit| state.used >= limit) {
                 let currency = rules.currency.clone();
                 return Err(MeterError::OverBudget(Box::new(Shortage::Cap { state, needed: 0, currency })));
             }

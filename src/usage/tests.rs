@@ -159,6 +159,10 @@ impl UsageLedger for OddLedger {
         })
     }
 
+    fn syncs(&self) -> u64 {
+        self.inner.syncs()
+    }
+
     fn read(
         &self,
         from: LedgerMark,

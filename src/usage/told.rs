@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Dimension, Report, Reporter, Sums, TimeRange, UsageMeter};
-use crate::domain::{Language, Payer, Timestamp};
+use crate::domain::{CapScope, CapUnit, Currency, Language, Payer, Timestamp};
 use crate::phrases::usage as words;
 use crate::ports::{
     BoxFuture, Budget, LedgerMark, LineVisitor, StoreError, UsageLedger, UsageReports, UsageRequest,
     UsageRequestError, UsageViewer,
 };
-use crate::render::{Spent, cap_line};
+use crate::render::{Spent, amount, cap_line};
 
 /// Most models in an answer.
 const MODELS: usize = 8;
@@ -41,6 +41,8 @@ pub struct UsageReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     pub timezone: String,
+    /// In which people are shown amounts; those of the reports are in US dollars.
+    pub currency: Currency,
     pub reports: Vec<Report>,
     /// Lines of the ledger that could not be read.
     pub unreadable: u64,
@@ -54,7 +56,7 @@ pub async fn read_reports(
     ledger: &dyn UsageLedger,
     by: &[Dimension],
     range: TimeRange,
-    zone: &TimeZone,
+    (zone, currency): (&TimeZone, &Currency),
 ) -> Result<UsageReport, StoreError> {
     ledger.flush().await;
     let reporter = Arc::new(Mutex::new(Reporter::new(by, zone.clone(), range)));
@@ -71,6 +73,7 @@ pub async fn read_reports(
         since: range.since.map(Timestamp::rfc3339),
         until: range.until.map(Timestamp::rfc3339),
         timezone: zone.iana_name().unwrap_or("UTC").to_owned(),
+        currency: currency.clone(),
         reports: filled.finish(),
         unreadable: read.unreadable,
     })
@@ -104,6 +107,32 @@ impl UsageMeter {
                 seen.thread_month = month.threads.get(viewer.thread.as_str()).copied().unwrap_or_default();
                 seen.models = month.models.iter().map(|(name, sums)| (name.clone(), *sums)).collect();
             }
+            // Calls in flight count in full, as in the reports.
+            for entry in
+                book.open().filter(|entry| book.day_of(entry.at).first_of_month() == date.first_of_month())
+            {
+                let add = |month: &mut Sums, day: &mut Sums| {
+                    month.add(entry);
+                    if book.day_of(entry.at) == date {
+                        day.add(entry);
+                    }
+                };
+                add(&mut seen.month, &mut seen.today);
+                if entry.thread.as_deref() == Some(viewer.thread.as_str()) {
+                    add(&mut seen.thread_month, &mut seen.thread_today);
+                }
+                if entry.author.as_deref() == Some(viewer.author.as_str()) {
+                    add(&mut Sums::default(), &mut seen.person_today);
+                }
+                match seen.models.iter_mut().find(|(name, _)| *name == entry.model) {
+                    Some((_, sums)) => sums.add(entry),
+                    None => {
+                        let mut sums = Sums::default();
+                        sums.add(entry);
+                        seen.models.push((entry.model.clone(), sums));
+                    }
+                }
+            }
             seen.models.sort_by_key(|(_, sums)| std::cmp::Reverse((sums.cost, sums.tokens())));
             seen
         })
@@ -130,8 +159,8 @@ impl UsageReports for UsageMeter {
         Box::pin(async move {
             self.ready().await;
             let seen = self.seen(&viewer);
-            let say = |sums: &Sums| Spent::from(sums).say(language);
-            let cost = |sums: &Sums| Spent::from(sums).cost(language);
+            let say = |sums: &Sums| Spent::from(sums).say(&self.rules().currency, language);
+            let cost = |sums: &Sums| Spent::from(sums).cost(&self.rules().currency, language);
             let thread = words::thread(&cost(&seen.thread_today), &cost(&seen.thread_month), language);
             let caps = self.caps_seen(&viewer, language);
             if !viewer.owner {
@@ -158,12 +187,43 @@ impl UsageReports for UsageMeter {
 
     fn line(&self, viewer: &UsageViewer, language: Language) -> Option<String> {
         let seen = self.seen(viewer);
-        let cost = |sums: &Sums| Spent::from(sums).cost(language);
+        let currency = &self.rules().currency;
+        let cost = |sums: &Sums| Spent::from(sums).cost(currency, language);
         if viewer.owner {
-            let line = || words::line(&cost(&seen.today), &cost(&seen.thread_today), language);
+            let caps = self.remaining(&Payer::default());
+            let day =
+                caps.iter().find(|cap| cap.key.scope == CapScope::Day && cap.key.unit == CapUnit::Money);
+            let limit =
+                day.and_then(|cap| cap.limit).map(|limit| amount(CapUnit::Money, limit, currency, language));
+            let today = match limit {
+                Some(limit) => words::of_cap(&cost(&seen.today), &limit, language),
+                None => cost(&seen.today),
+            };
+            let line = || words::line(&today, &cost(&seen.thread_today), language);
             return (seen.today.calls > 0).then(line);
         }
         (seen.thread_today.calls > 0).then(|| words::line_of_thread(&cost(&seen.thread_today), language))
+    }
+
+    fn gauges(&self) -> String {
+        let mut out = String::from(
+            "# HELP shipagent_budget_remaining What is left of the caps of the project: millionths of a US dollar, or tokens.\n\
+             # TYPE shipagent_budget_remaining gauge\n",
+        );
+        for state in self.remaining(&Payer::default()) {
+            let (scope, unit) = (state.key.scope.as_str(), state.key.unit.as_str());
+            // A cap that a grant lifts has no number.
+            let Some(left) = state.left() else { continue };
+            out.push_str(&format!(
+                "shipagent_budget_remaining{{scope=\"{scope}\",unit=\"{unit}\"}} {left}\n"
+            ));
+        }
+        out.push_str(
+            "# HELP shipagent_usage_syncs_total Waits for the disk on account of the usage ledger.\n\
+             # TYPE shipagent_usage_syncs_total counter\n",
+        );
+        out.push_str(&format!("shipagent_usage_syncs_total {}\n", self.ledger().syncs()));
+        out
     }
 
     fn report(&self, request: UsageRequest) -> BoxFuture<'_, Result<Value, UsageRequestError>> {
@@ -174,7 +234,8 @@ impl UsageReports for UsageMeter {
             let (since, until) = (request.since.as_deref(), request.until.as_deref());
             let range = TimeRange::read(since, until, &by, self.now(), self.zone())
                 .map_err(|wrong| bad(wrong.to_string()))?;
-            let report = read_reports(self.ledger(), &by, range, self.zone()).await?;
+            let report =
+                read_reports(self.ledger(), &by, range, (self.zone(), &self.rules().currency)).await?;
             Ok(serde_json::to_value(report).unwrap_or_default())
         })
     }

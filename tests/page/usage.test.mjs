@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { dayOf, percent, shortDollars, withGaps } from '../../src/adapters/web/page/usage.js';
+import { dayOf, percent, shortAmount, withGaps } from '../../src/adapters/web/page/usage.js';
 
 test('sums of money are rounded as on the command line', () => {
   const cases = [[0, '0.00'], [1, '0.000001'], [1_200, '0.0012'], [9_999, '0.009999'], [10_000, '0.01'], [1_234_567, '1.23'], [995_000, '1.00']];
-  for (const [micros, text] of cases) assert.equal(shortDollars(micros), text);
+  for (const [micros, text] of cases) assert.equal(shortAmount(micros), text);
+  assert.equal(shortAmount(1_500_000, 7_200_000), '10.80');
 });
 
 test('days and months without usage are shown as well', () => {

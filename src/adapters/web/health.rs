@@ -37,6 +37,7 @@ pub(super) async fn readyz(State(web): State<Arc<Web>>) -> Response {
 pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
     let mut text = web.parts.metrics.render();
     text.push_str(&store_totals(&web.parts.store.totals()));
+    text.push_str(&web.parts.spending.gauges());
     text.push_str(
         "# HELP shipagent_adapter_up Whether an adapter works.\n# TYPE shipagent_adapter_up gauge\n",
     );

@@ -61,11 +61,6 @@ impl UsageLedgerFiles {
         Self { dir, tasks, idle: Mutex::new(Some((writer, inbox))), syncs }
     }
 
-    /// How often the disk was synced.
-    pub fn syncs(&self) -> u64 {
-        self.syncs.load(Ordering::Relaxed)
-    }
-
     /// Starts the writer's thread, once.
     fn start(&self) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -118,6 +113,10 @@ impl UsageLedger for UsageLedgerFiles {
             asked.map_err(|_| StoreError::closed())?;
             end.await.map_err(|_| StoreError::closed())?
         })
+    }
+
+    fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     fn read(

@@ -89,6 +89,10 @@ impl UsageLedger for InMemoryUsage {
         Box::pin(async move { Ok(mark) })
     }
 
+    fn syncs(&self) -> u64 {
+        0
+    }
+
     fn read(
         &self,
         from: LedgerMark,

@@ -19,6 +19,9 @@ use crate::uimessage::{Part, ToolPart, ToolState, UiMessage};
 /// The key in a message's metadata of the question that a run waits for, where another thread asked it.
 const JOINED: &str = "budgetQuestion";
 
+/// The key in a message's metadata of how many of its parts were sent before it ended.
+const PARTIAL: &str = "saidParts";
+
 /// The cap that owners are asked to raise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -68,20 +71,43 @@ impl Run {
     }
 
     fn ask_for_raise(&mut self, question: &CapQuestion, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        let mut effects: Vec<Effect> = self.say_partial().into_iter().collect();
         let call = ToolCallId::made(self.correlation.as_str(), &format!("-budget{}", self.steps));
         let state = ToolState::InputAvailable { input: serde_json::to_value(question).unwrap_or_default() };
         self.message.parts.push(Part::Tool(Box::new(ToolPart::new(RAISE_CALL, call, state))));
         self.phase = RunPhase::Acting;
-        let mut effects = self.advance_calls(ctx);
+        effects.extend(self.advance_calls(ctx));
         effects.push(Effect::Publish);
         effects
     }
 
+    /// Sends what it has said so far, before people wait: once, also where it waits at several caps.
+    fn say_partial(&mut self) -> Option<Effect> {
+        let told = self.message.metadata.extra.get(PARTIAL).and_then(Value::as_u64).unwrap_or(0);
+        let parts = u64::try_from(self.message.parts.len()).unwrap_or(u64::MAX);
+        let text = self.said_since(usize::try_from(told).unwrap_or(usize::MAX));
+        if text.is_empty() {
+            return None;
+        }
+        self.message.metadata.extra.insert(PARTIAL.to_owned(), parts.into());
+        let source = format!("{}.partial{}", self.message.id, self.steps);
+        Some(self.commit_saying(vec![(source, Intent::AssistantText { text })]))
+    }
+
+    /// Its words behind so many parts of the message.
+    fn said_since(&self, parts: usize) -> String {
+        let texts = self.message.parts.iter().skip(parts).filter_map(|part| match part {
+            Part::Text(text) if !text.text.trim().is_empty() => Some(text.text.trim()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
     /// Waits for the answer to a question of another thread. People are told once for each question.
     fn join_question(&mut self, approval: Option<&Approval>, ctx: &TurnContext<'_>) -> Vec<Effect> {
+        let mut effects: Vec<Effect> = self.say_partial().into_iter().collect();
         self.phase = RunPhase::AwaitingApproval;
         self.waits_for_budget = true;
-        let mut effects = Vec::new();
         let id = approval.map_or("", |approval| approval.id.as_str());
         let told = self.message.metadata.extra.get(JOINED).and_then(Value::as_str).map(str::to_owned);
         if told.is_none() {
@@ -126,16 +152,8 @@ impl Run {
 
     /// Ends it with what it has said so far.
     fn end_over_budget(&mut self, shortage: Shortage, ctx: &TurnContext<'_>) -> Vec<Effect> {
-        let said: Vec<&str> = self
-            .message
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text(text) if !text.text.trim().is_empty() => Some(text.text.trim()),
-                _ => None,
-            })
-            .collect();
-        let partial = said.join("\n\n");
+        let told = self.message.metadata.extra.get(PARTIAL).and_then(Value::as_u64).unwrap_or(0);
+        let partial = self.said_since(usize::try_from(told).unwrap_or(usize::MAX));
         let detail = Some(shortage.to_string());
         let mut effects = self.fail_saying(&Phrase::OverBudget(shortage), ErrorKind::Budget, detail, ctx);
         let commit = effects.iter_mut().find_map(|effect| match effect {

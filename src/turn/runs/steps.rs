@@ -368,7 +368,7 @@ impl Run {
         // Earlier messages of a long answer are in the history already.
         let earlier = ctx.history.of_run(&self.correlation).filter(|message| message.id != own.id);
         let spent = earlier.chain([own]).fold(Spent::default(), add_usage);
-        match spent.footer(footer, ctx.language()).filter(|_| spent.input > 0) {
+        match spent.footer(footer, &ctx.rules().currency, ctx.language()).filter(|_| spent.input > 0) {
             Some(line) => format!("{text}\n\n*{line}*"),
             None => text,
         }

@@ -36,6 +36,7 @@ pub(super) fn rules() -> Rules {
         compaction: crate::turn::CompactionRules::default(),
         scopes: Arc::default(),
         footer: Footer::Off,
+        currency: crate::domain::Currency::default(),
         capabilities: Capabilities::pull(),
         rights: Rights {
             requester: true,

@@ -76,6 +76,17 @@ async fn usage_is_shown_with_the_numbers_of_the_command_line() {
             rows.as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap()).collect();
         expected.sort_unstable();
         assert_eq!(console.browser.eval(&keys).await, json!(json!(expected).to_string()), "{by}");
+        let lines = project.run(&["usage", "--by", by]).stdout;
+        for key in expected.into_iter().filter(|key| !key.is_empty()) {
+            let value = console
+                .text_of(&format!("[data-testid=usage-by-{by}] [data-key='{key}'] .usage-value"))
+                .await;
+            let line = lines
+                .lines()
+                .find(|line| line.starts_with(key))
+                .unwrap_or_else(|| panic!("{key} in {lines}"));
+            assert!(line.trim_end().ends_with(&value), "{value} in {line}");
+        }
     }
     let unpriced = console.text_of("[data-testid=usage-by-model] [data-key=house-model]").await;
     assert!(unpriced.contains("price unknown"), "{unpriced}");
@@ -101,19 +112,27 @@ async fn usage_is_shown_with_the_numbers_of_the_command_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn usage_fits_a_phone_in_chinese() {
+async fn usage_fits_phones_and_desktops_in_both_languages() {
     let project = spent();
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, ZH).await;
-    console.browser.click("#drawer-open").await;
-    console.browser.click(&part("page-usage")).await;
-    console.until_visible("usage-total", true).await;
-    let shown = console.text_of(&part("usage-total")).await;
-    assert!(shown.contains("至少") && shown.contains("60 次调用"), "{shown}");
-    look(&console, "usage-phone-zh").await;
-    let fits = "document.documentElement.scrollWidth <= innerWidth && document.querySelector('#page').scrollWidth <= innerWidth";
-    assert_eq!(console.browser.eval(fits).await, true, "nothing sticks out");
-    console.assert_no_complaints().await;
+    for (screen, language, words, name) in [
+        (Screen::Phone, ZH, ["至少", "60 次调用"], "usage-phone-zh"),
+        (Screen::Phone, EN, ["at least", "60 calls"], "usage-phone-en"),
+        (DESKTOP, ZH, ["至少", "60 次调用"], "usage-desktop-zh"),
+    ] {
+        let console = Console::open(&daemon, screen, language).await;
+        if matches!(screen, Screen::Phone) {
+            console.browser.click("#drawer-open").await;
+        }
+        console.browser.click(&part("page-usage")).await;
+        console.until_visible("usage-total", true).await;
+        let shown = console.text_of(&part("usage-total")).await;
+        assert!(words.iter().all(|word| shown.contains(word)), "{shown}");
+        look(&console, name).await;
+        let fits = "document.documentElement.scrollWidth <= innerWidth && document.querySelector('#page').scrollWidth <= innerWidth";
+        assert_eq!(console.browser.eval(fits).await, true, "nothing sticks out");
+        console.assert_no_complaints().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

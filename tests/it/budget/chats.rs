@@ -30,6 +30,14 @@ struct Chats {
 
 impl Chats {
     async fn new(caps: serde_json::Value) -> Self {
+        Self::answering(reply, caps, json!({})).await
+    }
+
+    async fn answering(
+        reply: impl FnMut(&Seen) -> Reply + Send + 'static,
+        caps: serde_json::Value,
+        extra: serde_json::Value,
+    ) -> Self {
         let telegram = FakeTelegram::start().await;
         let model = FakeModel::start(Script::compute(reply)).await;
         let mut config = json!({
@@ -39,6 +47,7 @@ impl Chats {
                 "allowedUsers": [ANN, BOB], "allowedChats": [GROUP] } },
         });
         merge(&mut config, budget(caps));
+        merge(&mut config, extra);
         let project = Project::with_model(&model.url(), config);
         Self { telegram, project, _model: model }
     }
@@ -173,5 +182,65 @@ async fn owners_hear_once_that_a_cap_is_nearly_used_and_once_a_day_that_a_task_w
     let texts = chats.telegram.read(|world| world.bot_texts(ANN));
     let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
     assert_eq!((count("was skipped"), count("used to 80 %"), count("May I go on?")), (1, 1, 0), "{texts:#?}");
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_gets_stuck_sends_what_it_has_said_before_it_asks() {
+    // A step that says something and looks at a file, and a second step.
+    let talks = |seen: &Seen| {
+        let looked = seen.body["messages"].as_array().unwrap().last().unwrap()["role"] == "tool";
+        if looked {
+            return Reply::text("All is well.");
+        }
+        let call = json!({ "tool_calls": [{ "index": 0, "id": "call_1", "type": "function",
+            "function": { "name": "read_file", "arguments": "{\"path\":\"Agent.md\"}" } }] });
+        Reply::deltas([json!({ "content": "Half of it is done." }), call], "tool_calls")
+    };
+    let chats = Chats::answering(talks, json!({ "perTurn": 0.5 }), json!({})).await;
+    let daemon = chats.project.start().await;
+    let ann = chats.telegram.user(ANN, "Ann");
+    let with_ann = chats.telegram.private(&ann);
+    with_ann.say(&ann, "look");
+    let (message, _) = chats.question(ANN).await;
+    chats.hear(ANN, "Half of it is done.").await;
+    with_ann.press(&ann, message, "+1");
+    chats.hear(ANN, "All is well.").await;
+    let texts = chats.telegram.read(|world| world.bot_texts(ANN));
+    let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
+    assert_eq!((count("Half of it is done."), count("All is well.")), (1, 1), "{texts:#?}");
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn owners_hear_once_that_an_account_is_empty_and_that_a_cheaper_model_answers() {
+    let answers = |seen: &Seen| match seen.last_user_text() {
+        text if text.contains("empty") => {
+            Reply::status(402, r#"{"error":{"message":"Insufficient Balance"}}"#)
+        }
+        _ => Reply::text(&format!("{} answers", seen.body["model"].as_str().unwrap())),
+    };
+    let caps = json!({
+        "day": 0.5, "onLimit": "fallback", "prices": { "*": { "perCall": 0.4 }, "cheap": { "perCall": 0.01 } },
+    });
+    let fallbacks = json!({ "llm": { "fallbacks": [{ "model": "cheap", "budget": true }] } });
+    let chats = Chats::answering(answers, caps, fallbacks).await;
+    let daemon = chats.project.start().await;
+    let ann = chats.telegram.user(ANN, "Ann");
+    let with_ann = chats.telegram.private(&ann);
+    for _ in 0..2 {
+        with_ann.say(&ann, "is it empty");
+    }
+    chats.hear(ANN, "The account at 127.0.0.1 is empty").await;
+    with_ann.say(&ann, "one");
+    chats.hear(ANN, "fake answers").await;
+    for _ in 0..2 {
+        with_ann.say(&ann, "more");
+    }
+    chats.hear(ANN, "cheap answers instead").await;
+    daemon.until_state(&format!("telegram:chat:{ANN}"), "idle").await;
+    let texts = chats.telegram.read(|world| world.bot_texts(ANN));
+    let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
+    assert_eq!((count("The account at"), count("answers instead")), (1, 1), "{texts:#?}");
     assert!(daemon.stop().await.success());
 }

@@ -1,5 +1,7 @@
 //! Spend caps: what happens at them, who decides, and what survives a restart.
 
+mod caps;
+mod cards;
 mod chats;
 mod kills;
 mod over_http;

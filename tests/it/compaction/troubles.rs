@@ -130,6 +130,7 @@ fn rules() -> Rules {
         language: None,
         compaction: CompactionRules::default(),
         footer: shipagent::domain::Footer::Off,
+        currency: shipagent::domain::Currency::default(),
         capabilities: shipagent::domain::Capabilities::pull(),
         rights: shipagent::policy::Rights::default(),
         expire_ms: 60_000,

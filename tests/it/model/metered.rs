@@ -8,8 +8,8 @@ use shipagent::domain::{Payer, Usage};
 use shipagent::http_client::Http;
 use shipagent::model::{EmbeddingSpec, ModelSpec, OpenAiEmbedder};
 use shipagent::ports::{
-    Account, BoxFuture, CallEnd, Embedder, Meter, MeterError, MeteredService, Model, PlannedCall, Prompt,
-    Reach, Reserved,
+    Account, BoxFuture, CallEnd, Embedder, Meter, MeterError, MeteredService, PlannedCall, Prompt, Reach,
+    Reserved,
 };
 use tokio::sync::mpsc;
 

@@ -160,6 +160,7 @@ fn rules() -> Rules {
         language: None,
         compaction: shipagent::turn::CompactionRules::default(),
         footer: shipagent::domain::Footer::Off,
+        currency: shipagent::domain::Currency::default(),
         capabilities: Capabilities::pull(),
         rights: shipagent::policy::Rights::default(),
         expire_ms: 60_000,

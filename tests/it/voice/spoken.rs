@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::{Scene, echo, stt};
+use super::{Scene, charges, echo, stt};
 use crate::fakes::daemon::merge;
 use crate::fakes::fake_model::{Reply, Script};
 use crate::fakes::feishu::people::Message;
@@ -181,4 +181,39 @@ async fn a_kill_while_an_answer_is_being_spoken_neither_loses_nor_doubles_it() {
     assert_eq!(sent.len(), 2, "one for each answer");
     let texts = scene.feishu.look(|world| world.said("oc_ada"));
     assert_eq!(texts.iter().filter(|text| text.contains("re: hello")).count(), 1, "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn speech_is_charged_also_where_the_server_never_answers_and_refused_while_calls_are_stopped() {
+    let speech = FakeSpeech::start(|_| SpeechReply::Hang).await;
+    let mut config = tts(&speech.url(), "always");
+    merge(&mut config, stt(&speech.url()));
+    merge(
+        &mut config,
+        json!({
+            "voice": { "tts": { "timeoutSecs": 1 } },
+            "owners": ["feishu:user:ou_ada"],
+            "budget": { "prices": { "voice-1": { "characters": 1_000 } } },
+        }),
+    );
+    let scene = Scene::new(echo(), config).await;
+    let daemon = scene.start().await;
+    scene.feishu.write(&Message::private("ou_ada", "hello"));
+    scene.until_said("oc_ada", "re: hello").await;
+    daemon.until("the charge", async |_| charges(&scene.project, "tts").len() == 1).await;
+    let charge = charges(&scene.project, "tts").remove(0);
+    let expected = (&json!(9), &json!(9_000), &json!("uncertain"), &json!("feishu:chat:oc_ada"));
+    assert_eq!(
+        (&charge["chars"], &charge["cost"], &charge["source"], &charge["threadId"]),
+        expected,
+        "{charge}"
+    );
+
+    scene.feishu.write(&Message::private("ou_ada", "/budget stop"));
+    scene.until_said("oc_ada", "All model calls are stopped").await;
+    let asked = speech.requests().len();
+    scene.record(&speak("what time is it in shanghai").ogg);
+    scene.until_said("oc_ada", "An owner has stopped all model calls").await;
+    assert_eq!(speech.requests().len(), asked, "nothing was sent to be heard");
+    assert_eq!(charges(&scene.project, "stt").len(), 0);
 }

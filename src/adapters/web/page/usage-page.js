@@ -5,18 +5,22 @@ import { problemWords } from './controls.js';
 import { h, setText } from './dom.js';
 import { language, personName, t } from './strings.js';
 import { threadHash } from './threads-view.js';
-import { percent, RANGES, shortDollars, Usage, withGaps } from './usage.js';
+import { percent, RANGES, shortAmount, Usage, withGaps } from './usage.js';
 
 // Further rows are summed up in one.
 const MOST_BARS = 12;
 
 const count = (number) => new Intl.NumberFormat(language() === 'zh' ? 'zh-CN' : 'en-GB').format(number);
 
+// That of the settings, as the last report told it.
+let currency = { name: 'USD', per_dollar: 1_000_000 };
+
 /** The cost of sums in words: an estimate is "about", an unknown price is never nothing. */
 function costWords(sums) {
-  const amount = shortDollars(sums.costMicros ?? 0);
-  if (sums.unknownPrice > 0) return sums.costMicros > 0 ? t('usageAtLeast', { amount }) : t('usageUnpriced');
-  return t(sums.estimated > 0 || sums.uncertainMicros > 0 ? 'usageAbout' : 'usageCost', { amount });
+  const amount = shortAmount(sums.costMicros ?? 0, currency.per_dollar);
+  const words = { amount, currency: currency.name };
+  if (sums.unknownPrice > 0) return sums.costMicros > 0 ? t('usageAtLeast', words) : t('usageUnpriced');
+  return t(sums.estimated > 0 || sums.uncertainMicros > 0 || sums.suspect > 0 ? 'usageAbout' : 'usageCost', words);
 }
 
 const tokensOf = (sums) => (sums.in ?? 0) + (sums.out ?? 0);
@@ -81,6 +85,7 @@ export class UsagePage {
     const key = JSON.stringify([report, this.measure]);
     if (this.shown === key) return;
     this.shown = key;
+    currency = report.currency ?? currency;
     const [time, ...groups] = report.reports;
     const { total } = time;
     const parts = [this.totals(total, time.open)];

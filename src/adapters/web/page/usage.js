@@ -52,8 +52,9 @@ export function withGaps(report, by, now = Date.now()) {
   return rows;
 }
 
-/** Millionths of a dollar for people: two digits, more for small sums; the same as on the command line. */
-export function shortDollars(micros) {
+/** Millionths of a dollar in a currency, for people: two digits, more for small sums; the same as on the command line. */
+export function shortAmount(dollars, perDollar = 1_000_000) {
+  const micros = Math.floor((dollars * perDollar) / 1_000_000);
   if (micros === 0 || micros >= 10_000) return (Math.floor((micros + 5_000) / 10_000) / 100).toFixed(2);
   return `0.${String(micros).padStart(6, '0')}`.replace(/0+$/, '');
 }
