@@ -63,6 +63,10 @@ phrases! {
     }
     text now_resumed() { en: "Model calls are allowed again.", zh: "已恢复模型调用。" }
     text not_written() { en: "That could not be written to the disk.", zh: "无法写入磁盘。" }
+    text project_caps() {
+        en: "The project has caps as well; owners see them.",
+        zh: "项目另有上限，仅所有者可查看。",
+    }
     text no_caps() { en: "No cap limits this conversation.", zh: "本会话没有任何上限。" }
     format line(cap: &str, used: &str, limit: &str) { en: "- {cap}: {used} of {limit}", zh: "- {cap}：已用 {used}，上限 {limit}" }
     format line_lifted(cap: &str, used: &str) { en: "- {cap}: {used}, no limit for now", zh: "- {cap}：已用 {used}，暂无上限" }

@@ -14,6 +14,8 @@ pub enum BudgetPhrase {
     /// The switch could not be stored.
     NotWritten,
     NoCaps,
+    /// The project has caps that owners alone see.
+    ProjectCaps,
     /// What a question adds to its summary: the thread that asks, and for whom.
     Details {
         thread: String,
@@ -53,6 +55,7 @@ impl BudgetPhrase {
             Self::NowStopped => words::now_stopped(language).to_owned(),
             Self::NowResumed => words::now_resumed(language).to_owned(),
             Self::NotWritten => words::not_written(language).to_owned(),
+            Self::ProjectCaps => words::project_caps(language).to_owned(),
             Self::NoCaps => words::no_caps(language).to_owned(),
             Self::Warning { state, percent, currency } => {
                 let say = |number: u64| amount(state.key.unit, number, currency, language);

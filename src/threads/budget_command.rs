@@ -43,6 +43,9 @@ impl Actor {
         // The sums of the project are for owners, as in /usage.
         let shown = caps.iter().filter(|cap| payer.owner || cap.key.of.is_some());
         let mut lines: Vec<String> = shown.map(|cap| cap_line(cap, currency, language)).collect();
+        if lines.len() < caps.len() {
+            lines.push(BudgetPhrase::ProjectCaps.say(language));
+        }
         if lines.is_empty() {
             lines.push(BudgetPhrase::NoCaps.say(language));
         }

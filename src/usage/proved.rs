@@ -10,11 +10,11 @@ const KEPT_MS: u64 = 5 * 60 * 1_000;
 /// Most threads that are remembered.
 const MOST: usize = 1_024;
 
-type Place = (String, String);
+type ThreadModelKey = (String, String);
 
 /// The cached prefixes by thread and model. Lost in a restart: then a prompt is reserved at the full price.
 #[derive(Debug, Default)]
-pub(super) struct ProvedPrefixes(Mutex<HashMap<Place, (Timestamp, u64)>>);
+pub(super) struct ProvedPrefixes(Mutex<HashMap<ThreadModelKey, (Timestamp, u64)>>);
 
 impl ProvedPrefixes {
     /// Takes in what a server counted for a call that asked for an answer.

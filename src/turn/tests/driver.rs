@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::domain::Class;
 use crate::domain::{
     Approval, ApprovalNumber, Author, AuthorRole, Capabilities, ChatKind, Command, CorrelationId, Effects,
-    ErrorKind, Footer, IngressEvent, IngressKind, MessageId, ReadReplies, Risk, Said, ScopeKind, ThreadId,
-    Timestamp, ToolCallId, WhileRunning, WhileWaiting,
+    ErrorKind, Footer, IngressEvent, IngressKind, MessageId, RAISE_CALL, ReadReplies, Risk, Said, ScopeKind,
+    ThreadId, Timestamp, ToolCallId, WhileRunning, WhileWaiting,
 };
 use crate::policy::Rights;
 use crate::policy::reply::{Named, decided_outright};
@@ -52,7 +52,7 @@ pub(super) fn rules() -> Rules {
 
 pub(super) fn effects_of() -> EffectsOf {
     Arc::new(|name| match name {
-        "look" => Some(Effects::ReadOnly),
+        "look" | RAISE_CALL => Some(Effects::ReadOnly),
         "tell" => Some(Effects::Speaks),
         "act" | "ask" | "forbidden" | "peek" => Some(Effects::SideEffects),
         _ => None,
@@ -111,7 +111,7 @@ pub(super) fn model_error(kind: ErrorKind) -> Result<Completion, ModelError> {
 /// calls are read-only.
 pub(super) fn judge(name: &str, input: &Value, world: &str) -> Judgement {
     let ruling = match name {
-        "ask" => Ruling::Ask,
+        "ask" | RAISE_CALL => Ruling::Ask,
         "forbidden" => Ruling::Deny("not here".to_owned()),
         "look" | "peek" => Ruling::Allow(Class::ReadOnly),
         _ => Ruling::Allow(Class::ProjectWritable),

@@ -17,7 +17,7 @@ async fn a_call_that_a_kill_cut_off_counts_once_and_in_full() {
     for step in ["call-reserved", "call-answered", "call-settled"] {
         let model = FakeModel::start(Reply::text("hello")).await;
         let mut config = budget(json!({ "day": 100 }));
-        merge(&mut config, json!({ "queue": { "mergeMs": 0 } }));
+        merge(&mut config, json!({ "queue": { "mergeMs": 0 }, "owners": ["api:user:ada"] }));
         let project = Project::with_model(&model.url(), config);
         let mut command = project.command(&["run"]);
         command.env("SHIPAGENT_FAIL_POINT", step);
@@ -114,7 +114,7 @@ async fn agree(project: &Project, calls: u64, step: &str) {
 /// Tokens have prices at which a call that is lost, doubled or taken for its reservation shows.
 fn priced() -> Value {
     let price = json!({ "*": { "input": 1_000, "output": 10_000 } });
-    json!({ "budget": { "prices": price, "day": 100_000 }, "queue": { "mergeMs": 0 } })
+    json!({ "budget": { "prices": price, "day": 100_000 }, "queue": { "mergeMs": 0 }, "owners": ["api:user:ada"] })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

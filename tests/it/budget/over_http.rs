@@ -139,6 +139,8 @@ async fn owners_stop_all_calls_until_they_allow_them_again() {
     assert!(ended["status"] == "failed" && ended["error"].to_string().contains("stopped"), "{ended}");
     assert_eq!(scene.model.requests().len(), 1);
     let shown = scene.say("/budget", "m4").await;
+    assert!(shown["output"].as_str().unwrap().contains("owners see them"), "{shown}");
+    let shown = scene.say_as("olga", "o", "/budget", "o3").await;
     assert!(shown["output"].as_str().unwrap().contains("0.40 USD of 100.00 USD"), "{shown}");
     scene.say_as("olga", "o", "/budget resume", "o2").await;
     assert_eq!(scene.say("hello again", "m5").await["status"], "done");

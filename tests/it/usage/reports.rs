@@ -82,7 +82,7 @@ async fn the_command_line_http_chat_and_prometheus_tell_the_same() {
 
     let csv = project.run(&["usage", "--by", "thread", "--csv"]);
     assert!(
-        csv.stdout.contains("\napi:chat:a,2,0,2000,800,0,200,0,0.000,0,1.750000,0.000000,0,0\n"),
+        csv.stdout.contains("\napi:chat:a,2,0,2000,800,0,200,0,0.000,0,1.750000,0.000000,0,0,0\n"),
         "{csv:?}"
     );
     let beside = project.run(&["usage", "--by", "thread"]);

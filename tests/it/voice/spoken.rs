@@ -202,7 +202,7 @@ async fn speech_is_charged_also_where_the_server_never_answers_and_refused_while
     scene.until_said("oc_ada", "re: hello").await;
     daemon.until("the charge", async |_| charges(&scene.project, "tts").len() == 1).await;
     let charge = charges(&scene.project, "tts").remove(0);
-    let expected = (&json!(9), &json!(9_000), &json!("uncertain"), &json!("feishu:chat:oc_ada"));
+    let expected = (&json!(10), &json!(10_000), &json!("uncertain"), &json!("feishu:chat:oc_ada"));
     assert_eq!(
         (&charge["chars"], &charge["cost"], &charge["source"], &charge["threadId"]),
         expected,
