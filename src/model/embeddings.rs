@@ -84,8 +84,8 @@ impl OpenAiEmbedder {
             ..Prompt::default()
         };
         let spec = ModelSpec::new(self.spec.base_url.clone(), self.spec.model.clone());
-        // It has no answer that could be long.
-        let mut attempt = MeteredAttempt::begin(&spec, &prompt, Some(0)).await?;
+        // It has no answer; one token has a prompt refused that does not fit.
+        let mut attempt = MeteredAttempt::begin(&spec, &prompt, Some(1)).await?;
         let asked = timeout(self.spec.timeout, self.ask(texts)).await;
         let asked = asked.unwrap_or(Err(Failure::Silent { awaited: "embeddings", limit: self.spec.timeout }));
         let counted = asked.as_ref().ok().and_then(|(_, usage)| usage_of(usage, Dialect::of(&spec.base_url)));

@@ -260,6 +260,9 @@ mod tests {
             (8_999, 16_000, None),
             (1_200, 100, Some(100)),
             (1_199, 100, None),
+            // Vectors of texts: a prompt alone.
+            (1_002, 1, Some(1)),
+            (1_001, 1, None),
         ] {
             let found = fits(&book, &day(limit), (1_000, wanted));
             assert_eq!(found, expected, "{limit} {wanted}");

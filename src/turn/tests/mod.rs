@@ -2,7 +2,6 @@
 
 mod again;
 mod approvals;
-mod caps;
 mod chat;
 mod clocks;
 mod compaction;
