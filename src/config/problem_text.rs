@@ -19,9 +19,7 @@ pub(super) fn say(fault: &ConfigFault, language: Language) -> ProblemText {
         ConfigFault::EmptyText => both((words::empty_text, words::empty_text_fix), l),
         ConfigFault::OpenVariable => both((words::open_variable, words::open_variable_fix), l),
         ConfigFault::NeededFor(provider) => (words::needed_for(provider, l), words::needed_for_fix(l).into()),
-        ConfigFault::CurrencyWithoutRate(found) => {
-            (words::currency_without_rate(found, l), words::currency_without_rate_fix(l).into())
-        }
+        ConfigFault::CurrencyWithoutRate(found) => (words::no_rate(found, l), words::no_rate_fix(l).into()),
         ConfigFault::KeyNeeded => both((words::key_needed, words::key_needed_fix), l),
         ConfigFault::Unreadable(why) => (words::unreadable(why, l), words::unreadable_fix(l).into()),
         ConfigFault::DuplicateKey { first_line } => {

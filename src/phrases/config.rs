@@ -146,11 +146,11 @@ phrases! {
         en: "write it, or set the provider to \"off\"",
         zh: "请填写，或把 provider 设为 \"off\"",
     }
-    format currency_without_rate(found: &str) {
+    format no_rate(found: &str) {
         en: "how much {found} one US dollar is, is not known",
         zh: "不知道 1 美元等于多少 {found}",
     }
-    text currency_without_rate_fix() {
+    text no_rate_fix() {
         en: "set budget.perDollar, such as 7.2",
         zh: "请设置 budget.perDollar，例如 7.2",
     }
