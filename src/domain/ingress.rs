@@ -151,6 +151,8 @@ pub struct Said {
     pub scheduled: Option<Box<ScheduledRun>>,
     /// Set where the message was spoken: its text is a transcript.
     pub voice: Option<Voice>,
+    /// The operator wrote it from outside: the people of the thread are shown it, marked as the operator's.
+    pub announced: bool,
 }
 
 impl Said {
@@ -180,6 +182,8 @@ pub enum IngressKind {
     Edited(Said),
     /// The author edited the last question and wants a new answer. `message` is its id.
     Revised(Said),
+    /// The author takes back a message that waits for its run. `message` is its id.
+    Withdrawn,
     /// The author wants another answer to the last question, or to the one with this id.
     Regenerate(Option<MessageId>),
     Command(CommandInvocation),

@@ -67,6 +67,14 @@ phrases! {
     text edit_message() { en: "Edit and send again", zh: "编辑并重新发送" }
     text edit_last_hint() { en: "The last answer is replaced.", zh: "将替换最后一次回答。" }
     text edit_branch_hint() { en: "Begins a new conversation with what was said before.", zh: "将以之前的对话开始一个新会话。" }
+    text edit_queued_hint() { en: "It waits and is answered as you write it here.", zh: "此消息仍在排队，将按修改后的内容回答。" }
+    text edit_answering_hint() { en: "The answer that is being written is stopped and replaced.", zh: "将停止正在生成的回答并重新回答。" }
+    text withdraw() { en: "Withdraw", zh: "撤回" }
+    text withdrawn() { en: "Withdrawn", zh: "已撤回" }
+    text withdraw_label() { en: "Withdraw the message before it is answered", zh: "在回答之前撤回此消息" }
+    text unsent_discard() { en: "Discard", zh: "丢弃" }
+    text unsent_before() { en: "the page was left before the daemon had it", zh: "守护进程收到之前页面已关闭" }
+    text attach_reading() { en: "Reading the files…", zh: "正在读取文件…" }
     text as_operator() { en: "Operator", zh: "操作者" }
     format elapsed_seconds(count: &str) { en: "{count} s", zh: "{count} 秒" }
     format elapsed_minutes(count: &str, rest: &str) { en: "{count} min {rest} s", zh: "{count} 分 {rest} 秒" }
@@ -80,7 +88,10 @@ phrases! {
     text deny_reason() { en: "Why not, or what to do instead", zh: "为什么不行，或者应该怎么做" }
     text deny_send() { en: "Deny", zh: "拒绝" }
     text approve_all() { en: "Approve all", zh: "全部同意" }
-    text approve_all_ask() { en: "Approve everything that waits, each once?", zh: "同意所有等待的事项，每项仅此一次？" }
+    format approve_all_ask(count: &str, numbers: &str) {
+        en: "Approve these {count}, each once: {numbers}?",
+        zh: "同意这 {count} 项（每项仅此一次）：{numbers}？",
+    }
 
     text palette() { en: "Command palette", zh: "命令面板" }
     text palette_label() { en: "What to do, or which conversation", zh: "要做什么，或打开哪个会话" }

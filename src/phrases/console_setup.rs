@@ -10,6 +10,10 @@ phrases! {
     }
     text setup_open() { en: "Set it up", zh: "开始设置" }
     text setup_later() { en: "Not now", zh: "以后再说" }
+    text setup_lost() {
+        en: "Keys and tokens are kept on this page alone, and it was loaded again: enter it once more.",
+        zh: "密钥和令牌只保存在此页面中，而页面已重新加载：请再输入一次。",
+    }
     text setup_over() {
         en: "This project has its configuration in ship.json; there is nothing left to set up here.",
         zh: "此项目的配置已在 ship.json 中，这里没有需要设置的内容了。",

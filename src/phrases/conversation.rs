@@ -108,6 +108,11 @@ phrases! {
         en: "The last spoken message was understood as:\n\n{quoted}",
         zh: "上一条语音消息的识别结果：\n\n{quoted}",
     }
+    format from_operator(text: &str) { en: "**Operator:** {text}", zh: "**操作者：**{text}" }
+    format from_operator_with_files(text: &str, names: &str) {
+        en: "**Operator:** {text}\n\n(with files: {names})",
+        zh: "**操作者：**{text}\n\n（附文件：{names}）",
+    }
     text no_transcript() {
         en: "The last spoken message has no transcript.",
         zh: "上一条语音消息没有识别结果。",

@@ -60,6 +60,36 @@ phrases! {
     text not_sent() { en: "Not sent.", zh: "未发送。" }
     text not_sent_network() { en: "Not sent: the daemon could not be reached.", zh: "未发送：无法连接守护进程。" }
     format not_sent_why(why: &str) { en: "Not sent: {why}", zh: "未发送：{why}" }
+    named problems(key: &str) {
+        "bad-request" => { en: "The request is not valid", zh: "请求无效" }
+        "bad-json" => { en: "The body is not valid JSON", zh: "请求内容不是有效的 JSON" }
+        "bad-query" => { en: "The query is not valid", zh: "查询参数无效" }
+        "unknown-query-key" => { en: "The query has an unknown key", zh: "查询参数中有未知的键" }
+        "unauthorized" => { en: "Sign in first", zh: "请先登录" }
+        "forbidden" => { en: "Not allowed", zh: "不允许此操作" }
+        "not-found" => { en: "It does not exist (any more)", zh: "不存在，或已被删除" }
+        "method-not-allowed" => { en: "This cannot be done here", zh: "不支持此操作" }
+        "timeout" => { en: "The request took too long", zh: "请求超时" }
+        "conflict" => { en: "It cannot be done now", zh: "现在无法执行" }
+        "body-too-large" => { en: "It is too large", zh: "内容过大" }
+        "unsupported-media-type" => { en: "The type is not supported", zh: "不支持此类型" }
+        "too-many-requests" => { en: "Too many requests: wait a moment", zh: "请求过多，请稍候再试" }
+        "unavailable" => { en: "The daemon is stopping or busy: try again in a moment", zh: "守护进程正在停止或繁忙，请稍后再试" }
+        "storage-full" => { en: "It could not be stored: the disk may be full", zh: "无法保存，磁盘可能已满" }
+        "internal" => { en: "The daemon failed; its log says why", zh: "守护进程出错，原因见日志" }
+        "refused" => { en: "It was refused", zh: "请求被拒绝" }
+        "backup-running" => { en: "A backup is being made already", zh: "正在备份，请稍候" }
+        "configured" => { en: "The project is configured already", zh: "项目已配置完成" }
+        "invalid-configuration" => { en: "The configuration is not valid", zh: "配置无效" }
+        "invalid_answer" => { en: "This answer cannot be used", zh: "此回答无效" }
+        "invalid_task" => { en: "The task is not valid", zh: "任务无效" }
+        "not-editable" => { en: "This setting is not changed here", zh: "此项不能在这里修改" }
+        "task_changed" => { en: "The task was changed meanwhile", zh: "任务已在别处被修改" }
+        "task_running" => { en: "The task is running", zh: "任务正在运行" }
+        "thread-at-work" => { en: "The conversation is at work: stop it first", zh: "会话正在运行，请先停止" }
+        "unknown-model" => { en: "There is no such model", zh: "没有这个模型" }
+        "unknown-scope" => { en: "There is no such scope", zh: "没有这个范围" }
+    }
     text retry() { en: "Try again", zh: "重试" }
     text stopped() { en: "Stopped", zh: "已停止" }
     text failed() { en: "Failed", zh: "失败" }

@@ -39,6 +39,8 @@ pub struct ThreadView {
     /// The assistant message of the running turn so far.
     pub live: Option<Arc<UiMessage>>,
     pub queued: usize,
+    /// The messages that wait for a run of their own, oldest first.
+    pub waiting: Vec<MessageId>,
     pub pending_approvals: usize,
 }
 

@@ -31,6 +31,11 @@ pub enum Phrase {
     NothingToStop,
     /// The transcript of the newest spoken message.
     Transcript(String),
+    /// What the operator wrote to the people of a thread, with the names of its files.
+    FromOperator {
+        text: String,
+        files: Vec<String>,
+    },
     NoTranscript,
     NothingSpoken,
     /// A new conversation begins.
@@ -172,6 +177,12 @@ impl Phrase {
             Self::Transcript(text) => {
                 let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
                 conversation::transcript(&quoted.join("\n"), language)
+            }
+            Self::FromOperator { text, files } if files.is_empty() => {
+                conversation::from_operator(text.trim(), language)
+            }
+            Self::FromOperator { text, files } => {
+                conversation::from_operator_with_files(text.trim(), &files.join(", "), language)
             }
             Self::NoTranscript => conversation::no_transcript(language).into(),
             Self::NothingSpoken => conversation::nothing_spoken(language).into(),
@@ -377,6 +388,8 @@ mod tests {
             Phrase::Stopped,
             Phrase::NothingToStop,
             Phrase::Transcript("run the tests\nand tell me".into()),
+            Phrase::FromOperator { text: "please wait".into(), files: Vec::new() },
+            Phrase::FromOperator { text: "look".into(), files: vec!["plan.pdf".into()] },
             Phrase::NoTranscript,
             Phrase::NothingSpoken,
             Phrase::NewConversation,

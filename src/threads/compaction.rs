@@ -121,7 +121,10 @@ impl Actor {
         let speaks = match &event.kind {
             IngressKind::Said(said) => !said.context_only,
             IngressKind::Command(order) => matches!(order.command, Command::New | Command::Compact),
-            IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => true,
+            IngressKind::Edited(_)
+            | IngressKind::Revised(_)
+            | IngressKind::Withdrawn
+            | IngressKind::Regenerate(_) => true,
             IngressKind::Decision(_) => false,
         };
         let idle = |flight: &mut InFlight| flight.reason == CheckpointReason::Idle;

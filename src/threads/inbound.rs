@@ -116,7 +116,10 @@ impl Actor {
                 };
                 lookups.earlier = run.into_iter().find(theirs).map(Box::new);
             }
-            IngressKind::Edited(_) | IngressKind::Revised(_) | IngressKind::Regenerate(_) => {}
+            IngressKind::Edited(_)
+            | IngressKind::Revised(_)
+            | IngressKind::Withdrawn
+            | IngressKind::Regenerate(_) => {}
         }
         Ok(lookups)
     }

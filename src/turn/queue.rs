@@ -91,6 +91,11 @@ impl Queue {
         self.waiting.iter().map(|waiting| waiting.messages.len()).sum()
     }
 
+    /// The messages that wait, oldest first.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &MessageId> {
+        self.waiting.iter().flat_map(|waiting| &waiting.messages)
+    }
+
     /// The runs that wait, oldest first.
     pub(super) fn runs(&self) -> impl Iterator<Item = &CorrelationId> {
         self.waiting.iter().map(|waiting| &waiting.correlation)

@@ -57,6 +57,42 @@ test('code keeps its text when it is coloured', () => {
   assert.ok(performance.now() - started < 1_000, 'also where nothing is closed');
 });
 
+test('a comment and a string keep their colour over several lines', () => {
+  for (const [lang, code, kind] of [['js', '/* one\n   two */', 'comment'], ['python', '"""one\ntwo"""', 'string'], ['html', '<!-- one\ntwo -->', 'comment'], ['sql', '/* one\ntwo */', 'comment']]) {
+    assert.deepEqual(highlight(lang, `${code}\n`).filter(([known]) => known), [[kind, code]], lang);
+  }
+  assert.deepEqual(highlight('sh', 'ls # one\n# two').filter(([kind]) => kind === 'comment'), [['comment', '# one'], ['comment', '# two']]);
+});
+
+test('variables of a shell are no formula', () => {
+  for (const text of ['echo $HOME/bin:$PATH', 'cp $A $B', 'set $a-$b', '$A/$B/$C']) assert.deepEqual(parseInline(text), [{ t: 'text', s: text }]);
+  assert.deepEqual(parseInline('($x$, $y$).').map((node) => node.t), ['text', 'math', 'text', 'math', 'text']);
+});
+
+// Counts the lines that are read, so that nothing depends on the speed of a machine.
+function readsOf(lines) {
+  let reads = 0;
+  const counting = new Proxy(lines, {
+    get(target, key) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+      return Reflect.get(target, key);
+    },
+  });
+  parseBlocks(counting);
+  return reads;
+}
+
+test('a text full of open marks costs as much per line as a short one', () => {
+  const patterns = ['\\[ a', '$$ a', '> a', '- a', '```', '[^a]: b', '| a |', 'a', '# a', '    a', '1. a', '===', '\\[ a\n\\] x', '$$ a\n$$ x'];
+  for (const pattern of patterns) {
+    const lines = (count) => Array.from({ length: count }, () => pattern).join('\n').split('\n');
+    const [few, many] = [200, 4_000].map((count) => readsOf(lines(count)) / count);
+    assert.ok(many < 2 * few + 20, `${JSON.stringify(pattern)}: ${few} and ${many} reads a line`);
+  }
+  // Quadratic work would take minutes here.
+  for (const pattern of ['\\(a', '$a', '[a](b "', '`a', '*a', '<a', '&a', 'http://a)']) parseInline(pattern.repeat(40_000));
+});
+
 test('the palette finds words by their letters', () => {
   assert.ok(fits('mem', 'Memory') >= 0);
   assert.ok(fits('nc', 'New chat') >= 0);
@@ -79,5 +115,7 @@ test('a saved conversation has who said what, with calls and files', () => {
     { id: 'u', role: 'user', metadata: { authorName: 'Ada', timestamp: 0 }, parts: [{ type: 'text', text: 'hello' }, { type: 'file', filename: 'a.png', url: '/api/files/x/a.png' }] },
     { id: 'a', role: 'assistant', metadata: {}, parts: [{ type: 'tool-exec_shell', state: 'output-available', input: { command: 'ls' }, output: 'files' }, { type: 'text', text: 'done' }] },
   ]);
+  const hostile = { id: 'b', role: 'assistant', metadata: {}, parts: [{ type: 'tool-read_file', state: 'output-available', input: {}, output: 'a\n```\n# not a heading\n````' }] };
+  assert.ok(toMarkdown({ threadId: 'x' }, [hostile]).includes('`````\na\n```\n# not a heading\n````\n`````'), 'a fence that its content cannot end');
   for (const part of ['# Plan\n', '## Ada\n', '[a.png](/api/files/x/a.png)', '**exec_shell**', '"command": "ls"', 'done']) assert.ok(text.includes(part), part);
 });

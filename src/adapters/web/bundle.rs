@@ -235,7 +235,7 @@ mod tests {
         let used: BTreeSet<&str> = modules.order.iter().map(|module| module.name.as_str()).collect();
         let unused: Vec<&String> =
             files.keys().filter(|name| name.ends_with(".js") && !used.contains(name.as_str())).collect();
-        assert_eq!(unused, ["theme.js"], "this one runs before the modules");
+        assert_eq!(unused, ["notices.js", "theme.js"], "a service worker, and what runs before the modules");
         let made = bundle(&files).unwrap();
         for (name, text) in files.iter().filter(|(name, _)| name.ends_with(".css")) {
             assert!(made.style.text.contains(text.as_str()), "{name}");

@@ -11,7 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::problem::Problem;
 use super::server::Web;
 use super::sse::{self, Source, event};
-use crate::domain::{Intent, ThreadId, ThreadState};
+use crate::domain::{Intent, MessageId, ThreadId, ThreadState};
 use crate::ports::{Subscription, ThreadView};
 use crate::uimessage::{Cursor, UiMessage};
 
@@ -28,10 +28,11 @@ pub(super) async fn events(
 }
 
 /// The status of a thread, beside its messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct ThreadStatus {
     state: ThreadState,
     queued: usize,
+    waiting: Vec<MessageId>,
     pending_approvals: usize,
 }
 
@@ -71,17 +72,20 @@ impl ThreadEvents {
         let mut out = String::new();
         let state = ThreadStatus {
             state: view.state,
+            waiting: view.waiting.clone(),
             queued: view.queued,
             pending_approvals: view.pending_approvals,
         };
-        if self.state.replace(state) != Some(state) {
+        if self.state.as_ref() != Some(&state) {
             let body = json!({
                 "threadId": self.thread,
                 "state": state.state,
                 "queued": state.queued,
+                "waiting": state.waiting,
                 "pendingApprovals": state.pending_approvals,
             });
             out.push_str(&event("state", &body));
+            self.state = Some(state);
         }
         match &view.live {
             Some(live) => out.push_str(&self.tell_live(live)),

@@ -58,6 +58,7 @@ impl Web {
             IngressKind::Said(_)
             | IngressKind::Edited(_)
             | IngressKind::Revised(_)
+            | IngressKind::Withdrawn
             | IngressKind::Regenerate(_) => chat_of(thread),
         };
         self.submit_from(chat, thread, author, message, kind).await
@@ -115,8 +116,9 @@ fn language_of(kind: &IngressKind) -> Language {
         IngressKind::Said(said) | IngressKind::Edited(said) | IngressKind::Revised(said) => {
             Language::of(&said.text)
         }
-        IngressKind::Regenerate(_) | IngressKind::Command(_) | IngressKind::Decision(_) => {
-            Language::default()
-        }
+        IngressKind::Withdrawn
+        | IngressKind::Regenerate(_)
+        | IngressKind::Command(_)
+        | IngressKind::Decision(_) => Language::default(),
     }
 }

@@ -8,6 +8,7 @@ mod all_events;
 mod approvals;
 mod backup;
 mod body;
+mod branch;
 #[cfg(test)]
 mod bundle;
 mod chat;

@@ -17,6 +17,9 @@ const HTML: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.html"));
 const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.js"));
 const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.css"));
 
+/// The service worker that shows notices. Its address stays the same, as that of the page does.
+const NOTICES: &str = include_str!("page/notices.js");
+
 const MANIFEST: &str = include_str!("page/manifest.webmanifest");
 
 /// Where the script and the stylesheet are. The names change with the content, so browsers may keep them for ever.
@@ -31,6 +34,7 @@ pub(super) fn routes() -> Router<Arc<Web>> {
         .route("/", get(index))
         .route("/index.html", get(index))
         .route("/manifest.webmanifest", get(async || manifest()))
+        .route("/notices.js", get(async || notices()))
         .route(SCRIPT_PATH, get(async || asset("text/javascript; charset=utf-8", SCRIPT)))
         .route(STYLE_PATH, get(async || asset("text/css; charset=utf-8", STYLE)))
         .layer(CompressionLayer::new())
@@ -43,6 +47,14 @@ fn manifest() -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("application/manifest+json")),
     ];
     (headers, MANIFEST).into_response()
+}
+
+fn notices() -> Response {
+    let headers = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
+    ];
+    (headers, NOTICES).into_response()
 }
 
 fn asset(media_type: &'static str, bytes: &'static [u8]) -> Response {

@@ -15,9 +15,9 @@ use super::problem::Problem;
 use super::server::Web;
 
 const CONTENT_SECURITY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data: blob:; media-src blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
-     trusted-types 'none'; frame-ancestors 'none'",
+     trusted-types shipagent-notices; frame-ancestors 'none'",
 );
 
 impl From<Refusal> for Problem {

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::operation::{Access, Content, Operation};
 use super::{
-    access, agents, all_events, approvals, backup, chat, configuration, events, execute, files, grants,
-    health, instructions, login, logs, memory, models, onboarding, openapi, speech, tasks, thread_changes,
-    threads, usage,
+    access, agents, all_events, approvals, backup, branch, chat, configuration, events, execute, files,
+    grants, health, instructions, login, logs, memory, models, onboarding, openapi, speech, tasks,
+    thread_changes, threads, usage,
 };
 use crate::blocking::PoolProbe;
 
@@ -57,10 +57,10 @@ fn conversations() -> Vec<Operation> {
             .about("Chooses the model of a conversation.")
             .takes::<models::ModelRequest>()
             .answers::<Value>(),
-        Operation::post("/api/threads/{id}/branch", thread_changes::branch)
+        Operation::post("/api/threads/{id}/branch", branch::branch)
             .about("Copies what was said before a message into a new conversation.")
-            .takes::<thread_changes::BranchRequest>()
-            .answers::<thread_changes::Branched>()
+            .takes::<branch::BranchRequest>()
+            .answers::<branch::Branched>()
             .status(201),
         Operation::post("/api/threads/{id}/regenerate", thread_changes::regenerate)
             .about("Answers the last question again.")
@@ -80,6 +80,9 @@ fn conversations() -> Vec<Operation> {
             .takes::<thread_changes::EditRequest>()
             .answers::<threads::MessageAccepted>()
             .status(202),
+        Operation::delete("/api/threads/{id}/messages/{message}", thread_changes::withdraw)
+            .about("Takes back a message that waits for its answer.")
+            .answers::<threads::MessageAccepted>(),
         Operation::get("/api/threads/{id}/messages/{message}/speech", speech::speech)
             .about("An answer as sound.")
             .gives(Content::File),

@@ -1,4 +1,4 @@
-//! Changes of whole threads, as the operator: title, pin, archive, deletion; another answer, an edited message, a branch.
+//! Changes of threads, as the operator: title, pin, archive, deletion; another answer, a message that is edited or taken back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,18 +15,13 @@ use super::problem::Problem;
 use super::server::Web;
 use super::thread_marks::ThreadMark;
 use super::threads::MessageAccepted;
-use crate::domain::{AuthorId, IngressKind, MessageId, Said, ThreadId};
-use crate::ports::{
-    AuditEvent, AuditLine, Change, Commit, Durability, MissingIndex, SearchArea, StoreError, ThreadView, Work,
-};
-use crate::uimessage::{Role, RunStatus, UiMessage};
+use crate::domain::{Author, AuthorId, InboundFile, IngressKind, MessageId, Said, ThreadId};
+use crate::ports::{AuditEvent, AuditLine, Change, MissingIndex, SearchArea, StoreError, ThreadView};
+use crate::uimessage::{FilePart, Part, UiMessage};
 
 const LONGEST_TITLE: usize = 200;
 /// How long a deletion waits for the end of a thread that is at rest.
 const END: Duration = Duration::from_secs(10);
-/// So many messages a branch begins with at most; earlier ones stay where they are.
-const LONGEST_BRANCH: usize = 500;
-const PAGE: usize = 200;
 
 /// A key that is there, with or without a value.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
@@ -138,7 +133,8 @@ pub(super) struct EditRequest {
     text: String,
 }
 
-/// Edits a message of the operator: one that waits is replaced, the last question is asked anew.
+/// Edits a message of the operator: one that waits is replaced, the last question is asked anew. While it is being
+/// answered it is refused.
 pub(super) async fn edit(
     State(web): State<Arc<Web>>,
     Path((thread, message)): Path<(String, String)>,
@@ -149,83 +145,39 @@ pub(super) async fn edit(
     if request.text.trim().is_empty() {
         return Err(Problem::bad("text must not be empty"));
     }
-    let run = web.parts.store.run_of(&thread, &message).await?;
-    let known = run.iter().find(|stored| stored.id == message);
-    let known = known.ok_or_else(|| Problem::not_found("message"))?;
-    let answered =
-        run.iter().any(|stored| stored.metadata.status.is_some_and(|status| status != RunStatus::Running));
-    let said = Said { text: request.text, ..Said::default() };
-    let kind = if answered { IngressKind::Revised(said) } else { IngressKind::Edited(said) };
-    let platform = known.metadata.author_id.as_ref().map(AuthorId::platform);
-    let author = web.operator(&platform.unwrap_or_else(|| thread.platform().clone()))?;
-    let taken = web.submit(&thread, author, message, kind).await?;
+    let known = web.said(&thread, &message).await?;
+    // The words change; the files of the message stay.
+    let said = Said { text: request.text, files: files_of(&known), ..Said::default() };
+    let author = web.author_of(&thread, &known)?;
+    let taken = web.submit(&thread, author, message, IngressKind::Revised(said)).await?;
     Ok((StatusCode::ACCEPTED, Json(MessageAccepted { message_id: taken.message })))
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BranchRequest {
-    /// The new thread ends before this message.
-    before: MessageId,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Branched {
-    thread_id: ThreadId,
-    /// How many messages were copied.
-    messages: usize,
-}
-
-/// Copies the conversation before a message into a new thread of the console. The old one stays as it is.
-pub(super) async fn branch(
+/// Takes back a message of the operator that waits for its answer.
+pub(super) async fn withdraw(
     State(web): State<Arc<Web>>,
-    Path(thread): Path<String>,
-    JsonBody(request): JsonBody<BranchRequest>,
-) -> Result<(StatusCode, Json<Branched>), Problem> {
-    let from = web.existing(&thread).await?;
-    if !web.parts.store.contains(&from, &request.before).await? {
-        return Err(Problem::not_found("message"));
-    }
-    let platform = "web".parse()?;
-    let to = ThreadId::of_chat(&platform, &web.parts.ids.unique())?;
-    let mut messages: Vec<UiMessage> = Vec::new();
-    let mut before = request.before;
-    while messages.len() < LONGEST_BRANCH {
-        let mut page = web.parts.store.page(&from, Some(&before), PAGE).await?;
-        let Some(first) = page.first() else { break };
-        before = first.id.clone();
-        page.append(&mut messages);
-        messages = page;
-    }
-    // A branch begins with a question, and holds nothing that is still going on.
-    let ended = |message: &UiMessage| message.metadata.status != Some(RunStatus::Running);
-    let mut messages: Vec<UiMessage> = messages
-        .into_iter()
-        .filter(|message| ended(message) && message.checkpoint().is_none())
-        .skip_while(|message| message.role != Role::User)
-        .collect();
-    for message in &mut messages {
-        message.metadata.thread_id = to.clone();
-        message.metadata.platform = "web".into();
-    }
-    let count = messages.len();
-    if count > 0 {
-        let commit = Commit {
-            thread: to.clone(),
-            messages,
-            outbox: Vec::new(),
-            durability: Durability::Synced,
-            work: Work::Settled,
-        };
-        web.parts.store.commit(commit).await?;
-        web.announce(&to).await;
-    }
-    Ok((StatusCode::CREATED, Json(Branched { thread_id: to, messages: count })))
+    Path((thread, message)): Path<(String, String)>,
+) -> Result<Json<MessageAccepted>, Problem> {
+    let thread = web.existing(&thread).await?;
+    let message: MessageId = message.parse().map_err(|bad| Problem::of_id("message", &message, &bad))?;
+    let known = web.said(&thread, &message).await?;
+    let author = web.author_of(&thread, &known)?;
+    let taken = web.submit(&thread, author, message, IngressKind::Withdrawn).await?;
+    Ok(Json(MessageAccepted { message_id: taken.message }))
+}
+
+fn files_of(message: &UiMessage) -> Vec<InboundFile> {
+    let file = |part: &Part| match part {
+        Part::File(FilePart { media_type, url, filename, .. }) => {
+            Some(InboundFile { media_type: media_type.clone(), url: url.clone(), name: filename.clone() })
+        }
+        _ => None,
+    };
+    message.parts.iter().filter_map(file).collect()
 }
 
 impl Web {
-    async fn existing(&self, thread: &str) -> Result<ThreadId, Problem> {
+    pub(super) async fn existing(&self, thread: &str) -> Result<ThreadId, Problem> {
         let thread: ThreadId = thread.parse()?;
         match self.parts.store.exists(&thread).await? {
             true => Ok(thread),
@@ -233,8 +185,21 @@ impl Web {
         }
     }
 
+    /// A stored message of a person.
+    async fn said(&self, thread: &ThreadId, message: &MessageId) -> Result<UiMessage, Problem> {
+        let run = self.parts.store.run_of(thread, message).await?;
+        let known = run.into_iter().find(|stored| stored.id == *message);
+        known.ok_or_else(|| Problem::not_found("message"))
+    }
+
+    /// The operator, under the name of the platform on which they wrote the message.
+    fn author_of(&self, thread: &ThreadId, message: &UiMessage) -> Result<Author, Problem> {
+        let platform = message.metadata.author_id.as_ref().map(AuthorId::platform);
+        self.operator(&platform.unwrap_or_else(|| thread.platform().clone()))
+    }
+
     /// Tells all pages that the row of a thread changed.
-    async fn announce(&self, thread: &ThreadId) {
+    pub(super) async fn announce(&self, thread: &ThreadId) {
         let views = self.threads.views().await;
         let view = views.into_iter().find(|(known, _)| known == thread);
         let ThreadView { state, pending_approvals, .. } = view.map(|(_, view)| view).unwrap_or_default();

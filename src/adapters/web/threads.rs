@@ -333,7 +333,7 @@ pub(super) async fn say(
     }
     let id = &request.id;
     let message: MessageId = id.parse().map_err(|bad| Problem::of_id("id", id, &bad))?;
-    let said = said(request.text, request.files)?;
+    let said = Said { announced: !own, ..said(request.text, request.files)? };
     let author = web.operator(&if own { thread.platform().clone() } else { "web".parse()? })?;
     let kind = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
     let taken = web.submit(&thread, author.clone(), message, kind).await?;

@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use crate::domain::{
-    Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, MessageId, Said, Timestamp,
+    Command, CommandInvocation, CorrelationId, IngressEvent, IngressKind, Intent, MessageId, Said, Timestamp,
     VoiceFailure,
 };
 use crate::ports::{Acceptance, Durability, RunMessage};
@@ -16,6 +16,13 @@ use crate::uimessage::UiMessage;
 
 const ONLY_LAST: &str = "only the last answer can be made anew, and only while nothing else is going on: \
      send a new message instead";
+
+const BEING_ANSWERED: &str = "the message is being answered: stop the answer first, or wait for its end";
+
+const NOT_WAITING: &str = "only a message of yours that still waits can be withdrawn";
+
+/// The metadata of a message that its author took back before it was answered.
+const WITHDRAWN: &str = "withdrawn";
 
 impl Conversation {
     pub(super) fn arrived(
@@ -65,7 +72,8 @@ impl Conversation {
             }
             IngressKind::Decision(decision) => self.decide(decision, event, ticket, lookups, now, fresh),
             IngressKind::Edited(said) => self.edit(event, said, ticket, lookups, now, fresh),
-            IngressKind::Revised(said) => self.revise(event, said, ticket, now),
+            IngressKind::Revised(said) => self.revise(event, said, ticket, now, fresh),
+            IngressKind::Withdrawn => self.take_back(event, ticket, fresh),
             IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now),
         }
     }
@@ -89,13 +97,31 @@ impl Conversation {
             RunRelation::Steer | RunRelation::Interrupt | RunRelation::Wait => self.place_run(),
         };
         lines.push(message);
+        let say = self.announcement(event, said, &correlation);
         let mut effects = vec![
-            self.recorded(Effect::commit(lines, Durability::Synced)),
+            self.recorded(Effect::Commit { messages: lines, say, durability: Durability::Synced }),
             accepted_as(ticket, event.message.clone(), correlation.clone()),
         ];
         effects.extend(self.pass_to_run(relation, correlation, event, now));
         effects.push(Effect::Publish);
         effects
+    }
+
+    /// What the people of the thread are shown of a message that they did not see: without it they would read an answer
+    /// to nothing.
+    fn announcement(&self, event: &IngressEvent, said: &Said, correlation: &CorrelationId) -> Vec<Spoken> {
+        if !said.announced {
+            return Vec::new();
+        }
+        let names =
+            said.files.iter().map(|file| file.name.clone().unwrap_or_else(|| file.media_type.clone()));
+        let words = Phrase::FromOperator { text: said.text.clone(), files: names.collect() };
+        vec![Spoken {
+            source: event.message.to_string(),
+            correlation: correlation.clone(),
+            reply_to: None,
+            intent: Intent::AssistantText { text: words.say(self.language()) },
+        }]
     }
 
     /// What an accepted message does to the run in flight.
@@ -190,14 +216,55 @@ impl Conversation {
         }
     }
 
-    /// The last question is asked anew with other words.
+    /// A message that waits is hidden from the model, and its run begins without it.
+    fn take_back(
+        &mut self,
+        event: &IngressEvent,
+        ticket: ReplyToken,
+        fresh: &mut dyn FnMut() -> CorrelationId,
+    ) -> Vec<Effect> {
+        let waits = self.queue.has_message(&event.message);
+        let known = self.history.find_said(&event.message).filter(|_| waits);
+        let theirs = |known: &&UiMessage| known.metadata.author_id.as_ref() == Some(&event.author.id);
+        let Some(mut line) = known.filter(theirs).cloned() else {
+            return vec![Effect::Answer(ticket, Acceptance::Refused(NOT_WAITING.to_owned()))];
+        };
+        // The other waiting messages keep their run id.
+        let alone = self.queue.is_alone(&event.message);
+        let correlation = if alone { line.metadata.correlation_id.clone() } else { fresh() };
+        line.metadata.command = true;
+        line.metadata.correlation_id = correlation.clone();
+        line.metadata.extra.insert(WITHDRAWN.to_owned(), true.into());
+        self.queue.remove(&event.message);
+        let mut effects = vec![
+            self.recorded(Effect::commit(vec![line], Durability::Synced)),
+            accepted_as(ticket, event.message.clone(), correlation.clone()),
+        ];
+        if !alone {
+            effects.push(Effect::Moved { message: event.message.clone(), to: correlation.clone() });
+        }
+        effects.extend([Effect::Finished(correlation), Effect::Publish]);
+        effects
+    }
+
+    /// A message that waits is replaced, and the last question is asked anew with other words. While it is being answered,
+    /// it can be changed as long as the answer has not begun.
     fn revise(
         &mut self,
         event: &IngressEvent,
         said: &Said,
         ticket: ReplyToken,
         now: Timestamp,
+        fresh: &mut dyn FnMut() -> CorrelationId,
     ) -> Vec<Effect> {
+        let asked = self.history.find_said(&event.message).map(|known| known.metadata.correlation_id.clone());
+        let run = self.run.as_ref().filter(|run| asked.as_ref() == Some(run.correlation()));
+        if self.queue.has_message(&event.message) || run.is_some_and(Run::may_start_over) {
+            return self.edit(event, said, ticket, &Lookups::default(), now, fresh);
+        }
+        if run.is_some() {
+            return vec![Effect::Answer(ticket, Acceptance::Refused(BEING_ANSWERED.to_owned()))];
+        }
         match self.last_exchange() {
             Some((question, answer)) if question == event.message => {
                 let correlation = &answer.metadata.correlation_id;

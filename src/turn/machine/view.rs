@@ -66,6 +66,7 @@ impl Conversation {
             state: self.state(),
             live: live.map(|run| Arc::new(run.message().clone())),
             queued: self.queue.len(),
+            waiting: if watched { self.queue.messages().cloned().collect() } else { Vec::new() },
             pending_approvals: self.approvals.pending().len(),
         }
     }

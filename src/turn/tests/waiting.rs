@@ -303,3 +303,78 @@ fn a_command_keeps_the_id_it_came_with_and_no_model_sees_it() {
         "a command does not stand between an answer and its remake"
     );
 }
+
+#[test]
+fn a_message_that_waits_is_taken_back_and_stays_so_after_a_restart() {
+    let mut driver = driver(WhileRunning::Merge);
+    driver.say("m1");
+    driver.shows("hm");
+    driver.say("m2");
+    driver.say("m3");
+    driver.take_effects();
+    let taken = driver.arrive("m2", IngressKind::Withdrawn);
+    assert!(matches!(taken, Acceptance::Accepted { .. }), "{taken:?}");
+    let effects = driver.take_effects();
+    assert_eq!(effects[..2], ["commit m2 Synced", "accepted"]);
+    assert_eq!(driver.conversation.view(true).waiting, [id("m3")]);
+
+    let mut again = Driver::resumed(rules(), driver.lines.clone(), driver.book.clone());
+    again.model(words("one"));
+    for driver in [&mut driver, &mut again] {
+        driver.model(words("hm one"));
+        assert!(!driver.context().contains(&"user m2".to_owned()), "{:?}", driver.context());
+        driver.model(words("three"));
+        assert!(driver.conversation.is_idle());
+    }
+}
+
+#[test]
+fn the_only_message_that_waits_is_taken_back_and_no_run_follows() {
+    let mut driver = driver(WhileRunning::Merge);
+    driver.say("m1");
+    driver.shows("hm");
+    driver.say("m2");
+    driver.arrive("m2", IngressKind::Withdrawn);
+    driver.model(words("hm one"));
+    assert!(driver.conversation.is_idle());
+    let again = Driver::resumed(rules(), driver.lines.clone(), driver.book.clone());
+    assert!(again.conversation.is_idle(), "nor after a restart");
+}
+
+#[test]
+fn only_a_message_that_waits_can_be_taken_back() {
+    let mut driver = driver(WhileRunning::Merge);
+    driver.say("m1");
+    driver.shows("hm");
+    for message in ["m1", "unknown"] {
+        let taken = driver.arrive(message, IngressKind::Withdrawn);
+        assert!(matches!(taken, Acceptance::Refused(_)), "{taken:?}");
+    }
+    driver.model(words("hm one"));
+    assert!(matches!(driver.arrive("m1", IngressKind::Withdrawn), Acceptance::Refused(_)));
+    assert_eq!(driver.transcript(), ["user m1: m1", "run_1.1 Done: hm one"]);
+}
+
+#[test]
+fn a_question_is_asked_anew_where_it_waits_or_was_the_last_and_not_while_its_answer_is_shown() {
+    let mut driver = driver(WhileRunning::Merge);
+    driver.say("m1");
+    driver.take_effects();
+    driver.arrive("m1", IngressKind::Revised(said("better")));
+    assert_eq!(driver.take_effects(), ["commit m1 Synced", "accepted", "CancelJobs", "CallModel"]);
+    driver.shows("hm");
+    let refused = driver.arrive("m1", IngressKind::Revised(said("best")));
+    assert!(
+        matches!(&refused, Acceptance::Refused(why) if why.contains("stop the answer first")),
+        "{refused:?}"
+    );
+    assert_eq!(driver.context()[0], "user better", "nothing was replaced without a new answer");
+    driver.say("m2");
+    driver.say("m3");
+    driver.arrive("m2", IngressKind::Revised(said("two")));
+    driver.model(words("hm one"));
+    assert_eq!(driver.context(), ["user better", "assistant hm one", "user two", "user m3"]);
+    driver.model(words("both"));
+    driver.arrive("m3", IngressKind::Revised(said("three")));
+    assert_eq!(driver.context().last().unwrap(), "user three");
+}

@@ -380,3 +380,20 @@ async fn an_answer_grows_in_one_card_and_ends_in_it() {
     assert_eq!(posted(&feishu, "oc_ada").len(), 1);
     assert!(feishu.look(|world| world.nothing_grows()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_operator_writes_is_shown_to_the_people_of_the_chat() {
+    let (feishu, model) = (Feishu::start().await, FakeModel::start(echo()).await);
+    let project = project(&feishu, &model, json!({}));
+    let daemon = project.start().await;
+    feishu.write(&Message::group("oc_group", "ou_bo", "are you there").mentioning());
+    feishu.wait_for_words("oc_group", "echo are you there").await;
+    let thread = daemon.get_json("/api/threads").await["threads"][0]["threadId"].as_str().unwrap().to_owned();
+    let path = format!("/api/threads/{thread}/messages");
+    let sent = daemon.post(&path, &json!({ "id": "op1", "text": "look outside" })).send().await.unwrap();
+    assert_eq!(sent.status(), 202);
+    feishu.wait_for_words("oc_group", "echo look outside").await;
+    let said = feishu.look(|world| world.said("oc_group"));
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[1].contains("Operator:") && said[1].contains("look outside"), "{said:?}");
+}

@@ -3,6 +3,7 @@
 mod backup;
 mod credentials;
 mod health;
+mod messages;
 mod openapi;
 mod sdk;
 mod threads;

@@ -205,3 +205,29 @@ async fn of_a_turn_that_is_stopped_nothing_stays_but_the_word_that_it_was() {
         assert_eq!(scene.fake.read(|world| world.bot_texts(-1001).len()), before.len() + 1);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_operator_writes_into_a_group_is_shown_there_before_its_answer() {
+    let scene = Scene::new(json!({})).await;
+    let bob = scene.fake.user(8, "Bob");
+    let group = scene.fake.group(-1001);
+    let daemon = scene.project.start().await;
+    group.say(&bob, &format!("{BOT} hello"));
+    scene.until_said(-1001, &["re: hello"]).await;
+    let path = "/api/threads/telegram:chat:-1001/messages";
+    let sent =
+        daemon.post(path, &json!({ "id": "op1", "text": "check the **dock** now" })).send().await.unwrap();
+    assert_eq!(sent.status(), 202);
+    let shown = ["re: hello", "Operator: check the dock now", "re: check the dock now"];
+    scene.until_said(-1001, &shown).await;
+    // The same message again changes nothing, and neither does a restart: both deliveries have their receipts.
+    let again =
+        daemon.post(path, &json!({ "id": "op1", "text": "check the **dock** now" })).send().await.unwrap();
+    assert_eq!(again.json::<serde_json::Value>().await.unwrap()["duplicate"], true);
+    daemon.until_state("telegram:chat:-1001", "idle").await;
+    daemon.kill();
+    let daemon = scene.project.start().await;
+    group.say(&bob, &format!("{BOT} still there"));
+    scene.until_said(-1001, &[shown[0], shown[1], shown[2], "re: still there"]).await;
+    drop(daemon);
+}

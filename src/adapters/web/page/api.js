@@ -1,5 +1,6 @@
 // The HTTP side of the console: one function per endpoint, one error type.
 
+import { spoken } from './problems.js';
 import * as session from './session.js';
 
 /** `status` is the HTTP status, or 0 when the daemon could not be reached. */
@@ -79,8 +80,8 @@ async function call(method, path, body, sender = send, headers = {}) {
 // Errors are `{error: {code, message, hint?}}`; other bodies, such as a proxy's, are ignored.
 function problemOf(text) {
   try {
-    const { message, code, line } = JSON.parse(text).error;
-    return { message: String(message).slice(0, 500), code: String(code ?? ''), line: Number(line) || null };
+    const { message, code, line, hint } = JSON.parse(text).error;
+    return { message: spoken({ message: String(message).slice(0, 500), code, hint }), code: String(code ?? ''), line: Number(line) || null };
   } catch {
     return { message: '', code: '', line: null };
   }
@@ -123,6 +124,9 @@ export const api = {
 
   /** Another answer to the last question. */
   regenerate: (threadId) => call('POST', `${threadPath(threadId)}/regenerate`),
+
+  /** Takes back a message that waits for its answer. */
+  withdraw: (threadId, id) => call('DELETE', `${threadPath(threadId)}/messages/${encodeURIComponent(id)}`),
 
   editMessage: (threadId, id, text) => call('PATCH', `${threadPath(threadId)}/messages/${encodeURIComponent(id)}`, { text }),
 

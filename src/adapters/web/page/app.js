@@ -11,9 +11,11 @@ import { Inbox } from './inbox.js';
 import { InboxView } from './inbox-view.js';
 import { Login } from './login.js';
 import { canNotify, Notifications } from './notifications.js';
+import { forgetKept } from './kept.js';
 import { ModelPicker } from './model-picker.js';
 import { Pages } from './pages.js';
 import { Palette } from './palette.js';
+import { actionOf, inSight, takesText } from './shortcuts.js';
 import { credential, forget, isOld, onOtherTab } from './session.js';
 import { chooseLanguage, elapsed, language, t } from './strings.js';
 import { newThreadId, Thread } from './thread.js';
@@ -48,18 +50,23 @@ const context = {
   retry: (id) => page.thread?.retry(id),
   waits: (approvalId) => page.thread?.store.waits(approvalId) ?? false,
   regenerate: () => page.thread?.regenerate(),
-  isLastQuestion: (id) => page.thread?.isLastQuestion(id) ?? false,
   idle: () => page.thread?.state === 'idle',
   speaks: () => !!page.info?.voice?.speaks,
   speech: (id) => api.speech(page.thread?.id, id),
   complain: (words) => toast(words),
+  editHint: (id) => t({ queued: 'editQueuedHint', answering: 'editAnsweringHint', last: 'editLastHint' }[page.thread?.placeOf(id)] ?? 'editBranchHint'),
+  /** Throws what the daemon refuses; the message stays in its box then. */
   async resend(id, text) {
-    const branch = await page.thread?.resend(id, text);
-    if (!branch) return;
-    location.hash = threadHash(branch);
-    open(branch);
-    say(text);
+    const { thread } = page;
+    const done = await thread?.resend(id, text);
+    if (!done?.branch) return;
+    location.hash = threadHash(done.branch);
+    open(done.branch);
+    say(text, done.files);
   },
+  isQueued: (id) => page.thread?.placeOf(id) === 'queued',
+  withdraw: (id) => page.thread?.withdraw(id),
+  discard: (id) => page.thread?.discard(id),
 };
 
 const log = new LogView(
@@ -113,10 +120,10 @@ const login = new Login(start);
 
 // --- the open thread ---
 
-function say(text, files) {
+function say(text, files, stored) {
   if (!page.thread) return;
   log.pinned = true;
-  page.thread.send(text, files);
+  page.thread.send(text, files, stored);
 }
 
 function open(threadId) {
@@ -354,7 +361,8 @@ document.addEventListener('visibilitychange', () => {
   clearTimeout(pauseTimer);
   if (document.hidden) {
     pauseTimer = setTimeout(() => {
-      if (page.thread && !page.thread.running) page.thread.pause();
+      // Notices come by this connection.
+      if (page.thread && !page.thread.running && !notifications.on) page.thread.pause();
     }, PAUSE_AFTER_MS);
   } else if (!login.visible) {
     page.thread?.resume();
@@ -494,34 +502,46 @@ function showShortcuts() {
   ]);
 }
 
-/** Answers the first question that waits in the open conversation. */
+/**
+ * Answers the first question that waits in the open conversation. Only what is in sight is decided by a
+ * key: a question further up or down is brought there, and the next press decides it.
+ */
 function decideFirst(word) {
-  const button = document.querySelector(`#log [data-testid=approval] [data-testid=answer-${word}]:not(:disabled)`);
-  /** @type {HTMLElement|null} */ (button)?.click();
+  if (pages.isOpen) return;
+  const waiting = [...all(`#log [data-testid=approval] [data-testid=answer-${word}]:not(:disabled)`)];
+  const button = waiting.find((el) => el.checkVisibility({ visibilityProperty: true }));
+  if (!button) return;
+  if (inSight(button, $('scroller'))) {
+    button.click();
+    return;
+  }
+  log.pinned = false;
+  button.closest('[data-testid=approval]').scrollIntoView({ block: 'center' });
+  button.focus({ preventScroll: true });
 }
 
-// By the place of the key: with Alt, some layouts write another letter.
-const ALT_KEYS = {
-  KeyN: newChat,
-  KeyS: () => threadSearch.focus(),
-  KeyY: () => decideFirst('approve'),
-  KeyD: () => decideFirst('deny'),
-  Slash: showShortcuts,
+function escape() {
+  if (document.body.classList.contains('drawer-open')) closeDrawer();
+  // Never while a question waits: a key that closes things must not take it back.
+  else if (!pages.isOpen && page.thread?.own && page.thread.interruptible) page.thread.stop();
+}
+
+const KEY_ACTIONS = {
+  palette: () => palette.open(),
+  new: newChat,
+  search: () => threadSearch.focus(),
+  approve: () => decideFirst('approve'),
+  deny: () => decideFirst('deny'),
+  shortcuts: showShortcuts,
 };
 
 document.addEventListener('keydown', (event) => {
   if (login.visible || approvals.isOpen || people.isOpen || palette.isOpen || document.querySelector('dialog[open]')) return;
-  if ((mac ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'k') {
-    event.preventDefault();
-    palette.open();
-  } else if (event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey && ALT_KEYS[event.code]) {
-    event.preventDefault();
-    ALT_KEYS[event.code]();
-  } else if (event.key === 'Escape' && !event.isComposing && !composer.composing) {
-    if (document.body.classList.contains('drawer-open')) closeDrawer();
-    // Never while a question waits: a key that closes things must not take it back.
-    else if (!pages.isOpen && page.thread?.own && page.thread.interruptible) page.thread.stop();
-  }
+  const name = actionOf(event, { mac, typing: takesText(document.activeElement) });
+  if (name === 'escape' && !composer.composing) escape();
+  if (!KEY_ACTIONS[name]) return;
+  event.preventDefault();
+  KEY_ACTIONS[name]();
 });
 
 // --- start ---
@@ -537,8 +557,9 @@ function askForLogin() {
 }
 
 /** Removes the conversation from the page. */
-function signOut() {
+async function signOut() {
   forget();
+  await forgetKept();
   location.reload();
 }
 

@@ -11,6 +11,8 @@ import { channelOf } from './thread.js';
 // A higher box would hide the conversation.
 const MAX_HEIGHT_PX = 240;
 
+const draftKey = (thread) => `draft.${thread.id}`;
+
 export class Composer {
   /**
    * `elements`: form, input, sendButton, stopButton, foreignStop, readonly, readonlyWords, hint,
@@ -27,6 +29,8 @@ export class Composer {
     this.hint = elements.hint;
     this.thread = null;
     this.composing = false;
+    /** The thread whose message waits for its files. */
+    this.sending = null;
     this.send = send;
     this.slash = new SlashMenu(elements.slash, this.input, (name) => this.write(`/${name} `));
     this.attachments = new Attachments(elements.attach, () => this.renderSend());
@@ -64,19 +68,38 @@ export class Composer {
     this.submit();
   }
 
-  submit() {
+  /** Sends what stands in the box, with the files; those that are still being read are waited for. */
+  async submit() {
+    const { thread } = this;
+    if (!thread || this.sending === thread) return;
+    if (this.attachments.reading) {
+      this.sending = thread;
+      const all = await this.attachments.of(thread.id).reading;
+      this.sending = null;
+      // What could not be read is told; what the person left stays a draft.
+      if (!all || this.thread !== thread) return;
+    }
     const text = this.input.value.trim();
-    if ((!text && this.attachments.files.length === 0) || !this.thread) return;
-    const files = this.attachments.take();
+    if (!text && this.attachments.files.length === 0) return;
+    // The draft goes once the message is stored: no moment in which a reload loses both.
+    let isStored = () => {};
+    const stored = /** @type {Promise<void>} */ (new Promise((resolve) => {
+      isStored = resolve;
+    }));
+    const files = this.attachments.take(stored);
     this.input.value = '';
-    this.onInput();
-    this.send(text, files);
+    this.showInput();
+    stored.then(() => {
+      if (this.thread === thread) this.onInput();
+      else if (tabStore.get(draftKey(thread))?.trim() === text) tabStore.set(draftKey(thread), null);
+    });
+    this.send(text, files, isStored);
   }
 
-  /** Sends a recording, with what stands in the box. */
+  /** Sends a recording, with what stands in the box; in the thread where it was recorded. */
   async sendSpoken(file) {
-    await this.attachments.add([file]);
-    this.submit();
+    const { thread } = this;
+    if ((await this.attachments.add([file])) && this.thread === thread) this.submit();
   }
 
   /** Replaces the text, and puts the cursor behind it. */
@@ -87,14 +110,18 @@ export class Composer {
   }
 
   onInput() {
-    if (this.thread) tabStore.set(`draft.${this.thread.id}`, this.input.value || null);
+    if (this.thread) tabStore.set(draftKey(this.thread), this.input.value || null);
+    this.showInput();
+  }
+
+  showInput() {
     this.slash.update(this.input.value);
     this.fit();
     this.renderSend();
   }
 
   renderSend() {
-    this.sendButton.disabled = this.input.value.trim() === '' && this.attachments.files.length === 0;
+    this.sendButton.disabled = this.input.value.trim() === '' && this.attachments.files.length === 0 && !this.attachments.reading;
   }
 
   fit() {
@@ -106,9 +133,9 @@ export class Composer {
 
   show(thread) {
     this.thread = thread;
-    this.attachments.clear();
+    this.attachments.show(thread.id);
     this.recorder.discard();
-    this.input.value = tabStore.get(`draft.${thread.id}`) ?? '';
+    this.input.value = tabStore.get(draftKey(thread)) ?? '';
     this.onInput();
     this.update();
   }

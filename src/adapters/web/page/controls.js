@@ -1,7 +1,7 @@
 // Shared by the lists of grants and of people: buttons that send a change to the daemon, the error
 // message beside them, and rows that keep their state.
 
-import { h, setText } from './dom.js';
+import { h, setAttr, setText } from './dom.js';
 import { t } from './strings.js';
 
 /** The text of an error. */
@@ -42,23 +42,27 @@ export async function attempt(el, problem, act) {
 /** A button that asks for confirmation in its place. */
 export class AskFirst {
   /**
-   * `act()` runs after a yes.
+   * `act()` runs after a yes; `asked()` when the question opens, and returns its words where they are not fixed.
    * @param {string} name
    * @param {{label: string, described?: string, question: string, yes: string, no: string}} words
    * @param {() => void} act
+   * @param {() => string} [asked]
    */
-  constructor(name, words, act) {
+  constructor(name, words, act, asked) {
     this.ask = button(name, words.label, {
       testid: name, described: words.described,
       onclick: () => {
+        if (asked) setText(this.question, asked());
+        setAttr(this.asking, 'aria-label', this.question.textContent);
         this.ask.hidden = true;
         this.asking.hidden = false;
         this.no.focus();
       },
     });
     this.no = button('keep', words.no, { testid: `${name}-no`, onclick: () => this.back() });
+    this.question = h('p', { text: words.question, 'data-testid': `${name}-question` });
     this.asking = h('div', {
-      class: 'asking-first', role: 'group', 'aria-label': words.question, hidden: true,
+      class: 'asking-first', role: 'group', hidden: true,
       // Escape closes the confirmation, not the whole panel.
       onkeydown: (event) => {
         if (event.key !== 'Escape') return;
@@ -67,7 +71,7 @@ export class AskFirst {
         this.back();
       },
     },
-    h('p', { text: words.question }),
+    this.question,
     h('div', { class: 'answers' }, button(name, words.yes, { testid: `${name}-yes`, onclick: act }), this.no));
     this.el = h('div', { class: 'ask-first' }, this.ask, this.asking);
   }

@@ -14,16 +14,22 @@ async function allMessages(threadId) {
   }
 }
 
+/** A value as a block of code. Its fence is longer than every one inside. */
+function fenced(value) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
 function partText(part) {
   if (part.type === 'text') return part.text;
   if (part.type === 'file') return `[${part.filename ?? part.mediaType}](${part.url})`;
   if (part.type === 'data-error') return `> ${t('errorTitle')}: ${part.data?.text ?? ''}`;
   if (part.type?.startsWith('tool-') || part.type === 'dynamic-tool') {
-    const fence = '```';
-    const shown = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
     const output = part.errorText ?? part.output;
-    return [`**${part.toolName ?? part.type.slice(5)}** · ${part.state}`, `${fence}\n${shown(part.input ?? {})}\n${fence}`,
-      output === undefined ? '' : `${fence}\n${shown(output)}\n${fence}`].filter(Boolean).join('\n\n');
+    return [`**${part.toolName ?? part.type.slice(5)}** · ${part.state}`, fenced(part.input ?? {}), output === undefined ? '' : fenced(output)].filter(Boolean).join('\n\n');
   }
   return '';
 }

@@ -49,7 +49,7 @@ const patterns = new Map();
 
 function patternOf(family) {
   if (!patterns.has(family)) {
-    patterns.set(family, new RegExp(`(${family.comment})|(${family.string})|(\\b(?:0x[\\da-f_]+|\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)|([A-Za-z_$][\\w$]*)`, 'gim'));
+    patterns.set(family, new RegExp(`(${family.comment})|(${family.string})|(\\b(?:0x[\\da-f_]+|\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)|([A-Za-z_$][\\w$]*)`, 'gi'));
   }
   return patterns.get(family);
 }

@@ -94,21 +94,25 @@ export class InboxView {
     });
   }
 
-  // Everything that waits, each once; asked first, since it is more than one look can judge.
+  // Everything that is listed, each once; asked first, since it is more than one look can judge. What arrives after
+  // the first press waits for another one.
   buildAll() {
     this.allProblem = problemLine();
     this.allProblem.dataset.testid = 'approve-all-problem';
+    let chosen = [];
     this.all = new AskFirst('approve-all', {
-      label: t('approveAll'), question: t('approveAllAsk'), yes: t('approveAll'), no: t('cancel'),
+      label: t('approveAll'), question: '', yes: t('approveAll'), no: t('cancel'),
     }, () => {
       this.all.back();
       return attempt(this.all.el, this.allProblem, async () => {
-        for (const { id, kind } of this.inbox.pending) {
-          // What was cut off is for a person to judge, one by one.
-          if (kind !== 'unknown-outcome' && kind !== 'budget') await api.decide(id, 'approve').catch((error) => error.status === 409 || Promise.reject(error));
-        }
+        for (const id of chosen) await api.decide(id, 'approve').catch((error) => error.status === 409 || Promise.reject(error));
         await this.inbox.refresh();
       });
+    }, () => {
+      // What was cut off is for a person to judge, one by one.
+      const asked = this.inbox.pending.filter(({ id, kind }) => kind !== 'unknown-outcome' && kind !== 'budget' && this.cards.has(id));
+      chosen = asked.map(({ id }) => id);
+      return t('approveAllAsk', { count: asked.length, numbers: asked.map(({ number }) => number).join(', ') });
     });
     $('inbox-all').replaceChildren(this.all.el, this.allProblem);
   }

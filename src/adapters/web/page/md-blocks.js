@@ -100,13 +100,14 @@ function tableAlign(header, delimiter) {
  */
 export function parseBlocks(lines, depth = 0) {
   const blocks = [];
+  const ends = new Map();
   let i = 0;
   while (i < lines.length) {
     if (isBlank(lines[i])) {
       i++;
       continue;
     }
-    const block = fence(lines, i) ?? indented(lines, i) ?? heading(lines, i) ?? rule(lines, i) ?? math(lines, i)
+    const block = fence(lines, i) ?? indented(lines, i) ?? heading(lines, i) ?? rule(lines, i) ?? math(lines, i, ends)
       ?? (depth < MAX_DEPTH ? quote(lines, i, depth) ?? list(lines, i, depth) ?? footnote(lines, i, depth) : null)
       ?? table(lines, i) ?? paragraph(lines, i);
     block.start = i;
@@ -154,18 +155,29 @@ function rule(lines, at) {
   return RULE.test(lines[at]) ? { t: 'rule', end: at + 1 } : null;
 }
 
-/** A formula between `$$` and `$$`, or `\\[` and `\\]`, on lines of its own. */
-function math(lines, at) {
+/**
+ * A formula between `$$` and `$$`, or `\\[` and `\\]`, on lines of its own. `ends` keeps where the next
+ * formula can end, so that a text full of open ones is searched once.
+ */
+function math(lines, at, ends) {
   const open = MATH_OPEN.exec(lines[at]);
   if (!open) return null;
   const close = open[0].trim() === '$$' ? '$$' : '\\]';
-  const body = [];
-  for (let i = at, line = lines[at].slice(open[0].length); i < lines.length && !(i > at && isBlank(line)); line = lines[++i]) {
-    const end = line.indexOf(close);
-    if (end >= 0) return isBlank(line.slice(end + 2)) ? { t: 'math', text: [...body, line.slice(0, end)].join('\n').trim(), end: i + 1 } : null;
-    body.push(line);
+  const first = lines[at].slice(open[0].length);
+  let end = at;
+  if (!first.includes(close)) {
+    end = ends.get(close) ?? 0;
+    if (end <= at) {
+      end = at + 1;
+      while (end < lines.length && !isBlank(lines[end]) && !lines[end].includes(close)) end++;
+      ends.set(close, end);
+    }
   }
-  return null;
+  const last = end === at ? first : lines[end] ?? '';
+  const stop = last.indexOf(close);
+  if (stop < 0 || !isBlank(last.slice(stop + close.length))) return null;
+  const body = end === at ? [] : [first, ...lines.slice(at + 1, end)];
+  return { t: 'math', text: [...body, last.slice(0, stop)].join('\n').trim(), end: end + 1 };
 }
 
 function footnote(lines, at, depth) {

@@ -6,9 +6,8 @@ const MAX_DEPTH = 24;
 
 const PLAIN = /[^\\`*_~[\]!<&:$\n]+/y;
 const FOOTNOTE = /\[\^([^\]\s]{1,64})\]/y;
-// A price is no formula: no space inside the marks, no digit behind them.
-const MATH = /\$\$([^$\n]+)\$\$|\$(?![\s$])([^$\n]*[^$\s\\])\$(?!\d)/y;
-const MATH_PARENS = /\\\(([^\n]+?)\\\)/y;
+// A price and a variable of a shell are no formula: no space inside the marks, no letter or digit behind them.
+const MATH = /\$\$([^$\n]+)\$\$|\$(?![\s$])([^$\n]*[^$\s\\])\$(?!\w)/y;
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
 const ENTITY = /&(?:(amp|lt|gt|quot|apos|nbsp|copy|hellip|mdash|ndash)|#(\d{1,7})|#x([0-9a-f]{1,6}));/iy;
 const ENTITIES = {
@@ -54,6 +53,16 @@ function scan(source, open) {
   let text = '';
   let i = 0;
 
+  // Where the formula that begins here ends, or 0. Kept, so that a line of open ones is searched once.
+  const next = { end: -2, line: -2 };
+  const closingParens = (from) => {
+    for (const [key, mark] of [['end', '\\)'], ['line', '\n']]) {
+      if (next[key] < from) next[key] = source.indexOf(mark, from);
+      if (next[key] < 0) next[key] = Infinity;
+    }
+    return next.end > from && next.end < Math.min(next.line, source.length) ? next.end : 0;
+  };
+
   const flush = () => {
     if (text) tokens.push({ t: 'text', s: text });
     text = '';
@@ -73,9 +82,9 @@ function scan(source, open) {
     const ch = source[i];
     let found;
 
-    if (ch === '\\' && source[i + 1] === '(' && (found = match(MATH_PARENS, source, i))) {
-      node({ t: 'math', s: found[1].trim() });
-      i = MATH_PARENS.lastIndex;
+    if (ch === '\\' && source[i + 1] === '(' && (found = closingParens(i + 2)) > 0) {
+      node({ t: 'math', s: source.slice(i + 2, found).trim() });
+      i = found + 2;
     } else if (ch === '$' && (found = match(MATH, source, i))) {
       node({ t: 'math', s: (found[1] ?? found[2]).trim() });
       i = MATH.lastIndex;
@@ -202,7 +211,7 @@ function bareLink(source, at, before) {
   if (!found) return null;
   // Punctuation at the end belongs to the sentence, not to the URL.
   let rest = trimEndOf(found[0], ".,;:!?'*~");
-  while (rest.endsWith(')') && !rest.includes('(')) rest = rest.slice(0, -1);
+  if (!rest.includes('(')) rest = trimEndOf(rest, ')');
   return rest.length > 3 ? { scheme, rest } : null;
 }
 

@@ -2,6 +2,7 @@
 // opened step stays open and a selection survives while text streams in.
 
 import { AnswerView, outcomeWords } from './answer-view.js';
+import { attempt, problemLine } from './controls.js';
 import { copyButton, h, icon, setAttr, setText } from './dom.js';
 import { FileView } from './file-view.js';
 import { renderMarkdown } from './markdown.js';
@@ -103,8 +104,8 @@ function partKey(part, counts) {
 
 export class MessageView {
   /**
-   * `context`: `{agentName, foreign, retry(id), waits(approvalId), regenerate(), resend(id, text),
-   * isLastQuestion(id), idle(), speaks(), speech(id), complain(words)}`; foreign threads name authors.
+   * `context`: `{agentName, foreign, retry(id), discard(id), waits(approvalId), regenerate(), resend(id, text), editHint(id),
+   * isQueued(id), withdraw(id), idle(), speaks(), speech(id), complain(words)}`; foreign threads name authors.
    */
   constructor(entry, context) {
     this.context = context;
@@ -120,8 +121,9 @@ export class MessageView {
     this.again = this.metaButton('regenerate', 'retry', t('regenerate'), () => context.regenerate());
     this.edit = this.metaButton('edit', 'edit', t('editMessage'), () => this.startEdit());
     this.listen = this.metaButton('listen', 'sound', t('listen'), () => this.play());
+    this.takeBack = this.metaButton('withdraw', 'close', t('withdrawLabel'), () => context.withdraw(this.entry.id));
     this.sound = h('div', { class: 'sound' });
-    this.meta = h('div', { class: 'meta' }, this.author, this.clock, this.mark, this.copy, this.listen, this.again, this.edit);
+    this.meta = h('div', { class: 'meta' }, this.author, this.clock, this.mark, this.copy, this.listen, this.again, this.edit, this.takeBack);
     this.failure = h('div', { class: 'failure', hidden: true });
     this.article = h('article', { class: 'msg', 'data-testid': 'message' }, this.body, this.sound, this.meta, this.failure);
     this.el = h('div', { class: 'row' }, this.day, this.article);
@@ -156,9 +158,10 @@ export class MessageView {
     };
     const send = async () => {
       if (area.value.trim() === '') return;
-      end();
-      await this.context.resend(this.entry.id, area.value.trim());
+      // The words stay until the daemon has them.
+      if (await attempt(form, problem, () => this.context.resend(this.entry.id, area.value.trim()))) end();
     };
+    const problem = problemLine();
     const form = h('form', {
       class: 'edit-form',
       onsubmit: (event) => {
@@ -178,7 +181,7 @@ export class MessageView {
     }, area, h('div', { class: 'answers' },
       h('button', { type: 'submit', class: 'answer answer-approve', 'data-testid': 'edit-send', text: t('send') }),
       h('button', { type: 'button', class: 'answer', 'data-testid': 'edit-cancel', text: t('cancel'), onclick: end }),
-      h('span', { class: 'field-hint', text: t(this.context.isLastQuestion(this.entry.id) ? 'editLastHint' : 'editBranchHint') })));
+      h('span', { class: 'field-hint', text: this.context.editHint(this.entry.id) })), problem);
     this.body.hidden = true;
     this.meta.hidden = true;
     this.body.before(form);
@@ -300,14 +303,17 @@ export class MessageView {
     }
     // `running` in an idle thread: the daemon ended in the middle of the turn.
     const words = { stopped: 'stopped', failed: 'failed', running: live ? null : 'interrupted' };
-    const word = role === 'assistant' && !command ? words[status] : null;
+    const withdrawn = message.metadata?.withdrawn === true;
+    const word = withdrawn ? 'withdrawn' : role === 'assistant' && !command ? words[status] : null;
+    setAttr(this.article, 'data-withdrawn', withdrawn ? 'true' : null);
     this.mark.hidden = !word;
     setText(this.mark, word ? t(word) : '');
     setAttr(this.mark, 'data-mark', word ?? null);
     setAttr(this.article, 'data-operator', this.context.foreign && role === 'user' && operated ? 'true' : null);
     this.copy.hidden = live || !!command || this.plainText() === '';
     this.listen.hidden = role !== 'assistant' || live || !!command || !this.context.speaks() || this.plainText() === '';
-    this.edit.hidden = role !== 'user' || !operated || !!command || this.plainText() === '';
+    this.edit.hidden = role !== 'user' || !operated || withdrawn || !!command || this.plainText() === '';
+    this.takeBack.hidden = role !== 'user' || !operated || !!command || !this.context.isQueued(message.id);
 
     this.meta.hidden = live || !!command;
     setAttr(this.article, 'aria-label', this.clock.hidden ? name : `${name}, ${this.clock.textContent}`);
@@ -331,10 +337,12 @@ export class MessageView {
       return;
     }
     const { status, text } = local.error;
-    const why = text ? t('notSentWhy', { why: text }) : status === 0 ? t('notSentNetwork') : t('notSentWhy', { why: `HTTP ${status}` });
+    const known = { 0: t('notSentNetwork'), [-1]: t('notSentWhy', { why: t('unsentBefore') }) };
+    const why = text ? t('notSentWhy', { why: text }) : known[status] ?? t('notSentWhy', { why: `HTTP ${status}` });
     this.failure.replaceChildren(
       h('span', { role: 'alert', 'data-testid': 'error' }, icon('error'), why),
       h('button', { type: 'button', class: 'quiet-button', 'data-testid': 'retry', onclick: () => this.context.retry(id) },
-        icon('retry'), t('retry')));
+        icon('retry'), t('retry')),
+      h('button', { type: 'button', class: 'quiet-button', 'data-testid': 'discard', text: t('unsentDiscard'), onclick: () => this.context.discard(id) }));
   }
 }

@@ -9,6 +9,25 @@ const LONG_TURN_MS = 20_000;
 
 export const canNotify = () => 'Notification' in window && isSecureContext;
 
+const WORKER = '/notices.js';
+
+// The page may run no script from a text; this policy lets it name the one file of the service worker.
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy('shipagent-notices', { createScriptURL: () => WORKER });
+
+// Browsers of phones show notices of a service worker alone, and throw where a page makes one.
+async function show(title, body, tag) {
+  const registration = await navigator.serviceWorker?.register(policy?.createScriptURL('') ?? WORKER).then(() => navigator.serviceWorker.ready).catch(() => null);
+  if (registration) {
+    await registration.showNotification(title, { body, tag, data: { url: location.href } });
+    return;
+  }
+  const notice = new Notification(title, { body, tag });
+  notice.addEventListener('click', () => {
+    window.focus();
+    notice.close();
+  });
+}
+
 export class Notifications {
   constructor() {
     this.questions = 0;
@@ -33,11 +52,7 @@ export class Notifications {
 
   tell(title, body, tag) {
     if (!this.on || document.visibilityState === 'visible') return;
-    const notice = new Notification(title, { body, tag });
-    notice.addEventListener('click', () => {
-      window.focus();
-      notice.close();
-    });
+    show(title, body, tag).catch((error) => reportError(error));
   }
 
   /** The number of questions that wait. */

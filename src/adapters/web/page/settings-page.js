@@ -102,8 +102,12 @@ class SettingRow {
     return field;
   }
 
+  get isTouched() {
+    return this.field !== null && this.field.value !== this.before;
+  }
+
   typed() {
-    this.saveButton.hidden = this.field.value === this.before;
+    this.saveButton.hidden = !this.isTouched;
     this.problem.hidden = true;
   }
 
@@ -124,6 +128,8 @@ class SettingRow {
 export class SettingsPage {
   constructor(body) {
     this.entries = [];
+    /** By key: a row with unsaved words outlives the saving of another one. */
+    this.rows = new Map();
     this.result = h('p', { class: 'panel-result', role: 'status', 'data-testid': 'settings-result' });
     this.alarm = h('div', { class: 'panel-alarm', role: 'alert', 'data-testid': 'settings-problems', hidden: true });
     this.restart = h('p', { class: 'page-notice', 'data-testid': 'settings-restart', hidden: true });
@@ -167,6 +173,7 @@ export class SettingsPage {
 
   async save(key, value) {
     const done = await api.changeConfig([{ key, value }]);
+    this.rows.delete(key);
     const { restart = [], problems = [], variables = [], overridden = [] } = done ?? {};
     await this.load();
     this.renderState(restart, problems);
@@ -178,6 +185,14 @@ export class SettingsPage {
     ].filter(Boolean).join(' '));
     // The row was made anew.
     this.list.querySelector(`[data-key="${CSS.escape(key)}"] [data-testid="setting-field"]`)?.focus();
+  }
+
+  rowOf(entry) {
+    const known = this.rows.get(entry.key);
+    if (known && (known.isTouched || JSON.stringify(known.entry) === JSON.stringify(entry))) return known;
+    const row = new SettingRow(entry, (key, value) => this.save(key, value));
+    this.rows.set(entry.key, row);
+    return row;
   }
 
   render() {
@@ -195,6 +210,6 @@ export class SettingsPage {
     this.list.replaceChildren(...[...sections].map(([name, entries]) => h('details',
       { class: 'setting-section', 'data-section': name, 'data-testid': 'settings-section', open: narrowed || open.has(name) || (open.size === 0 && name === 'llm') },
       h('summary', null, icon('chevron'), h('h3', { text: t('settingsSections')[name] ?? name }), h('span', { class: 'setting-count', text: String(entries.length) })),
-      h('ul', { class: 'setting-list' }, entries.map((entry) => new SettingRow(entry, (key, value) => this.save(key, value)).el)))));
+      h('ul', { class: 'setting-list' }, entries.map((entry) => this.rowOf(entry).el)))));
   }
 }

@@ -50,7 +50,10 @@ export class SetupPage {
       const { name, platform } = setup.answers;
       setup.change({ applied: false, steps: this.offer.steps, name: name || this.offer.name, platform });
     }
-    this.go(this.steps.includes(setup.answers.step) ? setup.answers.step : this.steps[0]);
+    const step = this.steps.includes(setup.answers.step) ? setup.answers.step : this.steps[0];
+    const lost = this.lostBefore(step);
+    this.go(lost ?? step);
+    if (lost) this.say([{ level: 'warning', message: t('setupLost') }]);
     // After a change of the language the page is new, and so is its focus.
     if (document.activeElement === document.body) this.title.focus({ preventScroll: true });
   }
@@ -64,6 +67,12 @@ export class SetupPage {
 
   get step() {
     return setup.answers.step;
+  }
+
+  /** The step before this one whose key or token was given and is gone: it is in the memory of the page alone. */
+  lostBefore(step) {
+    const { lost } = setup;
+    return lost && !setup.answers.applied && this.steps.indexOf(lost) < this.steps.indexOf(step) ? lost : null;
   }
 
   go(step) {
@@ -118,6 +127,12 @@ export class SetupPage {
 
   async leave(step) {
     const after = this.steps[this.steps.indexOf(step) + 1];
+    const lost = this.lostBefore(after);
+    if (lost) {
+      this.go(lost);
+      this.say([{ level: 'warning', message: t('setupLost') }]);
+      return;
+    }
     if ((after === 'owner' || after === 'done') && !setup.answers.applied) await this.apply(after);
     // The page may have been closed meanwhile, or built again in another language.
     if (after && this.form.isConnected) this.go(after);
@@ -342,7 +357,7 @@ const STEPS = {
   },
   owner: {
     action: 'setupPair',
-    render: () => [hint(t('setupOwnerAbout')), field('code', t('codeLabel'), '', (value) => setup.keepSecret('code', value),
+    render: () => [hint(t('setupOwnerAbout')), field('code', t('codeLabel'), '', (value) => setup.keepCode(value),
       { type: 'text', autocapitalize: 'characters', maxlength: '24' })],
     take: () => api.letIn(setup.secret('code'), 'owner'),
     skip: () => {},

@@ -16,6 +16,8 @@ const blank = () => ({
   name: '',
   purpose: '',
   platform: '',
+  /** The fields of keys and tokens that were filled in. After a reload their values are missing. */
+  given: /** @type {string[]} */ ([]),
   /** Whether the files are written. */
   applied: false,
 });
@@ -45,7 +47,21 @@ export const setup = {
 
   secret: (field) => secrets.get(field) ?? '',
 
-  keepSecret: (field, value) => secrets.set(field, value),
+  keepSecret(field, value) {
+    secrets.set(field, value);
+    const others = answers.given.filter((known) => known !== field);
+    setup.change({ given: value ? [...others, field] : others });
+  },
+
+  /** The step at which a key or token was given that this page no longer has; null where there is none. */
+  get lost() {
+    const lost = answers.given.filter((field) => !secrets.get(field));
+    if (lost.includes('key') && answers.provider !== 'offline') return 'key';
+    return answers.platform && lost.some((field) => field.startsWith(`${answers.platform}.`)) ? 'platform' : null;
+  },
+
+  /** A pairing code is asked for where it is used. */
+  keepCode: (value) => secrets.set('code', value),
 
   /** Forgets everything. */
   end() {

@@ -136,6 +136,18 @@ export class MessageStore {
     this.changed();
   }
 
+  /** A message of an earlier visit that the daemon never confirmed. */
+  addUnsent(id, text, files) {
+    this.addLocal(id, text, files);
+    this.markLocal(id, 'failed', { status: -1, text: '' });
+  }
+
+  /** What can be done with a message has changed. */
+  refresh(id) {
+    const entry = this.byId.get(id);
+    if (entry) entry.rev++;
+  }
+
   /** @param {string} id @param {string} state @param {any} error */
   markLocal(id, state, error = '') {
     const entry = this.byId.get(id);

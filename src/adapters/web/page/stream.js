@@ -51,9 +51,9 @@ export class EventStream {
 
   async read(response, abort, heard) {
     this.failures = 0;
-    this.handlers.up();
+    guarded(() => this.handlers.up());
     const parser = new EventParser((name, data) => {
-      if (this.abort === abort) this.handlers.event(name, parse(data));
+      if (this.abort === abort) guarded(() => this.handlers.event(name, parse(data)));
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
@@ -90,6 +90,15 @@ export class EventStream {
 }
 
 const isStream = (response) => response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
+
+// A fault in the page's handling of one event must not cost the connection: it is reported, and the next event follows.
+function guarded(act) {
+  try {
+    act();
+  } catch (error) {
+    reportError(error);
+  }
+}
 
 // A line that is not JSON is a fault of the daemon, not a reason to stop here.
 function parse(data) {

@@ -2,6 +2,8 @@
 // and closes. Knows nothing of the DOM.
 
 import { api, ApiError, PAGE_SIZE } from './api.js';
+import { dataUrl } from './attachments.js';
+import { unsent } from './kept.js';
 import { MessageStore } from './store.js';
 import { EventStream } from './stream.js';
 
@@ -12,6 +14,7 @@ export const isOwn = (threadId) => threadId.startsWith('web:');
 export const channelOf = (threadId) => threadId.split(':', 1)[0];
 
 const REFRESH_AGAIN_MS = 3_000;
+const STOPS_WITHIN_MS = 20_000;
 
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
@@ -54,6 +57,8 @@ export class Thread {
     /** Whether `state` came from the daemon and is not a guess. */
     this.known = false;
     this.queued = 0;
+    /** The messages that wait for a run of their own. */
+    this.waiting = new Set();
     /** When the running turn was first seen here. */
     this.startedAt = 0;
     this.pendingApprovals = 0;
@@ -66,6 +71,8 @@ export class Thread {
     this.stopping = false;
     this.refreshing = null;
     this.stream = null;
+    /** The messages that are kept in the browser until the daemon has them. */
+    this.unsent = new Set();
     this.connect();
   }
 
@@ -123,7 +130,10 @@ export class Thread {
     if (!OWN_EVENTS.has(name)) this.elsewhere(name, data);
     else if (name === 'reload') this.refresh(true);
     else if (!data) return;
-    else if (name === 'message') this.store.upsert(data);
+    else if (name === 'message') {
+      this.store.upsert(data);
+      this.arrived([data]);
+    }
     else if (name === 'chunk') this.store.chunk(data.messageId, data.chunk);
     else if (name === 'notice') this.onNotice(data);
     else if (name === 'state') this.onState(data);
@@ -143,6 +153,10 @@ export class Thread {
     this.known = true;
     this.state = ['running', 'awaiting-approval'].includes(data.state) ? data.state : 'idle';
     this.queued = Number(data.queued) || 0;
+    const waiting = new Set(Array.isArray(data.waiting) ? data.waiting : []);
+    const changed = [...waiting, ...this.waiting].filter((id) => waiting.has(id) !== this.waiting.has(id));
+    this.waiting = waiting;
+    for (const id of changed) this.store.refresh(id);
     this.pendingApprovals = Number(data.pendingApprovals) || 0;
     if (this.state === 'idle') {
       this.stopping = false;
@@ -191,9 +205,11 @@ export class Thread {
     if (this.closed) return;
     const first = !this.loaded;
     this.loaded = true;
+    this.arrived(messages);
     const { connected } = this.store.mergeNewest(messages, { since, running: this.running, reset });
     // Earlier pages already here stay; otherwise a full page means that there is more.
     if (first || !connected) this.hasEarlier = messages.length >= PAGE_SIZE;
+    if (first) await this.showUnsent();
     this.notify();
   }
 
@@ -215,11 +231,38 @@ export class Thread {
     this.notify();
   }
 
-  send(text, files = []) {
+  /** `stored()` is called once the message outlives a reload. */
+  async send(text, files = [], stored = () => {}) {
     const id = uuid();
     if (this.notice?.kind === 'error') this.notice = null;
     this.store.addLocal(id, text, files);
-    return this.deliver(id, text, files);
+    this.unsent.add(id);
+    await unsent.put(this.id, { id, text, files, at: Date.now() });
+    stored();
+    await this.deliver(id, text, files);
+  }
+
+  // Shows the messages that this browser sent and the daemon never confirmed: they can be sent again.
+  async showUnsent() {
+    for (const { id, text, files } of await unsent.of(this.id)) {
+      if (this.closed || this.unsent.has(id)) continue;
+      this.unsent.add(id);
+      if (this.store.get(id)) this.arrived([{ id }]);
+      else this.store.addUnsent(id, text, files);
+    }
+  }
+
+  // Messages that the daemon has need not be kept here.
+  arrived(messages) {
+    for (const { id } of messages) if (this.unsent.delete(id)) unsent.remove(this.id, id);
+  }
+
+  /** Drops a message that was not sent. */
+  discard(id) {
+    if (this.store.get(id)?.local?.state !== 'failed') return;
+    this.store.remove(id);
+    this.arrived([{ id }]);
+    this.notify();
   }
 
   /** Asks for another answer to the last question. */
@@ -227,22 +270,55 @@ export class Thread {
     return this.attempt(() => api.regenerate(this.id));
   }
 
-  /** Whether a message is the last question: it can be asked anew in its place. */
-  isLastQuestion(id) {
-    const said = this.store.entries.filter(({ message }) => message.role === 'user' && !message.metadata?.context);
-    return said.at(-1)?.id === id;
+  /**
+   * Where a message of a person stands: `queued` for a run of its own, `answering` while it is being answered,
+   * `last` as the last question, or `earlier`.
+   */
+  placeOf(id) {
+    if (this.waiting.has(id)) return 'queued';
+    const { entries } = this.store;
+    const at = entries.findIndex((entry) => entry.id === id);
+    const later = entries.slice(at + 1).filter(({ id: other, message, local }) => !local && !this.waiting.has(other) && !message.metadata?.command);
+    if (this.running && !later.some(({ message, live }) => message.role === 'assistant' && !live)) return 'answering';
+    const isSaid = ({ message }) => message.role === 'user' && !message.metadata?.context;
+    return !this.running && !later.some(isSaid) ? 'last' : 'earlier';
   }
 
   /**
-   * Sends other words in the place of a message: here where it waits or was the last question, else
-   * in a new thread that begins with what was said before. Returns the new thread, or null.
+   * Sends other words in the place of a message: here where it waits, is being answered or was the last question,
+   * else in a new thread that begins with what was said before. Returns `{branch, files}`: the new thread, if there
+   * is one, and the files of the message. Throws what the daemon refuses.
    */
   async resend(id, text) {
-    if (this.isLastQuestion(id)) {
-      await this.attempt(() => api.editMessage(this.id, id, text));
-      return null;
+    const place = this.placeOf(id);
+    if (place === 'earlier') {
+      const files = await this.filesOf(id);
+      return { branch: await api.branch(this.id, id), files };
     }
-    return (await this.attempt(() => api.branch(this.id, id))) ?? null;
+    if (place === 'answering') {
+      await api.stop(this.id);
+      await this.until(() => !this.running || this.placeOf(id) !== 'answering');
+    }
+    await api.editMessage(this.id, id, text);
+    return { branch: null, files: [] };
+  }
+
+  /** The files of a message, as they can be sent again. */
+  filesOf(id) {
+    const parts = this.store.get(id)?.message.parts.filter((part) => part?.type === 'file') ?? [];
+    const own = (url) => (url.startsWith('data:') ? url : api.file(url).then(dataUrl));
+    return Promise.all(parts.map(async ({ filename, mediaType, url }) => ({ filename, mediaType, url: await own(url) })));
+  }
+
+  /** Waits until something is so, for as long as a stop may take. */
+  async until(isSo) {
+    const before = Date.now() + STOPS_WITHIN_MS;
+    while (!isSo() && !this.closed && Date.now() < before) await new Promise((done) => setTimeout(done, 50));
+  }
+
+  /** Takes a message back that waits. */
+  withdraw(id) {
+    return this.attempt(() => api.withdraw(this.id, id));
   }
 
   // What the daemon refuses is told like its own errors.
@@ -267,6 +343,7 @@ export class Thread {
   async deliver(id, text, files) {
     try {
       const answer = await api.send(this.id, id, text, files);
+      this.arrived([{ id }]);
       this.store.confirmLocal(id, answer?.messageId);
     } catch (error) {
       const known = error instanceof ApiError;

@@ -103,7 +103,10 @@ async fn every_answer_tells_browsers_what_they_must_not_do() {
         let header =
             |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let policy = header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{path}: {policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'; worker-src 'self';"),
+            "{path}: {policy}"
+        );
         assert!(policy.ends_with("frame-ancestors 'none'"), "{path}: {policy}");
         assert_eq!(header("x-content-type-options").as_deref(), Some("nosniff"), "{path}");
         assert_eq!(header("referrer-policy").as_deref(), Some("no-referrer"), "{path}");

@@ -9,8 +9,8 @@ use crate::ports::ThreadView;
 use crate::uimessage::{Part, Role, RunStatus, TextPart, UiMessage};
 
 const THREAD: &str = "web:chat:c1";
-const IDLE: &str = "event: state\ndata: {\"threadId\":\"web:chat:c1\",\"state\":\"idle\",\"queued\":0,\"pendingApprovals\":0}\n\n";
-const RUNNING: &str = "event: state\ndata: {\"threadId\":\"web:chat:c1\",\"state\":\"running\",\"queued\":0,\"pendingApprovals\":0}\n\n";
+const IDLE: &str = "event: state\ndata: {\"threadId\":\"web:chat:c1\",\"state\":\"idle\",\"queued\":0,\"waiting\":[],\"pendingApprovals\":0}\n\n";
+const RUNNING: &str = "event: state\ndata: {\"threadId\":\"web:chat:c1\",\"state\":\"running\",\"queued\":0,\"waiting\":[],\"pendingApprovals\":0}\n\n";
 
 fn growing(id: &str, words: &str) -> UiMessage {
     let parts = vec![Part::StepStart, Part::Text(TextPart::streaming(words))];
@@ -82,13 +82,17 @@ async fn a_watcher_in_the_middle_of_a_turn_hears_it_from_its_beginning() {
         state: ThreadState::Running,
         live: Some(Arc::new(growing("a1", "hello"))),
         queued: 2,
+        waiting: vec!["m2".parse().unwrap(), "m3".parse().unwrap()],
         pending_approvals: 0,
     };
     let (mut reader, _front) = watch(&stage, &mut threads, view).await;
     let events = reader.next().await.unwrap();
     let names: Vec<&str> = events.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
     assert_eq!(names, ["state", "chunk", "chunk", "chunk", "chunk"]);
-    assert!(events.contains("\"queued\":2") && events.contains("\"delta\":\"hello\""), "{events}");
+    assert!(
+        events.contains("\"queued\":2,\"waiting\":[\"m2\",\"m3\"]") && events.contains("\"delta\":\"hello\""),
+        "{events}"
+    );
 }
 
 #[tokio::test]
