@@ -37,6 +37,7 @@ test('escape closes nothing while an input method composes', () => {
 test('a problem is told in the language of the reader, with what to do', () => {
   chooseLanguage('en');
   assert.equal(spoken({ message: 'there is no state `x`', code: 'bad-request', hint: 'known: idle' }), 'there is no state `x` — known: idle');
+  assert.equal(spoken({ message: 'fill in TOKEN', code: 'invalid_answer', hint: 'platform' }), 'fill in TOKEN', 'the name of a field is for programs');
   chooseLanguage('zh');
   assert.equal(spoken({ message: 'the thread is at work: stop it first', code: 'thread-at-work' }), '会话正在运行，请先停止');
   assert.equal(spoken({ message: 'limit must be a number', code: 'bad-request' }), '请求无效（limit must be a number）');

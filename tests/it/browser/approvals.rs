@@ -310,3 +310,80 @@ async fn the_console_says_what_keeps_commands_in() {
     assert_eq!(console.text_of(&part("sandbox")).await, "Sandbox off");
     console.assert_no_complaints().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_decides_one_question_that_is_seen() {
+    let model = FakeModel::start([
+        Reply::calls([
+            ("exec_shell", json!({ "command": "touch one.txt" })),
+            ("exec_shell", json!({ "command": "touch two.txt" })),
+        ]),
+        Reply::text("Done."),
+    ])
+    .await;
+    let project = asking(&model);
+    let daemon = project.start().await;
+    let console = Console::open(&daemon, DESKTOP, EN).await;
+    console.say("make two files").await;
+    console.until_count("inbox", "2").await;
+    let thread = console.thread().await;
+    let pending = async || {
+        let body = daemon.get_json("/api/approvals?state=pending").await;
+        body["approvals"].as_array().unwrap().len()
+    };
+    // Behind a page nothing is decided, and neither while the key is held down.
+    console.browser.click(&part("page-health")).await;
+    console.until_visible("health-run", true).await;
+    console.browser.press_with(key::ALT, 'y').await;
+    console.browser.eval(&format!("(location.hash = '#/t/{thread}', 1)")).await;
+    console.until_visible("approval-actions", true).await;
+    let held = "document.dispatchEvent(new KeyboardEvent('keydown', { code: 'KeyY', key: 'y', altKey: true, repeat: true, bubbles: true }))";
+    console.browser.eval(held).await;
+    // Out of sight: the first press brings the question there.
+    console.browser.eval("(document.querySelector('#log').style.paddingTop = '3000px', document.querySelector('#scroller').scrollTop = 0, 1)").await;
+    console.until("document.querySelector('[data-testid=answer-approve]').getBoundingClientRect().top > innerHeight").await;
+    console.browser.press_with(key::ALT, 'y').await;
+    console.until("document.activeElement?.dataset.testid === 'answer-approve'").await;
+    assert_eq!(pending().await, 2);
+    console.browser.press_with(key::ALT, 'y').await;
+    console.until_count("inbox", "1").await;
+    assert_eq!(pending().await, 1);
+    console.assert_no_complaints().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approve_all_means_what_was_listed_at_the_first_press() {
+    let asks = |seen: &crate::fakes::fake_model::Seen| {
+        let answered =
+            seen.body["messages"].as_array().unwrap().iter().any(|message| message["role"] == "tool");
+        let name = seen.last_user_text().to_owned();
+        if answered { Reply::text("Made.") } else { shell(&format!("touch {name}.txt")) }
+    };
+    let model = FakeModel::start(crate::fakes::fake_model::Script::compute(asks)).await;
+    let project = asking(&model);
+    let daemon = project.start().await;
+    let ask = async |name: &str| {
+        daemon.execute(json!({ "instructions": name, "chatId": name, "timeoutMs": 1 })).await;
+        daemon.until_state(&format!("api:chat:{name}"), "awaiting-approval").await;
+    };
+    ask("one").await;
+    ask("two").await;
+    let console = Console::open(&daemon, DESKTOP, EN).await;
+    console.until_count("inbox", "2").await;
+    console.open_panel("inbox").await;
+    console.browser.click(&part("approve-all")).await;
+    console.until_told("approve-all-question", "Approve these 2, each once: A1, A2?").await;
+    for (colours, name) in [(Colours::Light, "light"), (Colours::Dark, "dark")] {
+        console.browser.prefer(colours).await;
+        console.browser.picture(&format!("approve-all-{name}")).await;
+        console.assert_accessible().await;
+    }
+    ask("three").await;
+    console.until("document.querySelectorAll('[data-testid=inbox-item]').length === 3").await;
+    console.browser.click(&part("approve-all-yes")).await;
+    console.until_count("inbox", "1").await;
+    let left = daemon.get_json("/api/approvals?state=pending").await["approvals"].clone();
+    assert_eq!((left[0]["number"].as_str(), left.as_array().unwrap().len()), (Some("A3"), 1), "{left}");
+    assert!(!project.path().join("three.txt").exists());
+    console.assert_no_complaints().await;
+}

@@ -18,5 +18,6 @@ mod pages;
 mod reader;
 mod stage;
 mod threads;
+mod unsent;
 mod usage;
 mod voice;

@@ -97,6 +97,14 @@ async fn to_the_first_answer(screen: Screen, language: &str, name: &str, words: 
     console.until("document.querySelectorAll('[data-testid=setup-models] option').length === 2").await;
     look(&console, &format!("{name}-model")).await;
 
+    // The key is on this page alone: after a reload it is asked for again, not left out.
+    console.browser.reload().await;
+    until_step(&console, words.connect).await;
+    console.until("document.querySelector('[data-testid=setup-finding][data-level=warning]')").await;
+    fill(&console, "setup-key", KEY).await;
+    next(&console).await;
+    until_step(&console, words.model).await;
+
     // Back and forth loses nothing.
     console.browser.click(&part("setup-back")).await;
     until_step(&console, words.connect).await;

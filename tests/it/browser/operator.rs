@@ -56,6 +56,19 @@ async fn a_setting_is_changed_with_its_comments_kept_and_a_mistake_is_told() {
     assert!(written.contains("// its name") && written.contains("\"maxSteps\": 9"), "{written}");
     console.until("document.querySelector('[data-key=\"llm.maxSteps\"] [data-testid=setting-origin]').innerText.startsWith('ship.json:')").await;
 
+    // Other values that are not saved yet stay.
+    console.browser.eval(&enter(&setting("llm.timeoutSecs", "setting-field"), "77")).await;
+    console.browser.eval(&enter(&setting("llm.maxSteps", "setting-field"), "8")).await;
+    console.browser.click(&setting("llm.maxSteps", "setting-save")).await;
+    console
+        .until("document.querySelector('[data-key=\"llm.maxSteps\"] [data-testid=setting-save]').hidden")
+        .await;
+    let unsaved = console
+        .browser
+        .eval("document.querySelector('[data-key=\"llm.timeoutSecs\"] [data-testid=setting-field]').value")
+        .await;
+    assert_eq!(unsaved, "77");
+
     // A secret is written to .env and never shown.
     console.browser.eval(&enter(&setting("llm.apiKey", "setting-field"), "sk-canary-1234567890")).await;
     console.browser.click(&setting("llm.apiKey", "setting-save")).await;

@@ -57,7 +57,7 @@ async fn an_edit_of_a_question_whose_answer_is_being_written_is_refused() {
     let held = gate.clone();
     let script = Script::compute(move |_| {
         Reply::pieces(["The harbour is full of ships tonight, and ", "the ", "lights are on."])
-            .gated_after(1, &held)
+            .gated_after(2, &held)
     });
     let model = FakeModel::start(script).await;
     let project = project(&model);

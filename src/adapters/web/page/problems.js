@@ -13,7 +13,8 @@ const CHINESE = /\p{Script=Han}/u;
  * @param {{message: string, code?: string, hint?: string}} problem
  */
 export function spoken({ message, code, hint }) {
-  const detail = [message, hint].filter(Boolean).join(' — ');
+  // A hint of one word is the name of a field, for programs.
+  const detail = [message, /\s/.test(hint ?? '') ? hint : ''].filter(Boolean).join(' — ');
   const kind = language() === 'zh' ? t('problems')[code ?? ''] : undefined;
   if (!kind || CHINESE.test(message)) return detail;
   return PLAIN.has(code) ? kind : `${kind}（${detail}）`;
