@@ -178,12 +178,7 @@ impl Phrase {
                 let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
                 conversation::transcript(&quoted.join("\n"), language)
             }
-            Self::FromOperator { text, files } if files.is_empty() => {
-                conversation::from_operator(text.trim(), language)
-            }
-            Self::FromOperator { text, files } => {
-                conversation::from_operator_with_files(text.trim(), &files.join(", "), language)
-            }
+            Self::FromOperator { text, files } => from_operator(text.trim(), files, language),
             Self::NoTranscript => conversation::no_transcript(language).into(),
             Self::NothingSpoken => conversation::nothing_spoken(language).into(),
             Self::NothingToStop => conversation::nothing_to_stop(language).into(),
@@ -269,6 +264,13 @@ fn counted(number: ApprovalNumber, answer: &Answer, language: Language) -> Strin
         Answer::Deny | Answer::Done => String::new(),
     };
     approvals::counted(answer, number, &reach, language)
+}
+
+fn from_operator(text: &str, files: &[String], language: Language) -> String {
+    match files {
+        [] => conversation::from_operator(text, language),
+        files => conversation::from_operator_with_files(text, &files.join(", "), language),
+    }
 }
 
 fn help(language: Language) -> String {
