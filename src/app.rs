@@ -386,12 +386,13 @@ impl App {
             models,
             speech: voice.speech,
         };
+        let store = state.threads.clone();
         let parts = (tools, turn_settings, follower_handle);
         let runtime = Arc::new(runtime(settings, state, world, parts, &adapters, shared));
         configuration.serve(runtime.clone());
         let (router, threads) = Router::new(runtime, actors.stop.clone());
         ingress.tasks.spawn(configuration.follow(ingress.stop.clone()));
-        group_setup::follow(&groups, &adapters, &threads, &clock, &ingress.tasks, &ingress.stop);
+        group_setup::follow(&groups, &adapters, &threads, &store, &clock, &ingress.tasks, &ingress.stop);
         let cut = actors.tasks.spawn(router.run(recovered_sender)).abort_handle();
         if let Ok(from) = "task:chat:budget".parse() {
             let watch = BudgetWatch {

@@ -12,20 +12,21 @@ use crate::config::{BotsChoice, GroupsSettings, Settings};
 use crate::domain::{AgentCard, ThreadId};
 use crate::groups::{BotLimits, first_paragraph};
 use crate::policy::fingerprint::digest_of;
-use crate::ports::{Clock, Peers, Rooms, ThreadsHandle};
+use crate::ports::{Clock, Rooms, ThreadStore, ThreadsHandle};
 use crate::store::SharedRooms;
-use crate::threads::{AnswerAgents, GroupSettings, Groups, RoomFollower};
+use crate::threads::{AnswerAgents, GroupSettings, Groups, JOINED_PLATFORM, RoomFollower, Sharing};
 
-/// The platform part of the id of a room that the settings join.
-const JOINED: &str = "room";
 /// How many characters of a digest name an agent.
 const ID_CHARS: usize = 16;
 
 /// The groups of a daemon. A shared directory that cannot be used is left out, with a warning.
 pub(crate) fn groups(settings: &Settings, clock: &Arc<dyn Clock>) -> Arc<Groups> {
     let chosen = &settings.groups;
-    let shared = chosen.shared_dir.as_deref().and_then(|dir| open_rooms(dir, settings, clock));
-    let named = is_named(chosen.bots, shared.is_some());
+    let shared = match chosen.shared_dir.as_deref() {
+        None => Sharing::Alone,
+        Some(dir) => open_rooms(dir, settings, clock).map_or(Sharing::Broken, Sharing::With),
+    };
+    let named = is_named(chosen.bots, matches!(shared, Sharing::With(_)));
     Arc::new(Groups::new(rules(chosen, named), card(settings), shared))
 }
 
@@ -58,7 +59,7 @@ fn rules(chosen: &GroupsSettings, named: bool) -> GroupSettings {
 fn joined(rooms: &BTreeMap<String, Vec<String>>) -> BTreeMap<ThreadId, ThreadId> {
     let mut joined = BTreeMap::new();
     for (name, chats) in rooms {
-        let Some(room) = thread(JOINED, name) else { continue };
+        let Some(room) = thread(JOINED_PLATFORM, name) else { continue };
         for entry in chats {
             let mut parts = entry.splitn(3, ':');
             let chat = parts.next().zip(parts.nth(1)).and_then(|(platform, chat)| thread(platform, chat));
@@ -96,17 +97,18 @@ pub(crate) fn follow(
     groups: &Arc<Groups>,
     adapters: &AdapterSet,
     threads: &ThreadsHandle,
+    store: &Arc<dyn ThreadStore>,
     clock: &Arc<dyn Clock>,
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) {
-    if groups.hears_bots() {
-        let peers = Peers { hears_bots: true, ..Peers::default() };
-        adapters.to_run().for_each(|adapter| adapter.know_peers(&peers));
-    }
+    // Until the roster is read.
+    let peers = groups.unread_peers();
+    adapters.to_run().for_each(|adapter| adapter.know_peers(&peers));
     if groups.is_shared() {
         let adapters = adapters.to_run().cloned().collect();
-        let follower = RoomFollower::new(groups.clone(), threads.clone(), clock.clone(), adapters);
+        let follower =
+            RoomFollower::new(groups.clone(), threads.clone(), store.clone(), clock.clone(), adapters);
         tasks.spawn(follower.run(stop.clone()));
     }
 }

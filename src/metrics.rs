@@ -125,6 +125,21 @@ fn label_text(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
+/// Decisions about messages of groups that name nobody, by what decided.
+#[derive(Debug, Default)]
+pub struct GateCounters {
+    pub by_rule: Counter,
+    pub no_claims: Counter,
+    pub over_budget: Counter,
+    pub model_yes: Counter,
+    pub model_no: Counter,
+    pub model_failed: Counter,
+    /// Yes, and another agent answers.
+    pub claims_lost: Counter,
+    /// How long the model took together.
+    pub model_micros: Counter,
+}
+
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Messages that were accepted.
@@ -162,6 +177,8 @@ pub struct Metrics {
     pub recalls: Counter,
     /// How long they took together.
     pub recall_micros: Counter,
+    /// Decisions about messages of groups that name nobody.
+    pub gate: GateCounters,
     pub tool_calls: Counter,
     /// Deliveries with a receipt.
     pub deliveries: Counter,
@@ -237,6 +254,24 @@ impl Metrics {
             "recall_microseconds_total",
             "Time that searches of memory before a turn took.",
             &[("", &self.recall_micros)],
+        );
+        family(
+            "gate_decisions_total",
+            "Decisions about messages of groups that name nobody.",
+            &[
+                (r#"{by="rule"}"#, &self.gate.by_rule),
+                (r#"{by="no-claims"}"#, &self.gate.no_claims),
+                (r#"{by="budget"}"#, &self.gate.over_budget),
+                (r#"{by="model-yes"}"#, &self.gate.model_yes),
+                (r#"{by="model-no"}"#, &self.gate.model_no),
+                (r#"{by="model-failed"}"#, &self.gate.model_failed),
+                (r#"{by="claim-lost"}"#, &self.gate.claims_lost),
+            ],
+        );
+        family(
+            "gate_model_microseconds_total",
+            "Time that the model took for these decisions.",
+            &[("", &self.gate.model_micros)],
         );
         family("tool_calls_total", "Calls of tools.", &[("", &self.tool_calls)]);
         family("deliveries_total", "Deliveries with a receipt.", &[("", &self.deliveries)]);

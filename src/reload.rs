@@ -29,7 +29,7 @@ use crate::policy_setup::{project_judge, redact, rights};
 use crate::ports::{
     Adapter as _, AdapterTable, BoxFuture, Clock, Configuration, ConfigurationChanged, ConfigurationError,
     ConfigurationKeys, ConfigurationProblem, ConfigurationState, EnrichStep, Ids, KeyChange, Model as _,
-    Peers, Tasks, ToolBox,
+    Tasks, ToolBox,
 };
 use crate::sandbox::ProbeResult;
 use crate::store::State;
@@ -268,7 +268,7 @@ impl Inner {
     fn tell_adapters_of_bots(&self) {
         let groups = &self.parts.groups;
         if !groups.is_shared() {
-            let peers = Peers { hears_bots: groups.hears_bots(), ..Peers::default() };
+            let peers = groups.unread_peers();
             self.parts.adapters.values().for_each(|adapter| adapter.know_peers(&peers));
         }
     }

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::ports::{
     Adapter, AdapterIo, Attempt, BoxFuture, BuiltAdapter, Delivering, HistoryError, Hook, HookAnswer,
-    HookRequest, OutboxEntry, PastWords, Peers, Running,
+    HookRequest, MessageFacts, OutboxEntry, PastWords, Peers, Running,
 };
 
 /// Runs the newest of several adapters of one platform. Each ends before the next one begins, so that only one receives.
@@ -112,6 +112,18 @@ impl Adapter for ReloadableAdapter {
 
     fn message_id(&self, thread: &ThreadId, platform_message: &str) -> Option<MessageId> {
         self.adapter().message_id(thread, platform_message)
+    }
+
+    fn room(&self, thread: &ThreadId) -> Option<ThreadId> {
+        self.adapter().room(thread)
+    }
+
+    fn is_group(&self, thread: &ThreadId) -> bool {
+        self.adapter().is_group(thread)
+    }
+
+    fn shared_key(&self, thread: &ThreadId, message: MessageFacts<'_>) -> Option<MessageId> {
+        self.adapter().shared_key(thread, message)
     }
 
     fn history(

@@ -15,6 +15,21 @@ fn is_hidden(c: char) -> bool {
         || matches!(code, 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFFF0..=0xFFFB | 0xE0000..=0xE0FFF)
 }
 
+/// A name on one line, cut, and without signs that could end a note or an element around it.
+pub fn inert_name(text: &str, most: usize) -> String {
+    let flat = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let inert = |c: char| match c {
+        '<' => '‹',
+        '>' => '›',
+        '[' => '(',
+        ']' => ')',
+        '"' => '\'',
+        other => other,
+    };
+    let cut: String = flat.chars().take(most).map(inert).collect();
+    if flat.chars().count() > most { format!("{cut}…") } else { cut }
+}
+
 /// A text without anything that looks like a tag of this name, so that it can neither end nor open such an element.
 /// Invisible characters in a tag do not hide it.
 pub fn without_tags(text: &str, name: &str) -> String {

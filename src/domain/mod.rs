@@ -46,7 +46,7 @@ pub use capabilities::{Capabilities, Delivery, LengthUnit};
 pub use command::{Command, CommandInvocation};
 pub use core_text::{EditedText, edit_core, item_text, items_of, replace_block};
 pub use digest::{hex, short_digest};
-pub use frame::{visible, without_tags};
+pub use frame::{inert_name, visible, without_tags};
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{

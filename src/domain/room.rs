@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MessageId, Platform, Timestamp};
+use super::{MessageId, Platform, ThreadId, Timestamp};
 
 /// The version of the line format.
 pub const LINE_VERSION: u32 = 1;
@@ -195,6 +195,9 @@ pub struct AgentCard {
     pub purpose: String,
     #[serde(default)]
     pub accounts: Vec<AgentAccount>,
+    /// The rooms where it is; `None` where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rooms: Option<Vec<ThreadId>>,
     /// The last heartbeat.
     pub at: Timestamp,
     #[serde(default)]
@@ -212,6 +215,7 @@ impl AgentCard {
             aliases: Vec::new(),
             purpose: String::new(),
             accounts: Vec::new(),
+            rooms: None,
             at: Timestamp::default(),
             version: String::new(),
         }
@@ -219,6 +223,12 @@ impl AgentCard {
 
     pub fn is_away(&self, now: Timestamp) -> bool {
         now.millis_since(self.at) > AWAY_AFTER_MS
+    }
+
+    /// Whether it is in the chat of a room, as far as it tells.
+    pub fn is_in(&self, room: &ThreadId) -> bool {
+        let same = |other: &ThreadId| other.platform() == room.platform() && other.chat() == room.chat();
+        self.rooms.as_ref().is_none_or(|rooms| rooms.iter().any(same))
     }
 
     /// Its name and aliases.

@@ -1,20 +1,11 @@
 //! Agents that answer agents: how deep, and how often.
 
-use crate::domain::{LineKind, MessageId, RoomLine, Timestamp, Via};
+use crate::domain::{LineKind, RoomLine, Timestamp, Via};
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 /// Most messages that two agents exchange in an hour and in a day.
 const PER_HOUR: usize = 6;
 const PER_DAY: usize = 30;
-
-/// Where an agent's message stands since the last word of a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain {
-    /// The person's message.
-    pub root: MessageId,
-    /// How many messages of agents it has.
-    pub depth: u32,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BotLimits {
@@ -69,14 +60,39 @@ pub fn may_answer_agent(
     if this_hour >= PER_HOUR || exchanged().count() >= PER_DAY {
         return Err(BotRefusal::Budget);
     }
-    let in_chain = |one: &&RoomLine| one.by == me && one.chain.is_some() && one.chain == line.chain;
+    let in_chain = |one: &&RoomLine| {
+        let same = one.chain == line.chain && (one.chain.is_some() || one.answers.as_deref() == Some(peer));
+        one.by == me && same
+    };
     let mut own = lines.iter().rev().filter(sent).filter(in_chain).map(|one| plain(&one.text));
     if let (Some(last), Some(before)) = (own.next(), own.next())
-        && last == before
+        && are_alike(&last, &before)
     {
         return Err(BotRefusal::Repeats);
     }
     Ok(())
+}
+
+/// Of a hundred pairs of letters, how many two texts that say the same have in common at least.
+const ALIKE_PERCENT: usize = 90;
+
+/// Whether two texts say the same but for a few letters.
+fn are_alike(one: &str, other: &str) -> bool {
+    let pairs = |text: &str| -> Vec<(char, char)> {
+        let mut pairs: Vec<(char, char)> = text.chars().zip(text.chars().skip(1)).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let (one_pairs, mut rest) = (pairs(one), pairs(other));
+    let total = one_pairs.len() + rest.len();
+    let mut common = 0;
+    for pair in one_pairs {
+        if let Ok(at) = rest.binary_search(&pair) {
+            rest.remove(at);
+            common += 1;
+        }
+    }
+    one == other || (total > 0 && 200 * common >= ALIKE_PERCENT * total)
 }
 
 /// The letters and digits of a text, in lower case.
@@ -120,5 +136,16 @@ mod tests {
         assert_eq!(ask(1, &old), Ok(()));
         let same = [said("a", Some("c"), 2, 1, "Thanks!"), said("a", Some("c"), 2, 2, "thanks")];
         assert_eq!(ask(1, &same), Err(BotRefusal::Repeats));
+        let [first, second] =
+            ["Thank you very much for the report, Beta!", "Thank you very much for this report, Beta."];
+        let alike = [said("a", Some("c"), 2, 1, first), said("a", Some("c"), 2, 2, second)];
+        assert_eq!(ask(1, &alike), Err(BotRefusal::Repeats));
+        let differs = [said("a", Some("c"), 2, 1, first), said("a", Some("c"), 2, 2, "The tests are red.")];
+        assert_eq!(ask(1, &differs), Ok(()));
+        // Without a chain, the answers to the same agent are compared.
+        let loose = |text: &str, at| RoomLine { chain: None, ..said("a", Some("b"), 2, at, text) };
+        let line = RoomLine { chain: None, ..said("b", Some("a"), 1, 9_999_000, "thanks") };
+        let repeats = [loose("Thanks!", 1), loose("thanks", 2)];
+        assert_eq!(may_answer_agent(&line, "a", &repeats, limits, now), Err(BotRefusal::Repeats));
     }
 }

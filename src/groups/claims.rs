@@ -1,10 +1,13 @@
 //! Which agent answers a message that several claim.
 
-use crate::domain::{LineKind, MessageId, RoomLine, Timestamp};
+use crate::domain::{LineKind, MessageId, RoomLine, Timestamp, Via};
 
 /// How long after the first claim others count. Claims are stamped under a lock, so that after this time all agents read
 /// the same ones.
 pub const CLAIM_WINDOW_MS: u64 = 600;
+
+/// The score of a message that goes on with the agent; a model says less, a forged line may say more.
+pub const BEST_SCORE: u32 = 100;
 
 /// The claim that won.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +24,18 @@ pub fn winner(lines: &[RoomLine], key: &MessageId) -> Option<Winner> {
     let first = claims().map(|line| line.at).min()?;
     let decided_at = first.plus_millis(CLAIM_WINDOW_MS);
     let counted = claims().filter(|line| line.at <= decided_at);
-    let best = counted.max_by_key(|line| (line.score, tie(&line.by, key), line.by.clone()))?;
+    let best =
+        counted.max_by_key(|line| (line.score.min(BEST_SCORE), tie(&line.by, key), line.by.clone()))?;
     Some(Winner { by: best.by.clone(), decided_at })
+}
+
+/// Whether another agent than `me` has answered a person's message.
+pub fn is_answered(lines: &[RoomLine], key: &MessageId, me: &str) -> bool {
+    let answers = |line: &RoomLine| {
+        let sent = line.kind == LineKind::Said && line.via == Via::Outbound && line.depth <= 1;
+        sent && line.is_of_other_agent(me) && line.chain.as_ref() == Some(key)
+    };
+    lines.iter().any(answers)
 }
 
 /// A number that differs between agents and messages, so that ties go to one agent as often as to another.
@@ -40,7 +53,7 @@ fn tie(by: &str, key: &MessageId) -> u64 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::domain::{LINE_VERSION, LineAuthor, SpeakerKind, Via};
+    use crate::domain::{LINE_VERSION, LineAuthor, SpeakerKind};
 
     pub(crate) fn line(key: &str, by: &str, at: i64) -> RoomLine {
         RoomLine {

@@ -156,6 +156,7 @@ mod tests {
             aliases: Vec::new(),
             purpose: "Watches the build.".to_owned(),
             accounts: Vec::new(),
+            rooms: None,
             at: Timestamp::from_millis(0),
             version: String::new(),
         }

@@ -26,6 +26,12 @@ impl Names {
         Self::new(card.names())
     }
 
+    /// Whether the text names the agent with `@`. A program that lists names addresses nobody.
+    pub fn are_mentioned_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.0.iter().any(|name| has_mention(&text, name))
+    }
+
     /// Whether the text names the agent.
     pub fn are_in(&self, text: &str) -> bool {
         let text = text.trim().to_lowercase();

@@ -3,10 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{AuthorId, CorrelationId, RoomLine, ThreadId};
-use crate::uimessage::{Metadata, PEER, Part, Role, SPEAKER, TextPart, UiMessage};
+use crate::uimessage::{Metadata, PEER, Part, Role, SPEAKER, TextPart, UiMessage, VIA};
 
-/// The key of how the reporter knows of a message; native messages have none.
-pub const VIA: &str = "via";
 /// The key of the agent that reported it.
 pub const REPORTED_BY: &str = "reportedBy";
 

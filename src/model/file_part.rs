@@ -8,6 +8,8 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Value, json};
 
+use crate::uimessage::file_note;
+
 /// Most bytes of a text file in the prompt.
 const MAX_TEXT: usize = 256 * 1024;
 
@@ -19,10 +21,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// The item for a file of this type at this URL.
 pub(crate) fn item(media_type: &str, url: &str, name: Option<&str>) -> Value {
-    let shown_name = name.unwrap_or("unnamed");
     let Some(data) = url.strip_prefix("data:") else {
-        return text(format!("[file: {shown_name} ({media_type}) at {url}]"));
+        return text(file_note(media_type, url, name));
     };
+    let shown_name = name.unwrap_or("unnamed");
     let Some(bytes) = decode(data) else {
         return text(format!("[file: {shown_name} ({media_type}), unreadable]"));
     };

@@ -13,7 +13,7 @@ use super::details::{self, ChangePreview};
 use super::digests::{CallFiles, FileOperands, digest_file, files_of};
 use crate::blocking::{BlockingJobs, Panicked};
 use crate::domain::Class;
-use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ScopeKind, ThreadId, Timestamp};
+use crate::domain::{Approval, Effects, GrantNumber, Language, Risk, Scope, ScopeKind, Timestamp};
 use crate::files;
 use crate::phrases::permissions::the_call;
 use crate::policy::coverage::coverage;
@@ -244,17 +244,20 @@ impl JudgeSettings {
         {
             verdict = Verdict::ask(Risk::High, reason);
         }
+        if call.by_program {
+            verdict = verdict.and(asked_by_program());
+        }
         let cwd = &*place.relative.to_string_lossy();
         let files = self.files_of(cwd, &judged);
         let facts = CallFacts {
             tool: &call.tool,
             risk: risk_of(&verdict, judged.risk).max(judged.risk),
-            in_advance: true,
+            in_advance: !call.by_program,
             shell: Some(&judged),
             // A grant is bound to the scripts as they were when it was given.
             scripts: (!files.undetermined).then_some(&files.scripts[..]),
         };
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
+        let (ruling, grants) = self.ruling(&verdict, call, outside, &facts);
         let command = text_argument(&call.input, "command").unwrap_or_default();
         let language = self.language_of(call);
         let more = || details::command(&command, cwd, &judged.summary, language);
@@ -278,9 +281,12 @@ impl JudgeSettings {
         let target = text_argument(&call.input, "thread");
         let elsewhere = target.as_deref().is_some_and(|target| target != call.thread.as_str());
         let facts = ToolFacts { tool: &call.tool, effects, elsewhere, path: resolved.as_ref() };
-        let verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
+        let mut verdict = tools::judge(self.modes.get(&call.tool).copied(), &facts);
+        if call.by_program && effects != Some(Effects::ReadOnly) {
+            verdict = verdict.and(asked_by_program());
+        }
         let risk = risk_of(&verdict, Risk::Medium);
-        let in_advance = tools::may_be_granted(&call.tool, effects);
+        let in_advance = tools::may_be_granted(&call.tool, effects) && !call.by_program;
         let facts = CallFacts { tool: &call.tool, risk, in_advance, shell: None, scripts: None };
         let changes = !matches!(effects, Some(Effects::ReadOnly | Effects::Speaks));
         let preview = OnceCell::new();
@@ -293,7 +299,7 @@ impl JudgeSettings {
             None => preview().as_ref().map(changed),
         };
         let files: Vec<FileDigest> = file.into_iter().collect();
-        let (ruling, grants) = self.ruling(&verdict, &call.thread, outside, &facts);
+        let (ruling, grants) = self.ruling(&verdict, call, outside, &facts);
         let (ruling, grants) = match (&ruling, preview()) {
             // The model mends the call; nobody is asked about one that fails.
             (Ruling::Ask, Some(Err(why))) if tools::subject(&call.tool, &call.input).is_some() => {
@@ -327,20 +333,22 @@ impl JudgeSettings {
     fn ruling(
         &self,
         verdict: &Verdict,
-        thread: &ThreadId,
+        call: &CallToJudge,
         outside: &Outside,
         facts: &CallFacts<'_>,
     ) -> (Ruling, Vec<GrantNumber>) {
         match verdict {
             Verdict::Allow(class) => (Ruling::Allow(*class), Vec::new()),
             Verdict::Deny { reason } => (Ruling::Deny(reason.words(Language::En)), Vec::new()),
+            // A person's yes to later calls is no yes to what a program asks for.
+            Verdict::Ask { .. } if call.by_program => (Ruling::Ask, Vec::new()),
             Verdict::Ask { .. } => {
                 // Unreadable grants allow nothing.
                 let grants = outside.grants.as_deref().unwrap_or_else(|error| {
                     tracing::warn!(error = error as &dyn std::error::Error, "grants unavailable");
                     &[]
                 });
-                match covering(grants, thread, outside.now, facts) {
+                match covering(grants, &call.thread, outside.now, facts) {
                     Some(used) => {
                         let used: Vec<GrantNumber> = used.iter().map(|grant| grant.id).collect();
                         tracing::info!(grants = ?used, tool = facts.tool, "allowed by grants");
@@ -389,6 +397,11 @@ fn text_argument(input: &Value, key: &str) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+/// The verdict on what a program asks for, whatever the operator allows to people.
+fn asked_by_program() -> Verdict {
+    Verdict::ask(Risk::Medium, Reason::AskedByProgram)
 }
 
 /// The verdict on the folder of a command.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{JudgeSettings, Preview, ProjectJudge};
 use crate::domain::{
-    Approval, ApprovalKind, ApprovalNumber, ApprovalState, Class, Effects, Language, Risk, Scope,
+    Approval, ApprovalKind, ApprovalNumber, ApprovalState, Class, Effects, Language, Risk, Scope, ScopeKind,
 };
 use crate::policy::shell::ShellRules;
 use crate::policy::{Compound, Mode};
@@ -106,6 +106,7 @@ pub(super) fn call(tool: &str, input: Value) -> CallToJudge {
         origin: crate::domain::Origin::Member,
         requester: None,
         unattended: false,
+        by_program: false,
         language: None,
         tool: tool.to_owned(),
         input,
@@ -254,8 +255,62 @@ async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
     let number = grants.add(approval, Scope::Thread, proposal, now).await.unwrap();
     let allowed = write().await;
     assert_eq!((allowed.ruling, allowed.grants), (Ruling::Allow(Class::ProjectWritable), vec![number]));
+    let write_file = call("write_file", json!({ "path": "a.txt", "content": "x" }));
+    let of_program = judge.judge(CallToJudge { by_program: true, ..write_file }).await;
+    assert_eq!(of_program.ruling, Ruling::Ask, "a grant of a person is none for a program");
     let by = Revoker { author: "web:user:ada".parse().unwrap(), via: "text".to_owned() };
     grants.revoke(number, by, now).await.unwrap();
     assert_eq!(write().await.ruling, Ruling::Ask, "from the next call on it counts no more");
     assert!(!project.path(".ship").exists());
+}
+
+#[tokio::test]
+async fn what_a_program_asks_for_runs_unasked_only_where_a_tool_of_the_agent_reads() {
+    let project = Project::new();
+    project.write("a.txt", "x");
+    let none: &[&str] = &[];
+    let grants = no_grants();
+    let settings = JudgeSettings {
+        object_to_reads: Arc::new(|_, _| None),
+        hides_secrets: Arc::new(|| Box::pin(async { true })),
+        project: project.root.clone(),
+        shell: ShellRules::new(
+            Mode::Allow,
+            Compound::Analyze,
+            &["make"],
+            none,
+            project.root.to_string_lossy(),
+        )
+        .unwrap(),
+        modes: BTreeMap::from([
+            ("write_file".to_owned(), Mode::Allow),
+            ("read_file".to_owned(), Mode::Allow),
+        ]),
+        effects_of: Arc::new(|tool| match tool {
+            "read_file" => Some(Effects::ReadOnly),
+            "send_file" => Some(Effects::Speaks),
+            _ => Some(Effects::SideEffects),
+        }),
+        preview: Arc::new(|_| None),
+        grants,
+        language: Language::En,
+    };
+    let judge = ProjectJudge::new(settings, Arc::new(SystemClock));
+    for (tool, input, for_program) in [
+        ("write_file", json!({ "path": "a.txt", "content": "x" }), Ruling::Ask),
+        ("exec_shell", json!({ "command": "make" }), Ruling::Ask),
+        ("exec_shell", json!({ "command": "ls" }), Ruling::Ask),
+        ("send_file", json!({ "path": "a.txt" }), Ruling::Ask),
+        ("read_file", json!({ "path": "a.txt" }), Ruling::Allow(Class::ReadOnly)),
+    ] {
+        let of_person = judge.judge(call(tool, input.clone())).await;
+        assert!(matches!(of_person.ruling, Ruling::Allow(_)), "{tool}: {of_person:?}");
+        let asked = CallToJudge { by_program: true, ..call(tool, input) };
+        let of_program = judge.judge(asked).await;
+        assert_eq!(of_program.ruling, for_program, "{tool}");
+        if for_program == Ruling::Ask {
+            assert_eq!(of_program.scopes, [ScopeKind::Once], "{tool}: no yes for later calls");
+            assert!(of_program.details.unwrap().contains("another program asked"), "{tool}");
+        }
+    }
 }

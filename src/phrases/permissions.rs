@@ -56,6 +56,7 @@ phrases! {
     format reason_destroys(name: &str) { en: "{name} deletes or overwrites", zh: "{name} 会删除或覆盖内容" }
     format reason_inline(name: &str) { en: "{name} runs a program that is not checked", zh: "{name} 会运行未经检查的程序" }
     text reason_elsewhere() { en: "it speaks in another conversation", zh: "会在另一个对话里发言" }
+    text reason_asked_by_program() { en: "another program asked for it, not a person", zh: "这是另一个程序要求的，不是人要求的" }
     format reason_unchecked(path: &str) { en: "{path} could not be checked", zh: "无法检查 {path}" }
     /// Stands for the path in `reason_unchecked` where the call was not looked at in time.
     text the_call() { en: "what the call would do", zh: "这个操作" }

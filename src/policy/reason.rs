@@ -65,6 +65,8 @@ pub enum Reason {
     Inline(String),
     /// It posts a message to another conversation.
     Elsewhere,
+    /// A message of a program led to it.
+    AskedByProgram,
     /// It names a file whose class could not be determined with certainty.
     Unchecked(String),
 }
@@ -103,6 +105,7 @@ impl Reason {
             Self::Background => words::reason_background(language).into(),
             Self::Assignment => words::reason_assignment(language).into(),
             Self::Elsewhere => words::reason_elsewhere(language).into(),
+            Self::AskedByProgram => words::reason_asked_by_program(language).into(),
         }
     }
 }

@@ -114,8 +114,26 @@ pub struct Peers {
     pub others: Arc<[AgentCard]>,
     /// Whether messages of other bots are passed on.
     pub hears_bots: bool,
+    /// Whether there may be others: the roster cannot be read.
+    pub unknown: bool,
     /// The agent's own entry in the roster, which an earlier process may have written.
     pub me: Option<AgentCard>,
+}
+
+impl Peers {
+    /// Whether this agent is perhaps not the only one.
+    pub fn may_be_there(&self) -> bool {
+        self.unknown || !self.others.is_empty()
+    }
+}
+
+/// A message of the platform, for what makes the reports of several accounts the same.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageFacts<'a> {
+    pub platform_message: &'a str,
+    pub author: &'a AuthorId,
+    pub at: Timestamp,
+    pub text: &'a str,
 }
 
 /// Why a platform did not tell what was said.
@@ -159,6 +177,21 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// where each account counts for itself.
     fn message_id(&self, _thread: &ThreadId, _platform_message: &str) -> Option<MessageId> {
         None
+    }
+
+    /// How every account calls the chat of a thread now, where that has changed since the thread began.
+    fn room(&self, _thread: &ThreadId) -> Option<ThreadId> {
+        None
+    }
+
+    /// Whether the id of a chat tells that people speak with each other there.
+    fn is_group(&self, _thread: &ThreadId) -> bool {
+        false
+    }
+
+    /// What names a message for every account in the chat, also where each counts for itself; `None` where nothing does.
+    fn shared_key(&self, thread: &ThreadId, message: MessageFacts<'_>) -> Option<MessageId> {
+        self.message_id(thread, message.platform_message)
     }
 
     /// The newest messages of a chat, oldest first, without the agent's own; `None` where the platform cannot be asked.

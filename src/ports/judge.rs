@@ -20,6 +20,8 @@ pub struct CallToJudge {
     pub requester: Option<AuthorId>,
     /// Whether a scheduled task asked for it.
     pub unattended: bool,
+    /// Whether a message of a program, such as another agent, led to it.
+    pub by_program: bool,
     /// The language of the people; `None`: that of the settings.
     pub language: Option<Language>,
     pub tool: String,

@@ -45,7 +45,7 @@ pub use access::{
 };
 pub use adapter::{
     Adapter, AdapterError, AdapterIo, Attempt, Delivering, DeliveryError, HealthReporter, HistoryError,
-    PastWords, Peers, Receipt, Running,
+    MessageFacts, PastWords, Peers, Receipt, Running,
 };
 pub use adapter_def::{
     AdapterDef, AdapterTable, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Invited, Probe,
@@ -84,7 +84,7 @@ pub use onboarding::{
     ModelCheck, ModelChoice, ModelTrouble, OfferedKey, OfferedPlatform, OfferedProvider, Onboarding,
     OnboardingAnswers, OnboardingError, OnboardingMode, OnboardingOffer, PlatformChoice, PlatformValue,
 };
-pub use rooms::Rooms;
+pub use rooms::{LineFilter, Rooms};
 pub use scoped_search::{Reviews, ScopedHistory, ScopedQuery, ScopedSearch, SearchIn};
 pub use search::{
     Coverage, FoundText, Freshness, HistoryPage, HistoryPlace, HistoryRequest, IndexStatus, Indexed,

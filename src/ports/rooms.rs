@@ -5,6 +5,14 @@
 use super::{BoxFuture, StoreError};
 use crate::domain::{AgentCard, RoomLine, ThreadId, Timestamp};
 
+/// Which lines of a log are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineFilter {
+    All,
+    /// What agents sent, and their claims: few in a log that is mostly people's words.
+    OfAgents,
+}
+
 /// Logs of rooms and the roster. A room is named by the thread of its chat or topic.
 pub trait Rooms: Send + Sync + std::fmt::Debug {
     /// Appends a line. It survives the end of the process.
@@ -24,6 +32,7 @@ pub trait Rooms: Send + Sync + std::fmt::Debug {
         room: &'a ThreadId,
         most: usize,
         since: Timestamp,
+        which: LineFilter,
     ) -> BoxFuture<'a, Result<Vec<RoomLine>, StoreError>>;
 
     /// A number that changes when lines are appended to the room.
@@ -32,8 +41,9 @@ pub trait Rooms: Send + Sync + std::fmt::Debug {
     /// Replaces the agent's entry in the roster.
     fn beat(&self, card: AgentCard) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// The agents that have given a sign of life within the time that the store keeps.
     fn roster(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, StoreError>>;
 
-    /// Removes logs that are older than the store keeps them.
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Removes logs, and entries of the roster, that are older than the store keeps them.
+    fn sweep(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 }

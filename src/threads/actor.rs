@@ -16,6 +16,7 @@ use super::mailbox::{Mailbox, RouterMsg};
 use super::progress::{LastLine, ProgressChannel};
 use super::publisher::Publisher;
 use super::relevance::GateState;
+use super::room_history::HistoryWait;
 use super::runtime::Runtime;
 use super::waiters::Waiters;
 use crate::domain::{Approval, ApprovalId, Intent, MessageId, ThreadId, ToolCallId};
@@ -46,6 +47,7 @@ pub(super) struct Actor {
     pub(super) compaction: CompactionState,
     pub(super) learning: LearningState,
     pub(super) gate: GateState,
+    pub(super) history: HistoryWait,
     /// The message that arrives now, where the other agents know of it already.
     pub(super) told_room: Option<MessageId>,
     /// The deltas of the running model call.
@@ -156,6 +158,7 @@ impl Actor {
             compaction: CompactionState::default(),
             learning: LearningState::default(),
             gate: GateState::default(),
+            history: HistoryWait::default(),
             told_room: None,
             deltas: None,
             progress: ProgressChannel::default(),
@@ -209,7 +212,8 @@ impl Actor {
                 && self.deliveries.to_do() == 0
                 && !self.compaction.is_busy()
                 && !self.learning.is_busy()
-                && !self.gate.is_pending();
+                && !self.gate.is_pending()
+                && !self.history.is_busy();
             let is_idle = open && !stopping && at_rest;
             if !is_idle || self.publisher.is_watched() {
                 reported_idle = false;
@@ -253,6 +257,7 @@ impl Actor {
                 LoopEvent::Done(done) => self.take_done(done).await,
                 LoopEvent::Stop => {
                     (stopping, stop_deadline) = (true, Some(Instant::now() + STOP_GRACE));
+                    self.history_told(Vec::new()).await;
                     self.upcoming.push_back(Event::Stopping);
                 }
                 LoopEvent::Expiry => self.upcoming.push_back(Event::Tick),
@@ -288,16 +293,14 @@ impl Actor {
         self.storage_down = false;
         self.upcoming.push_back(Event::Resumed(approvals));
         self.resume_gate();
-        if self.conversation.is_group()
-            && let Some(room) = self.room()
-        {
-            self.runtime.groups.note_room(room);
+        if self.is_in_group() {
+            self.note_room();
         }
         Ok(())
     }
 
     fn may_end(&self, stopping: bool) -> bool {
-        let quiet = self.upcoming.is_empty();
+        let quiet = self.upcoming.is_empty() && !self.history.is_busy();
         let drained = self.conversation.is_drained() || (!stopping && self.conversation.is_idle());
         quiet && (drained || self.storage_down) && (stopping || self.deliveries.to_do() == 0)
     }
@@ -422,6 +425,7 @@ impl Actor {
             Done::Recalled(message, texts) => self.recalled(&message, &texts).await,
             Done::Distilled(id, done) => self.distilled(id, *done),
             Done::Decided(decisions) => self.relevance_decided(decisions),
+            Done::History(past) => self.history_told(past).await,
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::CapAnswered(question) => self.cap_answered(question.as_deref()),
             Done::Delivery(result, at) => self.delivered(result, at).await,

@@ -62,6 +62,7 @@ impl Actor {
             origin: self.conversation.origin(),
             requester: self.conversation.requester(),
             unattended: self.conversation.is_scheduled(),
+            by_program: self.conversation.is_asked_by_program(),
             language: Some(language),
             tool,
             input,

@@ -2,6 +2,7 @@
 
 use crate::metrics::Metrics;
 use crate::ports::{Acceptance, DeliveryError, Receipt, Usage};
+use crate::turn::GateDecision;
 use crate::uimessage::{RunStatus, WrittenBy};
 
 pub(super) fn acceptance(metrics: &Metrics, acceptance: &Acceptance) {
@@ -46,5 +47,24 @@ pub(super) fn checkpoint(metrics: &Metrics, by: WrittenBy) {
     match by {
         WrittenBy::Model => metrics.checkpoints_by_model.count(),
         WrittenBy::Rules => metrics.checkpoints_by_rules.count(),
+    }
+}
+
+/// Counts decisions about messages that name nobody.
+pub(super) fn gate(metrics: &Metrics, decisions: &[GateDecision]) {
+    let gate = &metrics.gate;
+    for decision in decisions {
+        let text =
+            |key: &str| decision.reason.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        match (text("by"), text("rule"), text("claim")) {
+            ("model", _, "lost") => gate.claims_lost.count(),
+            ("model", _, "failed") => gate.no_claims.count(),
+            ("model", ..) if decision.answer => gate.model_yes.count(),
+            ("model", ..) => gate.model_no.count(),
+            (_, "failed", _) => gate.model_failed.count(),
+            (_, "budget", _) => gate.over_budget.count(),
+            (_, "no-claims", _) => gate.no_claims.count(),
+            _ => gate.by_rule.count(),
+        }
     }
 }

@@ -1,23 +1,30 @@
 //! What the threads know of other agents: the shared logs of rooms, the roster, and the settings about groups.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::group_settings::{AnswerAgents, GroupSettings};
 use crate::domain::{AgentAccount, AgentCard, Replaceable, RoomLine, ThreadId, Timestamp};
-use crate::groups::{BotLimits, Names};
-use crate::ports::{Rooms, StoreError};
+use crate::groups::Names;
+use crate::ports::{LineFilter, Peers, Rooms, StoreError};
 
 /// After a failure the shared directory is left alone for this time.
 const PAUSE: Duration = Duration::from_secs(30);
 /// Interval between two warnings about the shared directory.
 const WARN_EVERY: Duration = Duration::from_secs(600);
 /// How long the roster is cached.
-const ROSTER_FRESH: Duration = Duration::from_secs(5);
+const ROSTER_FRESH: Duration = Duration::from_secs(2);
+/// Time between two questions that were refused.
+const ASK_REFUSED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Most lines that wait for a shared directory that fails.
+const MOST_UNTOLD: usize = 1_000;
 /// Shortest time between two questions about the history of a room.
 const ASK_EVERY: Duration = Duration::from_secs(10);
+/// The platform part of the id of a room that the settings join.
+pub const JOINED_PLATFORM: &str = "room";
 /// Most rooms that are followed.
 const MOST_ROOMS: usize = 1_000;
 /// Most decisions of a model about one room in a minute and in a day.
@@ -26,38 +33,14 @@ const PER_DAY: usize = 200;
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
 
-/// Whether agents answer agents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AnswerAgents {
-    #[default]
-    Never,
-    /// When they name this agent.
-    Named,
-}
-
-/// How the agent behaves in groups, on all platforms.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupSettings {
-    /// How long a message that names nobody waits, so that a burst is judged once.
-    pub settle: Duration,
-    /// The score from which such a message is answered.
-    pub threshold: u32,
-    pub agents: AnswerAgents,
-    pub limits: BotLimits,
-    /// The rooms of chats that no id joins, by the chats of this agent.
-    pub joined: BTreeMap<ThreadId, ThreadId>,
-}
-
-impl Default for GroupSettings {
-    fn default() -> Self {
-        Self {
-            settle: Duration::from_millis(1_000),
-            threshold: 60,
-            agents: AnswerAgents::Never,
-            limits: BotLimits { depth: 2 },
-            joined: BTreeMap::new(),
-        }
-    }
+/// What the agents of a machine share.
+#[derive(Debug)]
+pub enum Sharing {
+    /// Nothing is to be shared.
+    Alone,
+    /// The directory cannot be used: others may be there, and are not heard.
+    Broken,
+    With(Arc<dyn Rooms>),
 }
 
 /// The groups of a daemon, shared by all actors.
@@ -67,7 +50,7 @@ pub struct Groups {
     /// This agent's own entry in the roster.
     pub me: AgentCard,
     pub names: Names,
-    shared: Option<Arc<dyn Rooms>>,
+    shared: Sharing,
     state: Mutex<State>,
 }
 
@@ -77,16 +60,27 @@ struct State {
     pause: Option<Instant>,
     warned: Option<Instant>,
     roster: Option<(Instant, Arc<[AgentCard]>)>,
-    /// The rooms of this daemon, with the version of their log that was last followed.
-    rooms: BTreeMap<ThreadId, u64>,
+    /// The threads of groups, with what is known of the logs of their rooms.
+    rooms: BTreeMap<ThreadId, Followed>,
+    /// The rooms of threads whose chats have another id now.
+    moved: BTreeMap<ThreadId, ThreadId>,
+    /// Lines that could not be appended.
+    untold: VecDeque<(ThreadId, RoomLine)>,
     /// When the platform may be asked again what was said in a room; `None` is never.
     history: BTreeMap<ThreadId, Option<Instant>>,
     /// When a model decided about a room.
     decided: BTreeMap<ThreadId, VecDeque<Timestamp>>,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Followed {
+    /// The version of the log that was last followed.
+    version: u64,
+    noted: Instant,
+}
+
 impl Groups {
-    pub fn new(settings: GroupSettings, me: AgentCard, shared: Option<Arc<dyn Rooms>>) -> Self {
+    pub fn new(settings: GroupSettings, me: AgentCard, shared: Sharing) -> Self {
         let settings = Replaceable::new(settings);
         Self { names: Names::of(&me), settings, me, shared, state: Mutex::default() }
     }
@@ -106,7 +100,21 @@ impl Groups {
 
     /// Whether agents share what they hear.
     pub const fn is_shared(&self) -> bool {
-        self.shared.is_some()
+        matches!(self.shared, Sharing::With(_))
+    }
+
+    /// Whether other agents may be there of which nothing is known.
+    pub fn may_miss_others(&self) -> bool {
+        match self.shared {
+            Sharing::Alone => false,
+            Sharing::Broken => true,
+            Sharing::With(_) => self.state().roster.is_none(),
+        }
+    }
+
+    /// What adapters are told before the roster is read.
+    pub fn unread_peers(&self) -> Peers {
+        Peers { hears_bots: self.hears_bots(), unknown: self.may_miss_others(), ..Peers::default() }
     }
 
     /// Whether messages of other bots matter.
@@ -115,19 +123,40 @@ impl Groups {
     }
 
     /// The room whose log a thread shares.
-    fn room_of<'a>(&'a self, thread: &'a ThreadId) -> &'a ThreadId {
-        self.settings().joined.get(thread).unwrap_or(thread)
+    fn room_of(&self, thread: &ThreadId) -> ThreadId {
+        let joined = self.settings().joined.get(thread).cloned();
+        joined.or_else(|| self.state().moved.get(thread).cloned()).unwrap_or_else(|| thread.clone())
+    }
+
+    /// Notes that the chat of a thread has another id for all who came later.
+    pub fn note_moved(&self, thread: &ThreadId, room: ThreadId) {
+        let mut state = self.state();
+        if state.moved.len() < MOST_ROOMS {
+            state.moved.insert(thread.clone(), room);
+        }
+    }
+
+    /// Whether the settings join the room of a thread with others.
+    pub fn is_joined(&self, thread: &ThreadId) -> bool {
+        self.settings().joined.contains_key(thread)
+    }
+
+    fn shared(&self) -> Option<&Arc<dyn Rooms>> {
+        match &self.shared {
+            Sharing::With(rooms) => Some(rooms),
+            Sharing::Alone | Sharing::Broken => None,
+        }
     }
 
     /// What the agents share.
     pub fn rooms(&self) -> Option<Arc<dyn Rooms>> {
-        self.shared.clone()
+        self.shared().cloned()
     }
 
     /// The shared logs, unless they failed a short time ago.
     fn working(&self) -> Option<&Arc<dyn Rooms>> {
         let paused = self.state().pause.is_some_and(|until| Instant::now() < until);
-        self.shared.as_ref().filter(|_| !paused)
+        self.shared().filter(|_| !paused)
     }
 
     fn failed(&self, error: &StoreError) {
@@ -151,74 +180,151 @@ impl Groups {
         }
     }
 
-    /// Tells the other agents of a message. Goes on without them when that fails.
+    /// Tells the other agents of a message, later where that fails now.
     pub async fn append(&self, room: &ThreadId, line: RoomLine) {
-        if let Some(rooms) = self.working() {
-            self.tried(rooms.append(self.room_of(room), line)).await;
+        if !self.is_shared() {
+            return;
+        }
+        let told = match self.working() {
+            Some(rooms) => self.tried(rooms.append(&self.room_of(room), line.clone())).await.is_some(),
+            None => false,
+        };
+        if !told {
+            let mut state = self.state();
+            if state.untold.len() >= MOST_UNTOLD {
+                state.untold.pop_front();
+            }
+            state.untold.push_back((room.clone(), line));
+        }
+    }
+
+    /// Tells what could not be told before.
+    pub async fn tell_late(&self) {
+        while let Some(rooms) = self.working() {
+            let Some((room, line)) = self.state().untold.pop_front() else { return };
+            if self.tried(rooms.append(&self.room_of(&room), line.clone())).await.is_none() {
+                self.state().untold.push_front((room, line));
+            }
         }
     }
 
     /// Claims a message. `None` where that is not possible.
     pub async fn claim(&self, room: &ThreadId, line: RoomLine) -> Option<Timestamp> {
-        self.tried(self.working()?.claim(self.room_of(room), line)).await
+        self.tried(self.working()?.claim(&self.room_of(room), line)).await
     }
 
     /// The newest lines of a room's log; `None` where it cannot be read.
-    pub async fn recent(&self, room: &ThreadId, most: usize, since: Timestamp) -> Option<Vec<RoomLine>> {
-        self.tried(self.working()?.recent(self.room_of(room), most, since)).await
+    pub async fn recent(
+        &self,
+        room: &ThreadId,
+        most: usize,
+        since: Timestamp,
+        which: LineFilter,
+    ) -> Option<Vec<RoomLine>> {
+        self.tried(self.working()?.recent(&self.room_of(room), most, since, which)).await
     }
 
-    /// The other agents of the roster.
+    /// The other agents of the roster, as it was read last.
     pub async fn others(&self) -> Arc<[AgentCard]> {
-        let fresh = |(at, _): &&(Instant, Arc<[AgentCard]>)| at.elapsed() < ROSTER_FRESH;
-        if let Some((_, roster)) = self.state().roster.as_ref().filter(fresh) {
+        let known = self.state().roster.clone();
+        if let Some((at, roster)) = &known
+            && at.elapsed() < ROSTER_FRESH
+        {
             return roster.clone();
         }
-        let Some(rooms) = self.working() else { return Arc::default() };
-        let cards = self.tried(rooms.roster()).await.unwrap_or_default();
+        let read = match self.working() {
+            Some(rooms) => self.tried(rooms.roster()).await,
+            None => None,
+        };
+        let Some(cards) = read else { return known.map(|(_, roster)| roster).unwrap_or_default() };
         let others: Arc<[AgentCard]> = cards.into_iter().filter(|card| card.id != self.me.id).collect();
         self.state().roster = Some((Instant::now(), others.clone()));
         others
     }
 
-    /// This agent's entry in the roster, as it or an earlier process wrote it.
-    pub async fn own_entry(&self) -> Option<AgentCard> {
+    /// The other agents of the roster that are in the chat of a thread.
+    pub async fn others_in(&self, thread: &ThreadId) -> Vec<AgentCard> {
+        let room = self.room_of(thread);
+        self.others().await.iter().filter(|card| card.is_in(&room)).cloned().collect()
+    }
+
+    /// This agent's entry in the roster, if it or an earlier process wrote one; `None` where the roster cannot be read.
+    pub async fn own_entry(&self) -> Option<Option<AgentCard>> {
         let cards = self.tried(self.working()?.roster()).await?;
-        cards.into_iter().find(|card| card.id == self.me.id)
+        Some(cards.into_iter().find(|card| card.id == self.me.id))
     }
 
     /// Writes this agent's entry in the roster.
     pub async fn beat(&self, now: Timestamp, accounts: Vec<AgentAccount>) {
         if let Some(rooms) = self.working() {
-            self.tried(rooms.beat(AgentCard { at: now, accounts, ..self.me.clone() })).await;
+            let here = Some(self.own_rooms());
+            self.tried(rooms.beat(AgentCard { at: now, accounts, rooms: here, ..self.me.clone() })).await;
         }
     }
 
-    /// Removes old logs.
-    pub async fn sweep(&self, now: Timestamp) {
+    /// The rooms of the threads that are followed.
+    pub fn own_rooms(&self) -> Vec<ThreadId> {
+        let threads: Vec<ThreadId> = self.state().rooms.keys().cloned().collect();
+        let rooms: BTreeSet<ThreadId> = threads.iter().map(|thread| self.room_of(thread)).collect();
+        rooms.into_iter().collect()
+    }
+
+    /// Follows the rooms that an earlier process was in.
+    pub fn note_rooms_of(&self, earlier: &[ThreadId]) {
+        for room in earlier {
+            let joined = self.settings().joined.iter().filter(|(_, of)| *of == room);
+            let mut threads: Vec<ThreadId> = joined.map(|(thread, _)| thread.clone()).collect();
+            if threads.is_empty() && room.platform().as_str() != JOINED_PLATFORM {
+                threads.push(room.clone());
+            }
+            threads.iter().for_each(|thread| self.note_room(thread));
+        }
+    }
+
+    /// Whether the room of a thread has a log.
+    pub async fn has_log(&self, thread: &ThreadId) -> bool {
+        let Some(rooms) = self.working() else { return false };
+        self.tried(rooms.version(&self.room_of(thread))).await.is_some_and(|version| version > 0)
+    }
+
+    /// Removes old logs, and agents that were not seen for long.
+    pub async fn sweep(&self) {
         if let Some(rooms) = self.working() {
-            self.tried(rooms.sweep(now)).await;
+            self.tried(rooms.sweep()).await;
         }
     }
 
-    /// Notes that a thread is that of a group.
-    pub fn note_room(&self, room: &ThreadId) {
-        let mut state = self.state();
-        if self.shared.is_some() && state.rooms.len() < MOST_ROOMS && !state.rooms.contains_key(room) {
-            state.rooms.insert(room.clone(), 0);
+    /// Notes that a thread is that of a group. Of too many, those that were noted longest ago are not followed.
+    pub fn note_room(&self, thread: &ThreadId) {
+        if !self.is_shared() {
+            return;
         }
+        let mut state = self.state();
+        let noted = Instant::now();
+        if let Some(known) = state.rooms.get_mut(thread) {
+            known.noted = noted;
+            return;
+        }
+        if state.rooms.len() >= MOST_ROOMS {
+            let oldest = state.rooms.iter().min_by_key(|(_, known)| known.noted);
+            let oldest = oldest.map(|(thread, _)| thread.clone());
+            oldest.and_then(|thread| state.rooms.remove(&thread));
+        }
+        state.rooms.insert(thread.clone(), Followed { version: 0, noted });
     }
 
     /// The rooms whose logs have grown since the last call.
     pub async fn grown(&self) -> Vec<ThreadId> {
         let Some(rooms) = self.working() else { return Vec::new() };
         let known: Vec<(ThreadId, u64)> =
-            self.state().rooms.iter().map(|(room, version)| (room.clone(), *version)).collect();
+            self.state().rooms.iter().map(|(room, known)| (room.clone(), known.version)).collect();
         let mut grown = Vec::new();
         for (room, before) in known {
-            let Some(version) = self.tried(rooms.version(self.room_of(&room))).await else { break };
+            let Some(version) = self.tried(rooms.version(&self.room_of(&room))).await else { break };
             if version != before {
-                self.state().rooms.insert(room.clone(), version);
+                if let Some(known) = self.state().rooms.get_mut(&room) {
+                    known.version = version;
+                }
                 grown.push(room);
             }
         }
@@ -231,7 +337,7 @@ impl Groups {
         let mut state = self.state();
         let now = Instant::now();
         let waits = state.history.get(room).is_some_and(|until| until.is_none_or(|until| now < until));
-        if self.shared.is_none() || state.history.len() >= MOST_ROOMS || waits {
+        if !self.is_shared() || state.history.len() >= MOST_ROOMS || waits {
             return false;
         }
         // Until it has answered.
@@ -239,9 +345,19 @@ impl Groups {
         true
     }
 
-    /// The platform has answered, or never will.
+    /// The platform has answered.
     pub fn history_known(&self, room: &ThreadId) {
         self.state().history.insert(room.clone(), None);
+    }
+
+    /// The platform will not answer before an operator acts.
+    pub fn history_refused(&self, room: &ThreadId) {
+        self.state().history.insert(room.clone(), Some(Instant::now() + ASK_REFUSED_EVERY));
+    }
+
+    /// Counts the decisions of earlier processes, whose times the messages of a thread tell.
+    pub fn note_decided(&self, room: &ThreadId, times: Vec<Timestamp>) {
+        self.state().decided.entry(room.clone()).or_insert_with(|| times.into());
     }
 
     /// Whether a model may decide about this room now; counts it.

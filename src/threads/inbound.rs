@@ -10,7 +10,14 @@ use crate::uimessage::UiMessage;
 
 impl Actor {
     /// Accepts an event from an adapter or a client.
-    pub(super) async fn arrive(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+    pub(super) async fn arrive(&mut self, event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+        if let Some((event, reply)) = self.wait_for_history(event, reply) {
+            self.take_up(event, reply).await;
+        }
+    }
+
+    /// Prepares an event for the state machine.
+    pub(super) async fn take_up(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
         let refused = |why: String| Acceptance::StorageFailed(why);
         if self.storage_down {
             drop(reply.send(refused("the state directory cannot be written".to_owned())));

@@ -12,7 +12,7 @@ use super::learning::Distilled;
 use crate::domain::{Approval, ErrorKind, MessageId, Risk, Timestamp, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{
-    Completion, DeliveryError, Judgement, ModelError, Receipt, Ruling, ToolFailure, ToolOutcome,
+    Completion, DeliveryError, Judgement, ModelError, PastWords, Receipt, Ruling, ToolFailure, ToolOutcome,
 };
 use crate::turn::{Compacted, GateDecision};
 use crate::uimessage::RecalledText;
@@ -44,6 +44,8 @@ pub(super) enum Done {
     Distilled(u64, Box<Distilled>),
     /// It is decided whether messages that name nobody are answered.
     Decided(Vec<GateDecision>),
+    /// The platform has told what was said in the room.
+    History(Vec<PastWords>),
     /// The question of another thread about a spend cap was settled, or it is time to look again: its record.
     CapAnswered(Option<Box<Approval>>),
     /// The retry delay of a delivery is over.

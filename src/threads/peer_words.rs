@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use super::actor::Actor;
-use super::groups::AnswerAgents;
+use super::group_settings::AnswerAgents;
 use crate::domain::{
     AgentCard, AuthorId, ChatKind, IngressEvent, IngressKind, LineAuthor, LineKind, MentionState, MessageId,
     PeerWords, RoomLine, SpeakerKind, Timestamp, Via,
 };
-use crate::groups::{bare_words, fold_lines, is_reported, may_answer_agent};
+use crate::groups::{BEST_SCORE, bare_words, fold_lines, is_reported, may_answer_agent};
+use crate::ports::{LineFilter, MessageFacts};
 use crate::uimessage::{PEER, UiMessage};
 
-/// How many lines budgets are counted over.
-const MANY_LINES: usize = 1_000;
+/// How many lines of agents budgets are counted over.
+pub(super) const MANY_LINES: usize = 5_000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Two reports of one message, where each account counts its own ids, differ by at most this time.
 const SAME_WITHIN_MS: u64 = 30_000;
@@ -30,9 +31,14 @@ impl Actor {
         let others = runtime.groups.others().await;
         let card = self.agent_of(&event.author.id, &others);
         let own_ids = self.shared_id(&event.platform_message).is_none();
+        // Each line is one message: the same words again are another one.
+        let has_copy = |line: &RoomLine| {
+            self.conversation.message(&line.key).is_some_and(|message| !is_reported(message))
+        };
         let is_it = |line: &&RoomLine| {
             let same = || {
                 own_ids
+                    && !has_copy(line)
                     && line.author.kind == SpeakerKind::Agent
                     && card.is_none_or(|card| card.id == line.author.id)
                     && apart(line.at, event.at) <= SAME_WITHIN_MS
@@ -63,7 +69,7 @@ impl Actor {
                 event.author.name = Some(card.name.clone());
             }
         }
-        let named = !said.context_only || runtime.groups.names.are_in(&said.text);
+        let named = !said.context_only || runtime.groups.names.are_mentioned_in(&said.text);
         // An agent of the roster says how deep the chain is by its line, which follows: the room follower sees it.
         let waits_for_line = line.is_none() && card.is_some() && lines.is_some();
         let answered = named
@@ -101,10 +107,29 @@ impl Actor {
         let Some(lines) = self.lines_of_day(self.runtime.clock.now()).await else { return };
         // Some platforms tell whole seconds only.
         let until = event.at.plus_millis(1_000);
-        let sent = fold_lines(lines).into_iter().filter(|line| line.via == Via::Outbound && line.at <= until);
-        if sent.last().is_some_and(|line| line.is_of_other_agent(&self.runtime.groups.me.id)) {
+        // What was said before this agent was spoken to is not what goes on.
+        let since = self.conversation.last_asked().unwrap_or_default();
+        let sent = fold_lines(lines);
+        let mut sent = sent.iter().filter(|line| {
+            line.kind == LineKind::Said && line.via == Via::Outbound && line.at >= since && line.at <= until
+        });
+        if sent.next_back().is_some_and(|line| line.is_of_other_agent(&self.runtime.groups.me.id)) {
             said.context_only = true;
             said.attention = MentionState::Named;
+            return;
+        }
+        // Others may have to decide about it: it is for this agent, whatever they think.
+        let facts = MessageFacts {
+            platform_message: &event.platform_message,
+            author: &event.author.id,
+            at: event.at,
+            text: &said.text,
+        };
+        let adapter = self.runtime.adapters.get(self.id.platform());
+        if let Some(key) = adapter.and_then(|adapter| adapter.shared_key(&self.id, facts)) {
+            let claim = self.blank_line(key, Via::Outbound);
+            let claim = RoomLine { kind: LineKind::Claim, score: BEST_SCORE, ..claim };
+            self.runtime.groups.claim(&self.id, claim).await;
         }
     }
 
@@ -121,20 +146,26 @@ impl Actor {
 
     /// Whether the platform has sent the message of a line under an id of its own.
     pub(super) fn has_native_copy(&self, line: &RoomLine) -> bool {
+        let of_line = format!("room:{}:", line.author.id);
         let is_copy = |message: &UiMessage| {
             message.metadata.extra.contains_key(PEER)
                 && !is_reported(message)
+                // That of another line has its id.
+                && !message.id.as_str().starts_with(&of_line)
                 && apart(message.metadata.timestamp, line.at) <= SAME_WITHIN_MS
                 && bare_words(&message.text()) == bare_words(&line.text)
         };
         line.author.kind == SpeakerKind::Agent && self.conversation.any_message(&is_copy)
     }
 
-    /// The lines of the room since yesterday; `None` where nothing is shared, or it cannot be read.
+    /// The lines of agents in the room since yesterday; `None` where nothing is shared, or it cannot be read.
     async fn lines_of_day(&self, now: Timestamp) -> Option<Vec<RoomLine>> {
         let room = self.room()?;
         let since = now.as_millis().saturating_sub(i64::try_from(DAY_MS).unwrap_or(0));
-        self.runtime.groups.recent(room, MANY_LINES, Timestamp::from_millis(since)).await
+        self.runtime
+            .groups
+            .recent(room, MANY_LINES, Timestamp::from_millis(since), LineFilter::OfAgents)
+            .await
     }
 
     /// The agent of the roster that an author of the platform is.

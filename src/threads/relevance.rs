@@ -9,12 +9,17 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::actor::Actor;
+use super::count;
 use super::jobs::Done;
 use super::room_link::LogReach;
 use super::runtime::Runtime;
-use crate::domain::{LineKind, MentionState, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via};
-use crate::groups::{CLAIM_WINDOW_MS, GateInput, GateRule, gate_prompt, read_gate, rule_for, winner};
-use crate::ports::Prompt;
+use crate::domain::{
+    AgentCard, LineKind, MentionState, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via,
+};
+use crate::groups::{
+    BEST_SCORE, CLAIM_WINDOW_MS, GateInput, GateRule, gate_prompt, is_answered, read_gate, rule_for, winner,
+};
+use crate::ports::{LineFilter, Prompt};
 use crate::turn::{Event, GateDecision};
 use crate::uimessage::{GATE, UiMessage};
 
@@ -24,8 +29,11 @@ const DECIDE_WITHIN: Duration = Duration::from_secs(4);
 const OLDEST_MS: u64 = 10 * 60 * 1000;
 /// How long after a claim it is read who won: a little longer than claims count.
 const CLAIM_WAIT: Duration = Duration::from_millis(CLAIM_WINDOW_MS + 100);
-/// How many lines of the log are searched for claims.
-const CLAIM_LINES: usize = 1_000;
+/// How many lines of agents are searched for claims and answers.
+const CLAIM_LINES: usize = 5_000;
+/// How far the clocks of a platform and of the machine may be apart.
+const CLOCKS_APART_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How many messages before the new ones the model is shown.
 const EARLIER: usize = 20;
 
@@ -67,6 +75,11 @@ pub(super) fn has_undecided(messages: &[UiMessage]) -> bool {
 impl Actor {
     /// Takes up what was undecided when the last process ended.
     pub(super) fn resume_gate(&mut self) {
+        let day_ago = self.runtime.clock.now().as_millis().saturating_sub(DAY_MS);
+        let judged = self.conversation.judged_since(Timestamp::from_millis(day_ago));
+        if !judged.is_empty() {
+            self.runtime.groups.note_decided(&self.id, judged);
+        }
         let oldest = self.oldest_undecided();
         if !self.conversation.undecided(oldest).is_empty() {
             self.gate.note(Duration::ZERO);
@@ -86,9 +99,10 @@ impl Actor {
             self.feed(event).await;
         }
         let runtime = self.runtime.clone();
-        let others = runtime.groups.others().await;
+        let others = runtime.groups.others_in(&self.id).await;
         let mut decided = Vec::new();
         let mut open = Vec::new();
+        let mut questions = Vec::new();
         for message in self.conversation.undecided(self.oldest_undecided()) {
             let (id, text) = (message.id.clone(), message.text());
             let forwarded = message.metadata.extra.contains_key("forwardedFrom");
@@ -96,14 +110,29 @@ impl Actor {
                 Some(rule) => {
                     decided.push(by_rule(id, rule == GateRule::NamesMe, rule.as_str()));
                 }
-                None => open.push((id, message.speaker().unwrap_or_default().to_owned(), text)),
+                None => {
+                    let key = self.key_of(message);
+                    questions.push(Question { message: id.clone(), key, at: message.metadata.timestamp });
+                    open.push((id, message.speaker().unwrap_or_default().to_owned(), text));
+                }
             }
         }
-        if !open.is_empty() && !runtime.groups.may_decide(&self.id, runtime.clock.now()) {
-            let over = |(id, ..): (MessageId, _, _)| by_rule(id, false, "budget");
-            decided.extend(open.drain(..).map(over));
+        let keyless = questions.iter().any(|question| question.key.is_none());
+        let refusal = if open.is_empty() {
+            None
+        } else if runtime.groups.may_miss_others() || (keyless && self.has_others(&others).await) {
+            // Without claims that all agents can read, a second answer cannot be prevented.
+            Some("no-claims")
+        } else if !runtime.groups.may_decide(&self.id, runtime.clock.now()) {
+            Some("budget")
+        } else {
+            None
+        };
+        if let Some(rule) = refusal {
+            decided.extend(open.drain(..).map(|(id, ..)| by_rule(id, false, rule)));
         }
         if !decided.is_empty() {
+            count::gate(&runtime.metrics, &decided);
             self.upcoming.push_back(Event::Decided(decided));
         }
         if open.is_empty() {
@@ -122,21 +151,27 @@ impl Actor {
             new: &new,
         });
         prompt.account = Some(runtime.account(&self.id, Purpose::Gate));
-        let messages: Vec<MessageId> = open.into_iter().map(|(id, ..)| id).collect();
-        let failed = refused(&messages, "failed");
-        let lines = messages
-            .iter()
-            .map(|id| RoomLine { kind: LineKind::Claim, ..self.blank_line(id.clone(), Via::Outbound) })
-            .collect();
-        let room = self.room().cloned();
+        let failed = refused(&questions, "failed");
+        let claims = self.room().filter(|_| !keyless).map(|room| {
+            let keys = questions.iter().filter_map(|question| question.key.clone());
+            let line = |key| RoomLine { kind: LineKind::Claim, ..self.blank_line(key, Via::Outbound) };
+            Claims { room: room.clone(), lines: keys.map(line).collect() }
+        });
         self.gate.busy = true;
-        let job = async move { Done::Decided(decide(runtime, prompt, messages, room, lines).await) };
+        let job = async move { Done::Decided(decide(runtime, prompt, questions, claims).await) };
         self.jobs.start(job, Done::Decided(failed));
+    }
+
+    /// Whether other agents may be in this chat. Where the settings join rooms, the others tell it late.
+    async fn has_others(&self, here: &[AgentCard]) -> bool {
+        let groups = &self.runtime.groups;
+        !here.is_empty() || (groups.is_joined(&self.id) && !groups.others().await.is_empty())
     }
 
     /// A job has decided.
     pub(super) fn relevance_decided(&mut self, decisions: Vec<GateDecision>) {
         self.gate.busy = false;
+        count::gate(&self.runtime.metrics, &decisions);
         self.upcoming.push_back(Event::Decided(decisions));
         // Messages that came meanwhile.
         let decided = |id: &MessageId| decisions_have(&self.upcoming, id);
@@ -154,19 +189,34 @@ fn decisions_have(upcoming: &std::collections::VecDeque<Event>, id: &MessageId) 
     })
 }
 
+/// A message to decide about.
+struct Question {
+    message: MessageId,
+    /// What it is called by all agents.
+    key: Option<MessageId>,
+    at: Timestamp,
+}
+
+/// The claims on questions, in their order.
+struct Claims {
+    room: ThreadId,
+    lines: Vec<RoomLine>,
+}
+
 /// Asks the model, and claims what it wants to answer.
 async fn decide(
     runtime: Arc<Runtime>,
     prompt: Prompt,
-    messages: Vec<MessageId>,
-    room: Option<ThreadId>,
-    lines: Vec<RoomLine>,
+    questions: Vec<Question>,
+    claims: Option<Claims>,
 ) -> Vec<GateDecision> {
     let (live, deltas) = mpsc::channel(1);
     // No subscriber needs these deltas.
     drop(deltas);
     runtime.metrics.model_calls.count();
+    let began = Instant::now();
     let asked = tokio::time::timeout(DECIDE_WITHIN, runtime.helper.model.complete(prompt, live)).await;
+    runtime.metrics.gate.model_micros.add(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
     let reply = match asked {
         Ok(Ok(completion)) => read_gate(&completion.text),
         Ok(Err(error)) => {
@@ -175,47 +225,50 @@ async fn decide(
         }
         Err(_) => None,
     };
-    let Some(reply) = reply else { return refused(&messages, "failed") };
-    let told = |answer: bool, claim: &str| json!({ "answer": answer, "by": "model", "score": reply.score, "claim": claim });
+    let Some(reply) = reply else { return refused(&questions, "failed") };
+    let decision = |question: &Question, answer: bool, claim: &str| GateDecision {
+        message: question.message.clone(),
+        answer,
+        reason: json!({ "answer": answer, "by": "model", "score": reply.score, "claim": claim }),
+    };
     let all = |answer: bool, claim: &str| {
-        let decision = |message: &MessageId| GateDecision {
-            message: message.clone(),
-            answer,
-            reason: told(answer, claim),
-        };
-        messages.iter().map(decision).collect()
+        questions.iter().map(|question| decision(question, answer, claim)).collect()
     };
     if !reply.is_yes(runtime.groups.settings().threshold) {
         return all(false, "none");
     }
-    let Some(room) = room else { return all(true, "none") };
-    let mut since = runtime.clock.now();
+    let Some(Claims { room, lines }) = claims else { return all(true, "none") };
     for line in lines {
-        let line = RoomLine { score: reply.score, ..line };
-        match runtime.groups.claim(&room, line).await {
-            Some(at) => since = since.min(at),
-            None => return all(false, "failed"),
+        if runtime
+            .groups
+            .claim(&room, RoomLine { score: reply.score.min(BEST_SCORE - 1), ..line })
+            .await
+            .is_none()
+        {
+            return all(false, "failed");
         }
     }
     tokio::time::sleep(CLAIM_WAIT).await;
-    let since = Timestamp::from_millis(since.as_millis().saturating_sub(60_000));
-    let Some(log) = runtime.groups.recent(&room, CLAIM_LINES, since).await else {
+    // A message may come late: others may have claimed and answered it long ago.
+    let oldest = questions.iter().map(|question| question.at).min().unwrap_or_default();
+    let since = Timestamp::from_millis(oldest.as_millis().saturating_sub(CLOCKS_APART_MS));
+    let Some(log) = runtime.groups.recent(&room, CLAIM_LINES, since, LineFilter::OfAgents).await else {
         return all(false, "failed");
     };
-    let mine = |message: &MessageId| winner(&log, message).is_some_and(|won| won.by == runtime.groups.me.id);
-    let decision = |message: &MessageId| {
-        let won = mine(message);
-        GateDecision {
-            message: message.clone(),
-            answer: won,
-            reason: told(won, if won { "won" } else { "lost" }),
-        }
+    let me = &runtime.groups.me.id;
+    let won = |question: &Question| {
+        let Some(key) = question.key.as_ref() else { return false };
+        !is_answered(&log, key, me) && winner(&log, key).is_some_and(|won| won.by == *me)
     };
-    messages.iter().map(decision).collect()
+    let claimed = |question: &Question| match won(question) {
+        true => decision(question, true, "won"),
+        false => decision(question, false, "lost"),
+    };
+    questions.iter().map(claimed).collect()
 }
 
-fn refused(messages: &[MessageId], rule: &str) -> Vec<GateDecision> {
-    messages.iter().map(|id| by_rule(id.clone(), false, rule)).collect()
+fn refused(questions: &[Question], rule: &str) -> Vec<GateDecision> {
+    questions.iter().map(|question| by_rule(question.message.clone(), false, rule)).collect()
 }
 
 /// What the agent is for: as the settings say, else the first paragraph of its instructions.

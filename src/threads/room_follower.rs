@@ -7,22 +7,24 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::groups::{AnswerAgents, Groups};
+use super::group_settings::AnswerAgents;
+use super::groups::Groups;
+use super::peer_words::MANY_LINES;
 use crate::domain::{
     AgentAccount, AgentCard, Author, AuthorId, AuthorRole, ChatKind, IngressEvent, IngressKind, MentionState,
     MessageId, PeerWords, Quoted, RoomLine, Said, ThreadId, Timestamp, Via,
 };
 use crate::groups::{fold_lines, may_answer_agent};
-use crate::ports::{Acceptance, Adapter, Clock, Peers, ThreadsHandle};
+use crate::ports::{Acceptance, Adapter, Clock, LineFilter, Peers, ThreadQuery, ThreadStore, ThreadsHandle};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const BEAT_EVERY: Duration = Duration::from_secs(30);
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// An agent's message that is older starts no turn.
 const OLDEST_MS: u64 = 10 * 60 * 1000;
-/// How many lines budgets are counted over.
-const MANY_LINES: usize = 1_000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// How many of the newest threads are looked at for groups.
+const MOST_STORED: usize = 500;
 /// Most lines whose decision is remembered.
 const MOST_SEEN: usize = 2_000;
 
@@ -31,11 +33,14 @@ const MOST_SEEN: usize = 2_000;
 pub struct RoomFollower {
     groups: Arc<Groups>,
     threads: ThreadsHandle,
+    store: Arc<dyn ThreadStore>,
     clock: Arc<dyn Clock>,
     adapters: Vec<Arc<dyn Adapter>>,
     seen: VecDeque<MessageId>,
     /// The accounts that the roster has of this agent.
     accounts: Vec<AgentAccount>,
+    /// The rooms that the roster has of this agent.
+    rooms: Vec<ThreadId>,
     /// The roster that the adapters have.
     others: Option<Arc<[AgentCard]>>,
     /// The agents that were warned about because they use an account of this one.
@@ -46,16 +51,19 @@ impl RoomFollower {
     pub const fn new(
         groups: Arc<Groups>,
         threads: ThreadsHandle,
+        store: Arc<dyn ThreadStore>,
         clock: Arc<dyn Clock>,
         adapters: Vec<Arc<dyn Adapter>>,
     ) -> Self {
         Self {
             groups,
             threads,
+            store,
             clock,
             adapters,
             seen: VecDeque::new(),
             accounts: Vec::new(),
+            rooms: Vec::new(),
             others: None,
             rivals: Vec::new(),
         }
@@ -65,13 +73,17 @@ impl RoomFollower {
         let mut ticks = interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut beat_at, mut sweep_at) = (Instant::now(), Instant::now());
-        // What an earlier process learned of the other agents' accounts.
-        let mut earlier = self.groups.own_entry().await;
-        self.accounts = earlier.iter().flat_map(|card| card.accounts.clone()).collect();
+        let mut earlier = None;
+        let mut resumed = false;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {}
+            }
+            if !resumed {
+                let Some(found) = self.groups.own_entry().await else { continue };
+                self.resume(found.as_ref()).await;
+                (earlier, resumed) = (found, true);
             }
             let (now, time) = (Instant::now(), self.clock.now());
             self.introduce(&mut earlier).await;
@@ -82,14 +94,16 @@ impl RoomFollower {
                 adapter.account().or_else(earlier)
             };
             let accounts: Vec<AgentAccount> = self.adapters.iter().filter_map(known).collect();
-            if now >= beat_at || differs(&accounts, &self.accounts) {
+            self.groups.tell_late().await;
+            let rooms = self.groups.own_rooms();
+            if now >= beat_at || differs(&accounts, &self.accounts) || rooms != self.rooms {
                 self.groups.beat(time, accounts.clone()).await;
-                self.accounts = accounts;
+                (self.accounts, self.rooms) = (accounts, rooms);
                 beat_at = now + BEAT_EVERY;
             }
             self.warn_of_rivals(time);
             if now >= sweep_at {
-                self.groups.sweep(time).await;
+                self.groups.sweep().await;
                 sweep_at = now + SWEEP_EVERY;
             }
             if self.groups.settings().agents == AnswerAgents::Named {
@@ -100,9 +114,39 @@ impl RoomFollower {
         }
     }
 
-    /// Tells the adapters who the other agents are, when that has changed.
+    /// Takes over what an earlier process wrote into the roster: the other agents' accounts, and the rooms.
+    async fn resume(&mut self, earlier: Option<&AgentCard>) {
+        self.accounts = earlier.map(|card| card.accounts.clone()).unwrap_or_default();
+        self.groups.note_rooms_of(earlier.and_then(|card| card.rooms.as_deref()).unwrap_or_default());
+        self.note_stored_rooms().await;
+    }
+
+    /// Follows the groups among the newest threads: those whose rooms have a log.
+    async fn note_stored_rooms(&self) {
+        let page = match self.store.list(ThreadQuery::newest(MOST_STORED)).await {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::warn!(%error, "threads not listed, other agents are heard here after the next message");
+                return;
+            }
+        };
+        let served = |thread: &ThreadId| {
+            let known = self.adapters.iter().any(|adapter| adapter.platform() == *thread.platform());
+            known && !thread.is_of_one_person()
+        };
+        for thread in page.threads.into_iter().map(|summary| summary.thread_id).filter(served) {
+            if self.groups.has_log(&thread).await {
+                self.groups.note_room(&thread);
+            }
+        }
+    }
+
+    /// Tells the adapters who the other agents are, when that has changed and is known.
     async fn introduce(&mut self, earlier: &mut Option<AgentCard>) {
         let others = self.groups.others().await;
+        if self.groups.may_miss_others() {
+            return;
+        }
         let same = |known: &Arc<[AgentCard]>| {
             let facts = |card: &AgentCard| {
                 (card.names().map(str::to_owned).collect::<Vec<_>>(), card.accounts.clone())
@@ -110,7 +154,8 @@ impl RoomFollower {
             known.len() == others.len() && known.iter().zip(others.iter()).all(|(a, b)| facts(a) == facts(b))
         };
         if !self.others.as_ref().is_some_and(same) {
-            let peers = Peers { others: others.clone(), hears_bots: true, me: earlier.take() };
+            let peers =
+                Peers { others: others.clone(), hears_bots: true, me: earlier.take(), ..Peers::default() };
             self.adapters.iter().for_each(|adapter| adapter.know_peers(&peers));
         }
         self.others = Some(others);
@@ -134,14 +179,17 @@ impl RoomFollower {
         let since = |millis: u64| {
             Timestamp::from_millis(now.as_millis().saturating_sub(i64::try_from(millis).unwrap_or(0)))
         };
-        let Some(lines) = self.groups.recent(room, MANY_LINES, since(DAY_MS)).await else { return };
+        let Some(lines) = self.groups.recent(room, MANY_LINES, since(DAY_MS), LineFilter::OfAgents).await
+        else {
+            return;
+        };
         let names_me = |line: &&RoomLine| {
             line.via == Via::Outbound
                 && line.is_of_other_agent(&self.groups.me.id)
                 && line.by == line.author.id
                 && line.at >= since(OLDEST_MS)
                 && !self.seen.contains(&line.key)
-                && self.groups.names.are_in(&line.text)
+                && self.groups.names.are_mentioned_in(&line.text)
         };
         let folded = fold_lines(lines.clone());
         let named: Vec<RoomLine> = folded.iter().filter(names_me).cloned().collect();

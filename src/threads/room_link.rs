@@ -1,8 +1,6 @@
 //! Connects a group thread with the log of its room: tells the other agents what is said here, and takes over what they
 //! report as context.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::actor::Actor;
@@ -11,8 +9,8 @@ use crate::domain::{
     LineKind, LineReply, MessageId, OutboundIntent, RoomLine, SpeakerKind, ThreadId, Timestamp, Via,
 };
 use crate::fail_point::fail_point;
-use crate::groups::{Chain, fold_lines, is_reported, reported_message};
-use crate::ports::{HistoryError, PastWords, Receipt};
+use crate::groups::{fold_lines, is_reported, reported_message};
+use crate::ports::{LineFilter, MessageFacts, Receipt};
 use crate::turn::{ANSWERS_AGENT, CHAIN, DEPTH, Event};
 use crate::uimessage::{GATE, PEER, Role, UiMessage};
 
@@ -21,10 +19,7 @@ const FEW_LINES: usize = 60;
 const MANY_LINES: usize = 400;
 /// Most messages that are taken over at once, and how old they may be.
 const MOST_TAKEN: usize = 50;
-const OLDEST_MS: u64 = 24 * 60 * 60 * 1000;
-/// How many messages the platform is asked for, and how long it may take.
-const MOST_ASKED: usize = 100;
-const ASK_WITHIN: Duration = Duration::from_secs(3);
+pub(super) const OLDEST_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long a person's message is left to the platform, which may send it itself.
 const NATIVE_MS: u64 = 5_000;
 
@@ -42,14 +37,44 @@ impl Actor {
         Some(&self.id).filter(|_| shared)
     }
 
+    /// Whether people speak with each other here, as far as its messages or its id tell.
+    pub(super) fn is_in_group(&self) -> bool {
+        let adapter = self.runtime.adapters.get(self.id.platform());
+        self.conversation.is_group() || adapter.is_some_and(|adapter| adapter.is_group(&self.id))
+    }
+
+    /// Follows the room of this thread, under the name that it has for all.
+    pub(super) fn note_room(&self) {
+        let Some(thread) = self.room() else { return };
+        let adapter = self.runtime.adapters.get(thread.platform());
+        if let Some(room) = adapter.and_then(|adapter| adapter.room(thread)) {
+            self.runtime.groups.note_moved(thread, room);
+        }
+        self.runtime.groups.note_room(thread);
+    }
+
     /// The other agents of the roster that are here now.
     pub(super) async fn others_here(&self) -> Vec<AgentCard> {
-        if self.room().is_none() || !self.conversation.is_group() {
+        if self.room().is_none() || !self.is_in_group() {
             return Vec::new();
         }
         let now = self.runtime.clock.now();
-        let others = self.runtime.groups.others().await;
-        others.iter().filter(|card| !card.is_away(now)).cloned().collect()
+        let mut others = self.runtime.groups.others_in(&self.id).await;
+        others.retain(|card| !card.is_away(now));
+        others
+    }
+
+    /// What a message of this chat is called by all agents.
+    pub(super) fn key_of(&self, message: &UiMessage) -> Option<MessageId> {
+        let metadata = &message.metadata;
+        let text = message.text();
+        let facts = MessageFacts {
+            platform_message: metadata.message_id.as_deref()?,
+            author: metadata.author_id.as_ref()?,
+            at: metadata.timestamp,
+            text: &text,
+        };
+        self.runtime.adapters.get(self.id.platform())?.shared_key(&self.id, facts)
     }
 
     /// The id that a message of the platform has in all threads of its room; `None` where each account counts for itself.
@@ -61,18 +86,19 @@ impl Actor {
     pub(super) async fn take_over(&mut self, look: LogReach, arriving: Option<(&MessageId, Timestamp)>) {
         let Some(room) = self.room().cloned() else { return };
         let runtime = self.runtime.clone();
-        runtime.groups.note_room(&room);
+        self.note_room();
         let now = runtime.clock.now();
         let since = now.as_millis().saturating_sub(i64::try_from(OLDEST_MS).unwrap_or(0));
         let most = if look == LogReach::Brief { FEW_LINES } else { MANY_LINES };
-        let lines = runtime.groups.recent(&room, most, Timestamp::from_millis(since)).await;
+        let lines = runtime.groups.recent(&room, most, Timestamp::from_millis(since), LineFilter::All).await;
         let lines = fold_lines(lines.unwrap_or_default());
         let mut taken = Vec::new();
         let skip = lines.len().saturating_sub(MOST_TAKEN);
         for line in lines.into_iter().skip(skip) {
             if arriving.is_some_and(|(id, _)| line.key == *id) {
                 self.told_room = Some(line.key);
-            } else if self.takes(&line, now).await && !is_later(&line, look, arriving.map(|(_, at)| at)) {
+            } else if self.takes(&line, look, now).await && !is_later(&line, look, arriving.map(|(_, at)| at))
+            {
                 taken.push(reported_message(&line, &self.id, runtime.ids.correlation()));
             }
         }
@@ -89,84 +115,12 @@ impl Actor {
             return;
         }
         match &event.kind {
-            IngressKind::Said(said) if !said.context_only => {
-                self.ask_history(&event.message, event.at).await;
-                self.take_over(LogReach::Whole, Some((&event.message, event.at))).await;
+            IngressKind::Said(said) => {
+                let reach = if said.context_only { LogReach::Brief } else { LogReach::Whole };
+                self.take_over(reach, Some((&event.message, event.at))).await;
             }
-            IngressKind::Said(_) => self.take_over(LogReach::Brief, Some((&event.message, event.at))).await,
             _ => {}
         }
-    }
-
-    /// Asks the platform for what was said before this process listened. What it does not tell in time is left out.
-    async fn ask_history(&mut self, arriving: &MessageId, at: Timestamp) {
-        let Some(room) = self.room().cloned() else { return };
-        let runtime = self.runtime.clone();
-        let Some(adapter) = runtime.adapters.get(room.platform()) else { return };
-        let Some(asked) = adapter.history(&room, MOST_ASKED) else { return };
-        if !runtime.groups.may_ask_history(&room) {
-            return;
-        }
-        let mut past = match tokio::time::timeout(ASK_WITHIN, asked).await {
-            Ok(Ok(past)) => past,
-            Ok(Err(error @ HistoryError::Refused(_))) => {
-                runtime.groups.history_known(&room);
-                tracing::warn!(thread = %room, %error, "history refused");
-                return;
-            }
-            Ok(Err(error)) => {
-                tracing::info!(thread = %room, %error, "history not available");
-                return;
-            }
-            Err(_) => return,
-        };
-        runtime.groups.history_known(&room);
-        let oldest = runtime.clock.now().as_millis().saturating_sub(i64::try_from(OLDEST_MS).unwrap_or(0));
-        let others = runtime.groups.others().await;
-        let mut taken: Vec<UiMessage> = Vec::new();
-        past.sort_by_key(|past| past.at);
-        for past in past {
-            let Some(line) = self
-                .history_line(past, &others)
-                .filter(|line| line.at.as_millis() >= oldest && line.at <= at)
-            else {
-                continue;
-            };
-            let again = taken.iter().any(|message| message.id == line.key);
-            if again || line.key == *arriving || self.knows(&line.key).await.unwrap_or(true) {
-                continue;
-            }
-            taken.push(reported_message(&line, &self.id, runtime.ids.correlation()));
-            // The others on this machine need not ask.
-            runtime.groups.append(&room, line).await;
-        }
-        if !taken.is_empty() {
-            self.upcoming.push_back(Event::Reported(taken));
-        }
-    }
-
-    fn history_line(&self, past: PastWords, others: &[AgentCard]) -> Option<RoomLine> {
-        let key = self.shared_id(&past.platform_message)?;
-        let platform = self.id.platform();
-        let agent =
-            others.iter().find(|card| past.by_program && card.is_known_as(platform, &past.author, None));
-        let author = match agent {
-            Some(card) => {
-                LineAuthor { id: card.id.clone(), name: card.name.clone(), kind: SpeakerKind::Agent }
-            }
-            None => LineAuthor {
-                name: self.conversation.name_of(&self.id, &past.author),
-                kind: if past.by_program { SpeakerKind::Bot } else { SpeakerKind::Person },
-                id: past.author,
-            },
-        };
-        Some(RoomLine {
-            at: past.at,
-            message_id: Some(past.platform_message),
-            author,
-            text: past.text,
-            ..self.blank_line(key, Via::History)
-        })
     }
 
     /// Whether a message is known only because another agent reported it, and no run has begun for it.
@@ -181,12 +135,15 @@ impl Actor {
     }
 
     /// Whether a line becomes a message of this thread.
-    async fn takes(&self, line: &RoomLine, now: Timestamp) -> bool {
+    async fn takes(&self, line: &RoomLine, look: LogReach, now: Timestamp) -> bool {
         let groups = &self.runtime.groups;
         if line.author.id == groups.me.id && line.author.kind == SpeakerKind::Agent {
             return false;
         }
-        let native_soon = line.author.kind == SpeakerKind::Person && now.millis_since(line.at) < NATIVE_MS;
+        // At the start of a turn what others said must not be missed; what is for this agent starts a turn of its own.
+        let waits = look == LogReach::Brief || groups.names.are_in(&line.text);
+        let native_soon =
+            waits && line.author.kind == SpeakerKind::Person && now.millis_since(line.at) < NATIVE_MS;
         // Where the thread cannot be read, nothing is taken twice.
         !native_soon && !self.knows(&line.key).await.unwrap_or(true) && !self.has_native_copy(line)
     }
@@ -197,6 +154,7 @@ impl Actor {
         for message in messages {
             let told = self.told_room.as_ref() == Some(&message.id);
             if let Some(line) = self.inbound_line(message).filter(|_| !told) {
+                fail_point("stored-not-told");
                 self.runtime.groups.append(&room, line).await;
             }
         }
@@ -241,10 +199,11 @@ impl Actor {
         receipt: &Receipt,
         at: Timestamp,
     ) {
-        let Some(room) = self.room().cloned().filter(|_| self.conversation.is_group()) else { return };
+        let Some(room) = self.room().cloned().filter(|_| self.is_in_group()) else { return };
+        let of_model = self.conversation.is_models_text(delivery);
         let text = match &sent.intent {
-            Intent::AssistantText { text } => text.clone(),
-            Intent::Attachment { name, caption, .. } => match caption {
+            Intent::AssistantText { text } if of_model => text.clone(),
+            Intent::Attachment { name, caption, .. } if of_model => match caption {
                 Some(caption) => format!("[file: {name}] {caption}"),
                 None => format!("[file: {name}]"),
             },
@@ -256,13 +215,14 @@ impl Actor {
         let own = || format!("room:{}:{delivery}", self.runtime.groups.me.id).parse().ok();
         let Some(key) = shared.or_else(own) else { return };
         fail_point("sent-not-told");
-        let (chain, answers) = self.chain_of(&sent.correlation_id);
+        let ChainLink { root, depth, answers } = self.chain_of(&sent.correlation_id);
         let line = RoomLine {
             at,
             message_id: platform_message,
             text,
-            depth: chain.as_ref().map_or(1, |chain| chain.depth),
-            chain: chain.map(|chain| chain.root),
+            depth,
+            // What no message of this chat led to begins a chain of its own.
+            chain: root.or_else(|| Some(MessageId::made(sent.correlation_id.as_str(), ".chain"))),
             answers,
             ..self.blank_line(key, Via::Outbound)
         };
@@ -271,7 +231,7 @@ impl Actor {
     }
 
     /// The chain that the answer of a run belongs to, and the agent that it answers.
-    fn chain_of(&self, run: &CorrelationId) -> (Option<Chain>, Option<String>) {
+    fn chain_of(&self, run: &CorrelationId) -> ChainLink {
         let messages = self.conversation.messages_of(run);
         let asked = messages.iter().rev().filter(|message| {
             message.role == Role::User && !message.metadata.context && !message.metadata.command
@@ -280,15 +240,18 @@ impl Actor {
         for message in asked {
             let extra = &message.metadata.extra;
             if !extra.contains_key(PEER) {
-                return (Some(Chain { root: message.id.clone(), depth: 1 }), None);
+                let root = self.key_of(message).unwrap_or_else(|| message.id.clone());
+                return ChainLink { root: Some(root), depth: 1, answers: None };
             }
             let depth = extra.get(DEPTH).and_then(Value::as_u64).and_then(|depth| u32::try_from(depth).ok());
-            let root = extra.get(CHAIN).and_then(Value::as_str).and_then(|root| root.parse().ok());
-            let peer = extra.get(ANSWERS_AGENT).and_then(Value::as_str).map(str::to_owned);
-            let chain = root.map(|root| Chain { root, depth: depth.unwrap_or(u32::MAX / 2) + 1 });
-            of_agent = of_agent.or(Some((chain, peer)));
+            let link = || ChainLink {
+                root: extra.get(CHAIN).and_then(Value::as_str).and_then(|root| root.parse().ok()),
+                depth: depth.unwrap_or(u32::MAX / 2).saturating_add(1),
+                answers: extra.get(ANSWERS_AGENT).and_then(Value::as_str).map(str::to_owned),
+            };
+            of_agent.get_or_insert_with(link);
         }
-        of_agent.unwrap_or_default()
+        of_agent.unwrap_or(ChainLink { root: None, depth: 1, answers: None })
     }
 
     /// A line by this agent.
@@ -312,6 +275,16 @@ impl Actor {
             by: me.id.clone(),
         }
     }
+}
+
+/// Where an answer stands in a chain of agents' messages.
+struct ChainLink {
+    /// The message of a person that it began with.
+    root: Option<MessageId>,
+    /// How many messages of agents the chain has, with the answer.
+    depth: u32,
+    /// The agent that is answered.
+    answers: Option<String>,
 }
 
 /// Whether a line was written after the message that arrives, and is taken over behind it. At the start of a turn an

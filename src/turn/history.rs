@@ -3,12 +3,12 @@
 //! The history follows the commits: every message of an [`Effect::Commit`] that a part returns enters it.
 
 use super::Effect;
-use super::user_message::scheduled_run;
+use super::user_message::{CHAIN, scheduled_run};
 use crate::domain::{
     AuthorId, CorrelationId, Language, MemoryScope, MessageId, ScheduledRun, ThreadId, Timestamp,
 };
 use crate::ports::ThreadRecord;
-use crate::uimessage::{CheckpointRecord, Part, Role, RunStatus, UiMessage, unfinished_runs};
+use crate::uimessage::{CheckpointRecord, PEER, Part, Role, RunStatus, UiMessage, VIA, unfinished_runs};
 
 /// Size of the tail in memory at which its oldest messages are dropped.
 const TAIL_BYTES: usize = 1 << 20;
@@ -118,9 +118,24 @@ impl History {
         self.of_run(run).find(|message| message.role == Role::User)
     }
 
-    /// The author of the message that led to a run.
+    /// The author of the message that led to a run; where a program wrote it, the person whose message began the chain
+    /// of programs, if the platform sent that here.
     pub(super) fn requester(&self, run: &CorrelationId) -> Option<AuthorId> {
-        self.request(run).and_then(|message| message.metadata.author_id.clone())
+        let request = self.request(run)?;
+        let opener = self.opener(request).unwrap_or(request);
+        opener.metadata.author_id.clone()
+    }
+
+    fn opener(&self, request: &UiMessage) -> Option<&UiMessage> {
+        let root = request.metadata.extra.get(PEER).and(request.metadata.extra.get(CHAIN))?.as_str()?;
+        let opener = self.messages.iter().find(|message| message.id.as_str() == root)?;
+        let vouched = !opener.metadata.extra.contains_key(PEER) && !opener.metadata.extra.contains_key(VIA);
+        Some(opener).filter(|opener| vouched && opener.role == Role::User)
+    }
+
+    /// Whether a program wrote one of the messages that a run answers.
+    pub(super) fn is_asked_by_program(&self, run: &CorrelationId) -> bool {
+        self.said_in(run).any(|message| message.metadata.extra.contains_key(PEER))
     }
 
     /// When the message that led to a run was written, by the platform's clock.

@@ -8,7 +8,7 @@ use super::history::IN_COMPANY;
 use crate::domain::{
     ChatKind, CorrelationId, IngressEvent, MemoryScope, MessageId, PeerWords, Said, ScheduledRun,
 };
-use crate::uimessage::{FilePart, Metadata, PEER, Part, Role, SPEAKER, TextPart, UiMessage, VOICE};
+use crate::uimessage::{FilePart, Metadata, PEER, Part, Role, SPEAKER, TextPart, UiMessage, VIA, VOICE};
 
 /// The metadata of an agent's message: who it is, the person's message its chain began with, and its length.
 pub const ANSWERS_AGENT: &str = "agent";
@@ -87,7 +87,7 @@ fn tell_peer(peer: &PeerWords, extra: &mut Map<String, Value>) {
     let mut add = |key: &str, value: Value| extra.insert(key.to_owned(), value);
     add(PEER, peer.kind.as_str().into());
     if let Some(via) = peer.via {
-        add("via", via.as_str().into());
+        add(VIA, via.as_str().into());
     }
     if let Some(agent) = &peer.agent {
         add(ANSWERS_AGENT, agent.as_str().into());

@@ -18,11 +18,11 @@ pub use checkpoint::{
     WrittenBy, behind_checkpoints, checkpoint_chain,
 };
 pub use chunk::{Chunk, FinishReason};
-pub use envelope::{ATTENTION, GATE, PEER, SILENT, SPEAKER, words_in};
+pub use envelope::{ATTENTION, GATE, PEER, SILENT, SPEAKER, VIA, words_in};
 pub use history::{fold, holds_all_unfinished, unfinished_runs};
 pub use message::{Metadata, Role, RunStatus, SPEECH, UiMessage, VOICE};
 pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};
 pub use recalled::{MOST_RECALLED, RECALL_TOKENS, RecalledText, fit_recalled};
 pub use stream::{Cursor, replay};
-pub use to_model::{Content, ModelMessage, ModelToolCall, to_model, to_model_after};
+pub use to_model::{Content, ModelMessage, ModelToolCall, file_note, to_model, to_model_after};
 pub use tool_part::{ApprovalAnswer, ApprovalAsk, ToolPart, ToolState, ToolType};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::envelope::enveloped;
 use super::recalled::recall_block;
 use super::{Part, Role, ToolPart, ToolState, UiMessage, VOICE};
-use crate::domain::{RAISE_CALL, Timestamp};
+use crate::domain::{RAISE_CALL, Timestamp, inert_name};
 
 /// A piece of a person's message.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,15 @@ pub enum ModelMessage {
 /// Replaces a missing result.
 const NO_RESULT: &str = "No result: the call was interrupted before it finished. Its outcome is unknown.";
 const DENIED: &str = "Tool call execution denied.";
+
+/// Longest name and type of a file in a prompt, in characters: people choose them.
+const MAX_FILE_NAME: usize = 120;
+const MAX_MEDIA_TYPE: usize = 100;
+
+/// What the model is told of a file that it is not shown.
+pub fn file_note(media_type: &str, url: &str, name: Option<&str>) -> String {
+    format!("[file: {} ({media_type}) at {url}]", name.unwrap_or("unnamed"))
+}
 
 /// Converts folded messages, oldest first.
 pub fn to_model<'a>(messages: impl IntoIterator<Item = &'a UiMessage>) -> Vec<ModelMessage> {
@@ -131,9 +140,9 @@ fn user_content(part: &Part) -> Option<Content> {
             Some(Content::Image { url: file.url.clone() })
         }
         Part::File(file) => Some(Content::File {
-            media_type: file.media_type.clone(),
+            media_type: inert_name(&file.media_type, MAX_MEDIA_TYPE),
             url: file.url.clone(),
-            name: file.filename.clone(),
+            name: file.filename.as_deref().map(|name| inert_name(name, MAX_FILE_NAME)),
         }),
         Part::Reasoning(_)
         | Part::StepStart

@@ -334,7 +334,7 @@ impl Stage {
             groups: Arc::new(shipagent::threads::Groups::new(
                 shipagent::threads::GroupSettings::default(),
                 shipagent::domain::AgentCard::new("stage", "stage"),
-                None,
+                shipagent::threads::Sharing::Alone,
             )),
             tokens: shipagent::threads::TokenRatios::new(state.notes),
             audit,

@@ -1,13 +1,18 @@
 //! What an adapter knows of other agents: who they are, how the platform calls them, and its own account.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{AgentAccount, AgentCard, Platform, Timestamp};
+use crate::domain::{AgentAccount, AgentCard, Platform, Timestamp, short_digest};
 use crate::groups::native_mentions;
 use crate::ports::Peers;
 
 /// Most ids of other agents that are remembered.
 const MOST_SEEN: usize = 500;
+/// Most names of people that are remembered.
+const MOST_PEOPLE: usize = 10_000;
+/// How many bytes of a digest are the handle of a person.
+const HANDLE_BYTES: usize = 3;
 
 /// An agent that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub struct PeerBook {
 struct State {
     others: Arc<[AgentCard]>,
     hears_bots: bool,
+    /// The names of people, by their ids, where only mentions tell them.
+    people: HashMap<String, String>,
     /// An empty id means that the platform has not told it yet.
     account: AgentAccount,
 }
@@ -40,7 +47,7 @@ struct State {
 impl PeerBook {
     pub fn new(platform: Platform) -> Self {
         let account = AgentAccount::new(platform.clone(), String::new(), String::new());
-        let state = State { others: Arc::default(), hears_bots: false, account };
+        let state = State { others: Arc::default(), hears_bots: false, people: HashMap::new(), account };
         Self { platform, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -101,6 +108,21 @@ impl PeerBook {
         self.see_agent(&agent, id);
     }
 
+    /// Learns the name of a person from a mention.
+    pub fn meet(&self, id: &str, name: &str) {
+        let people = &mut self.state().people;
+        if people.len() < MOST_PEOPLE || people.contains_key(id) {
+            people.insert(id.to_owned(), name.trim().to_owned());
+        }
+    }
+
+    /// What a person is called in a group; of a person who was never mentioned a short handle that stays the same. `shared`
+    /// is an id that more accounts than this one know.
+    pub fn person(&self, id: &str, shared: Option<&str>) -> String {
+        let handle = || format!("user-{}", short_digest(shared.unwrap_or(id).as_bytes(), HANDLE_BYTES));
+        self.state().people.get(id).cloned().unwrap_or_else(handle)
+    }
+
     /// Learns the id of an agent that is known otherwise.
     pub fn see_agent(&self, agent: &str, id: &str) {
         let seen = &mut self.state().account.seen_as;
@@ -157,7 +179,7 @@ mod tests {
         ops.accounts = vec![AgentAccount::new(platform.clone(), "77".to_owned(), "ops_bot".to_owned())];
         let book = PeerBook::new(platform);
         let others = vec![ops, AgentCard::new("s", "Ship")];
-        book.know(&Peers { others: others.into(), hears_bots: true, me: None });
+        book.know(&Peers { others: others.into(), hears_bots: true, ..Peers::default() });
         book
     }
 

@@ -284,7 +284,7 @@ impl Adapter for FeishuAdapter {
 
     fn know_peers(&self, peers: &Peers) {
         self.peers.know(peers);
-        self.intake.know_peers(!peers.others.is_empty());
+        self.intake.know_peers(peers.may_be_there());
     }
 
     fn show(&self, intent: OutboundIntent) {

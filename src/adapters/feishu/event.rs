@@ -39,6 +39,10 @@ pub(super) struct FeishuMessage {
     pub(super) mentions_me: bool,
     /// It mentions others and not the agent.
     pub(super) mentions_others: bool,
+    /// The sender's id for all apps of one developer.
+    pub(super) sender_union: Option<String>,
+    /// Ids and names of all that are mentioned, the agent left out.
+    pub(super) people: Vec<(String, String)>,
     /// Ids and names of other bots, from the mentions; of a mention that does not tell its kind, too.
     pub(super) bots: Vec<(String, String)>,
     pub(super) content: ParsedContent,
@@ -102,13 +106,16 @@ struct SenderWire {
 #[derive(Debug, Default)]
 struct IdWire {
     open_id: Option<String>,
+    /// The same for all apps of one developer.
+    union_id: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for IdWire {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(from)?;
         let open_id = value.as_str().or_else(|| value.get("open_id").and_then(Value::as_str));
-        Ok(Self { open_id: open_id.map(str::to_owned) })
+        let union_id = value.get("union_id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        Ok(Self { open_id: open_id.map(str::to_owned), union_id: union_id.map(str::to_owned) })
     }
 }
 
@@ -186,7 +193,8 @@ fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent 
     let Ok(MessageEvent { sender, message }) = serde_json::from_value(event) else {
         return FeishuEvent::Nothing("a message that cannot be read".to_owned());
     };
-    let Some(sender_id) = sender.sender_id.open_id.filter(|id| !id.is_empty()) else {
+    let IdWire { open_id, union_id: sender_union } = sender.sender_id;
+    let Some(sender_id) = open_id.filter(|id| !id.is_empty()) else {
         return FeishuEvent::Nothing("a message from nobody".to_owned());
     };
     if message.message_id.is_empty() || message.chat_id.is_empty() {
@@ -225,6 +233,10 @@ fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent 
         let known = !mention.mine && !mention.name.is_empty() && may_be_bot;
         mention.id.clone().filter(|_| known).map(|id| (id, mention.name.clone()))
     };
+    let person = |mention: &Mention| {
+        let id = mention.id.clone().filter(|_| !mention.mine && !mention.name.is_empty())?;
+        Some((id, mention.name.clone()))
+    };
     FeishuEvent::Message(Box::new(FeishuMessage {
         message: message.message_id,
         chat: message.chat_id,
@@ -232,6 +244,7 @@ fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent 
         topic: some(message.thread_id),
         parent: some(message.parent_id),
         sender: sender_id,
+        sender_union,
         // A missing type means a person: the platform marks only bots.
         sender_is_person: matches!(sender.sender_type.as_str(), "user" | ""),
         at: Timestamp::from_millis(millis(&message.create_time)),
@@ -240,6 +253,7 @@ fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent 
         mentions_me: content.mentions_me || mentions.iter().any(|mention| mention.mine),
         mentions_others: mentions.iter().any(|mention| !mention.mine),
         bots: mentions.iter().filter_map(named).collect(),
+        people: mentions.iter().filter_map(person).collect(),
         content,
     }))
 }

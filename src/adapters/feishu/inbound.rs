@@ -102,6 +102,9 @@ impl FeishuInbound {
         for (id, name) in &parsed.bots {
             self.peers.see(name, id);
         }
+        for (id, name) in &parsed.people {
+            self.peers.meet(id, name);
+        }
         let peer = (!parsed.sender_is_person).then_some(PeerWords {
             kind: SpeakerKind::Bot,
             agent: None,
@@ -129,6 +132,10 @@ impl FeishuInbound {
             attachments.insert(0, bundle());
         }
         let mut author = self.author(&parsed.sender)?;
+        if parsed.kind == ChatKind::Group {
+            // The platform tells names in mentions only.
+            author.name = Some(self.peers.person(&parsed.sender, parsed.sender_union.as_deref()));
+        }
         if peer.is_some() {
             author.role = AuthorRole::Anonymous;
             author.name = self.peers.name_of(&parsed.sender);

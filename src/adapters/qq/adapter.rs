@@ -217,7 +217,7 @@ impl Adapter for QqAdapter {
 
     /// The platform does not document whether it sends bots the messages of others: they are left out.
     fn know_peers(&self, peers: &Peers) {
-        self.intake.know_peers(!peers.others.is_empty());
+        self.intake.know_peers(peers.may_be_there());
     }
 
     fn show(&self, intent: OutboundIntent) {

@@ -17,14 +17,17 @@ use crate::adapters::chat::inbound::Intake;
 use crate::adapters::chat::{ChatParts, DraftTask, PeerBook, TaskSlot};
 use crate::domain::{
     AgentAccount, Capabilities, CorrelationId, Delivery, LengthUnit, MessageId, OutboundIntent, Platform,
-    ThreadId,
+    ThreadId, short_digest,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, DeliveryError, Hook, OutboxEntry, Peers, Receipt,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, DeliveryError, Hook, MessageFacts, OutboxEntry,
+    Peers, Receipt,
 };
 
 /// Supergroups have ids from here down.
 const LAST_SUPERGROUP: i64 = -1_000_000_000_000;
+/// How many bytes of a digest name a message of a basic group.
+const KEY_BYTES: usize = 16;
 /// Without a heartbeat for this long the adapter counts as dead; a poll ends well before.
 const STALE_AFTER: Duration = Duration::from_secs(90);
 
@@ -94,8 +97,35 @@ impl Adapter for TelegramAdapter {
 
     fn message_id(&self, thread: &ThreadId, platform_message: &str) -> Option<MessageId> {
         // In a basic group every account counts its own messages.
-        let chat: i64 = thread.chat().parse().ok().filter(|chat| *chat <= LAST_SUPERGROUP)?;
+        let chat = self.aliases.current(thread.chat().parse().ok()?);
+        if chat > LAST_SUPERGROUP {
+            return None;
+        }
         format!("{}:{chat}:{platform_message}", self.platform).parse().ok()
+    }
+
+    fn room(&self, thread: &ThreadId) -> Option<ThreadId> {
+        let chat: i64 = thread.chat().parse().ok()?;
+        let now = Some(self.aliases.current(chat)).filter(|now| *now != chat)?.to_string();
+        let room = match thread.topic() {
+            Some(topic) => ThreadId::of_topic(&self.platform, &now, &topic),
+            None => ThreadId::of_chat(&self.platform, &now),
+        };
+        room.ok()
+    }
+
+    fn is_group(&self, thread: &ThreadId) -> bool {
+        thread.chat().starts_with('-')
+    }
+
+    fn shared_key(&self, thread: &ThreadId, message: MessageFacts<'_>) -> Option<MessageId> {
+        let MessageFacts { platform_message, author, at, text } = message;
+        self.message_id(thread, platform_message).or_else(|| {
+            let seconds = at.as_millis().div_euclid(1000);
+            let whole = format!("{author}\n{seconds}\n{text}");
+            let digest = short_digest(whole.as_bytes(), KEY_BYTES);
+            format!("{}:{}:same:{digest}", self.platform, thread.chat()).parse().ok()
+        })
     }
 
     fn account(&self) -> Option<AgentAccount> {
@@ -104,7 +134,7 @@ impl Adapter for TelegramAdapter {
 
     fn know_peers(&self, peers: &Peers) {
         self.peers.know(peers);
-        self.intake.know_peers(!peers.others.is_empty());
+        self.intake.know_peers(peers.may_be_there());
     }
 
     fn show(&self, intent: OutboundIntent) {

@@ -281,7 +281,8 @@ pub(super) fn risk_of(reason: &Reason) -> Risk {
         | Reason::UnknownCommand(_)
         | Reason::Argument { .. }
         | Reason::Wrapper(_)
-        | Reason::Elsewhere => Risk::Medium,
+        | Reason::Elsewhere
+        | Reason::AskedByProgram => Risk::Medium,
         Reason::Compound => Risk::Low,
     }
 }

@@ -1,10 +1,16 @@
 //! Appends lines to a room's log, one process at a time.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::store::files::{private_dir, private_file};
+
+/// How long a lock of another process is waited for, and how often it is tried. Shorter than the caller waits: a job
+/// that was given up neither keeps its thread nor writes later.
+const LOCK_WITHIN: Duration = Duration::from_millis(500);
+const TRY_EVERY: Duration = Duration::from_millis(2);
 
 /// Opens the segment of a day for appending, and locks it against other processes. The lock ends with the file.
 pub(super) fn open_locked(dir: &Path, segment: &Path) -> io::Result<File> {
@@ -16,8 +22,23 @@ pub(super) fn open_locked(dir: &Path, segment: &Path) -> io::Result<File> {
         }
         file => file?,
     };
-    file.lock()?;
+    locked(|| file.try_lock())?;
     Ok(file)
+}
+
+/// Tries to lock a file until it succeeds or the time is over.
+pub(super) fn locked(try_lock: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_WITHIN;
+    loop {
+        match try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the lock"));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_EVERY),
+        }
+    }
 }
 
 /// Appends a line by one call. A torn line before it is closed, so that it spoils no other.

@@ -9,7 +9,7 @@ use super::appending::{append_line, open_locked};
 use super::folder::{FolderFault, agents_dir, open_folder, room_dir, segment, segments};
 use super::reading::newest;
 use crate::domain::{AgentCard, RoomLine, ThreadId, Timestamp};
-use crate::ports::{BoxFuture, Clock, Rooms, StoreError, StoreErrorKind};
+use crate::ports::{BoxFuture, Clock, LineFilter, Rooms, StoreError, StoreErrorKind};
 use crate::store::files::{private_dir, swap};
 
 /// A file system that does not answer within this time counts as failed.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Most agents of a roster that are read.
 const MOST_AGENTS: usize = 200;
 /// Largest roster entry.
-const MAX_CARD: u64 = 16 * 1024;
+const MAX_CARD: u64 = 256 * 1024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Rooms in a directory that the daemons of one user on one machine share.
@@ -37,6 +37,12 @@ impl SharedRooms {
     pub fn open(root: &Path, keep_days: u64, clock: Arc<dyn Clock>) -> Result<Self, FolderFault> {
         open_folder(root)?;
         Ok(Self { root: root.to_owned(), keep_days, clock })
+    }
+
+    /// What is older is not kept.
+    fn oldest(&self) -> Timestamp {
+        let keep = i64::try_from(self.keep_days.saturating_mul(DAY_MS)).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.clock.now().as_millis().saturating_sub(keep))
     }
 
     fn dir(&self, room: &ThreadId) -> PathBuf {
@@ -95,9 +101,10 @@ impl Rooms for SharedRooms {
         room: &'a ThreadId,
         most: usize,
         since: Timestamp,
+        which: LineFilter,
     ) -> BoxFuture<'a, Result<Vec<RoomLine>, StoreError>> {
         let dir = self.dir(room);
-        Box::pin(work(dir.clone(), move || newest(&dir, most, since)))
+        Box::pin(work(dir.clone(), move || newest(&dir, most, since, which)))
     }
 
     fn version<'a>(&'a self, room: &'a ThreadId) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -122,14 +129,17 @@ impl Rooms for SharedRooms {
     }
 
     fn roster(&self) -> BoxFuture<'_, Result<Vec<AgentCard>, StoreError>> {
-        let dir = agents_dir(&self.root);
-        Box::pin(work(dir.clone(), move || read_roster(&dir)))
+        let (dir, oldest) = (agents_dir(&self.root), self.oldest());
+        Box::pin(work(dir.clone(), move || {
+            let mut cards = read_roster(&dir)?;
+            cards.retain(|card| card.at >= oldest);
+            Ok(cards)
+        }))
     }
 
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<(), StoreError>> {
-        let (root, keep) = (self.root.clone(), self.keep_days.saturating_mul(DAY_MS));
-        let oldest = Timestamp::from_millis(now.as_millis().saturating_sub(i64::try_from(keep).unwrap_or(0)));
-        Box::pin(work(root.clone(), move || sweep(&root, &oldest.day())))
+    fn sweep(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let (root, oldest) = (self.root.clone(), self.oldest());
+        Box::pin(work(root.clone(), move || sweep(&root, oldest)))
     }
 }
 
@@ -138,28 +148,36 @@ fn read_roster(dir: &Path) -> io::Result<Vec<AgentCard>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let card = |entry: io::Result<std::fs::DirEntry>| -> Option<AgentCard> {
-        let path = entry.ok()?.path();
-        let small = std::fs::metadata(&path).ok()?.len() <= MAX_CARD;
-        let named = path.extension().is_some_and(|extension| extension == "json");
-        if !small || !named {
-            return None;
-        }
-        serde_json::from_slice(&std::fs::read(&path).ok()?).ok()
-    };
-    let mut cards: Vec<AgentCard> = entries.filter_map(card).take(MOST_AGENTS).collect();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut cards: Vec<AgentCard> = paths.filter_map(|path| read_card(&path)).take(MOST_AGENTS).collect();
     cards.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(cards)
 }
 
-/// Removes the segments before a day, under a lock against other daemons that do the same.
-fn sweep(root: &Path, oldest: &str) -> io::Result<()> {
+fn read_card(path: &Path) -> Option<AgentCard> {
+    let small = std::fs::metadata(path).ok()?.len() <= MAX_CARD;
+    let named = path.extension().is_some_and(|extension| extension == "json");
+    if !small || !named {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Removes the segments before a day, and the cards of agents that have given no sign of life since, under a lock
+/// against other daemons that do the same.
+fn sweep(root: &Path, oldest: Timestamp) -> io::Result<()> {
     let _lock = open_locked(root, &root.join("rooms.lock"))?;
+    for entry in std::fs::read_dir(agents_dir(root)).into_iter().flatten().flatten() {
+        if read_card(&entry.path()).is_some_and(|card| card.at < oldest) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    let oldest = oldest.day();
     for platform in folders(root)? {
         for room in folders(&platform.join("-"))? {
             for segment in segments(&room)? {
                 let day = segment.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-                if day.is_some_and(|day| day.as_str() < oldest) {
+                if day.is_some_and(|day| day < oldest) {
                     std::fs::remove_file(&segment)?;
                 }
             }

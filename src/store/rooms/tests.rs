@@ -10,7 +10,7 @@ use crate::domain::{
     AgentCard, LINE_VERSION, LineAuthor, LineKind, RoomLine, SpeakerKind, ThreadId, Timestamp, Via,
 };
 use crate::groups::winner;
-use crate::ports::{Rooms, SystemClock};
+use crate::ports::{Clock as _, LineFilter, Rooms, SystemClock};
 
 const EVER: Timestamp = Timestamp::from_millis(0);
 
@@ -55,7 +55,7 @@ impl Shared {
     }
 
     async fn texts(&self, most: usize) -> Vec<String> {
-        let lines = self.rooms.recent(&room(), most, EVER).await.unwrap();
+        let lines = self.rooms.recent(&room(), most, EVER, LineFilter::All).await.unwrap();
         lines.into_iter().map(|line| line.text).collect()
     }
 
@@ -76,7 +76,7 @@ async fn the_newest_lines_come_back_in_the_order_of_the_log_over_block_borders()
     assert_eq!(shared.texts(1_000).await, texts);
     assert_eq!(shared.texts(7).await, texts[293..]);
     let other: ThreadId = "feishu:chat:oc_1:topic:t".parse().unwrap();
-    assert!(shared.rooms.recent(&other, 5, EVER).await.unwrap().is_empty());
+    assert!(shared.rooms.recent(&other, 5, EVER, LineFilter::All).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn what_is_no_line_of_this_version_is_left_out() {
 async fn a_long_text_is_cut_between_characters() {
     let shared = Shared::new();
     shared.rooms.append(&room(), line("a", &"字".repeat(10_000))).await.unwrap();
-    let lines = shared.rooms.recent(&room(), 1, EVER).await.unwrap();
+    let lines = shared.rooms.recent(&room(), 1, EVER, LineFilter::All).await.unwrap();
     assert!(lines[0].cut && lines[0].text.len() <= 12 * 1024 && lines[0].text.len() > 12_000);
 }
 
@@ -129,7 +129,7 @@ async fn of_many_claims_at_once_all_readers_see_the_same_winner() {
                 RoomLine { kind: LineKind::Claim, score: 80, by: format!("a{number}"), ..line("q", "") };
             let at = rooms.claim(&room(), claim).await.unwrap();
             tokio::time::sleep(std::time::Duration::from_millis(700)).await;
-            let lines = rooms.recent(&room(), 100, EVER).await.unwrap();
+            let lines = rooms.recent(&room(), 100, EVER, LineFilter::All).await.unwrap();
             let times: Vec<Timestamp> = lines.iter().map(|line| line.at).collect();
             assert!(times.is_sorted() && times.contains(&at));
             winner(&lines, &"q".parse().unwrap()).unwrap().by
@@ -145,8 +145,13 @@ async fn the_roster_has_the_last_beat_of_each_agent_and_survives_other_files() {
     let shared = Shared::new();
     assert!(shared.rooms.roster().await.unwrap().is_empty());
     for (id, name) in [("b", "Bee"), ("a", "Old"), ("a", "Ann")] {
-        shared.rooms.beat(AgentCard::new(id, name)).await.unwrap();
+        let card = AgentCard { at: SystemClock.now(), ..AgentCard::new(id, name) };
+        shared.rooms.beat(card).await.unwrap();
     }
+    // An agent that was removed long ago is nobody, and its card goes.
+    shared.rooms.beat(AgentCard::new("old", "Gone")).await.unwrap();
+    shared.rooms.sweep().await.unwrap();
+    assert!(!shared.root().join("agents/old.json").exists() && shared.root().join("agents/a.json").exists());
     for name in ["agents/x.json", "agents/note.txt"] {
         std::fs::File::create(shared.root().join(name)).unwrap().write_all(b"{").unwrap();
     }
@@ -168,9 +173,7 @@ async fn old_segments_are_swept_and_the_version_follows_the_log() {
     let old = today.with_file_name("2020-01-01.jsonl");
     std::fs::copy(&today, &old).unwrap();
     assert_eq!(shared.texts(9).await.len(), 4);
-    let day = today.file_stem().unwrap().to_string_lossy().into_owned();
-    let noon = Timestamp::parse_rfc3339(&format!("{day}T12:00:00Z")).unwrap();
-    shared.rooms.sweep(noon).await.unwrap();
+    shared.rooms.sweep().await.unwrap();
     assert!(!old.exists() && today.exists());
 }
 
@@ -210,7 +213,7 @@ async fn ten_agents_that_hear_fifty_messages_a_second_break_no_line_and_wait_lit
             for number in 0..MESSAGES {
                 ticks.tick().await;
                 let began = tokio::time::Instant::now();
-                let known = rooms.recent(&room(), 60, EVER).await.unwrap();
+                let known = rooms.recent(&room(), 60, EVER, LineFilter::All).await.unwrap();
                 assert!(known.len() <= 60);
                 let key = format!("k{agent}-{number}");
                 rooms.append(&room(), line(&key, "fifty messages in a second")).await.unwrap();
@@ -224,4 +227,34 @@ async fn ten_agents_that_hear_fifty_messages_a_second_break_no_line_and_wait_lit
     let at = |share: usize| took[took.len() * share / 100];
     println!("read and append: p50 {:?}, p99 {:?}, of {}", at(50), at(99), took.len());
     assert_eq!(shared.texts(AGENTS * MESSAGES + 1).await.len(), AGENTS * MESSAGES, "no line is broken");
+}
+
+#[tokio::test]
+async fn the_lines_of_agents_are_found_behind_any_number_of_others() {
+    let shared = Shared::new();
+    let claim = RoomLine { kind: LineKind::Claim, via: Via::Outbound, ..line("q", "") };
+    shared.rooms.append(&room(), claim.clone()).await.unwrap();
+    for number in 0..1_200 {
+        let text = format!("\"via\":\"outbound\" {number}");
+        shared.rooms.append(&room(), line("k", &text)).await.unwrap();
+    }
+    let read = shared.rooms.recent(&room(), 1_000, EVER, LineFilter::OfAgents).await.unwrap();
+    assert_eq!(read, [claim]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_that_another_process_keeps_ends_in_an_error_and_nothing_is_written_later() {
+    let shared = Shared::new();
+    shared.rooms.append(&room(), line("a", "one")).await.unwrap();
+    let held = std::fs::File::open(shared.segment()).unwrap();
+    held.lock().unwrap();
+    for _ in 0..3 {
+        let claim = RoomLine { kind: LineKind::Claim, via: Via::Outbound, ..line("q", "") };
+        shared.rooms.claim(&room(), claim).await.unwrap_err();
+        shared.rooms.recent(&room(), 9, EVER, LineFilter::All).await.unwrap_err();
+    }
+    held.unlock().unwrap();
+    // The line of a claim that failed would be written before this one.
+    shared.rooms.append(&room(), line("b", "two")).await.unwrap();
+    assert_eq!(shared.texts(9).await, ["one", "two"]);
 }

@@ -15,6 +15,17 @@ impl Conversation {
         self.history.messages().iter().any(|message| message.speaker().is_some())
     }
 
+    /// Whether a delivery has words or a file of the model. Replies to commands, questions and notices are the daemon's.
+    pub fn is_models_text(&self, delivery: &str) -> bool {
+        let source = delivery.rsplit_once('#').map_or(delivery, |(source, _)| source);
+        if source.ends_with(".result") || source.contains(".said.") {
+            return true;
+        }
+        let id = source.strip_suffix(".partial").unwrap_or(source);
+        let answers = |message: &UiMessage| message.role == Role::Assistant && !message.metadata.command;
+        self.history.messages().iter().rev().find(|message| message.id.as_str() == id).is_some_and(answers)
+    }
+
     /// Tells the names of the other agents that are here.
     pub fn note_others(&mut self, names: Vec<String>) {
         self.others = names;
@@ -48,6 +59,15 @@ impl Conversation {
         (None, count)
     }
 
+    /// When a person last wrote something that is answered here.
+    pub fn last_asked(&self) -> Option<Timestamp> {
+        let asked = |message: &&UiMessage| {
+            let plain = !message.metadata.context && !message.metadata.command;
+            message.role == Role::User && plain && !message.metadata.extra.contains_key(PEER)
+        };
+        self.history.messages().iter().rev().find(asked).map(|message| message.metadata.timestamp)
+    }
+
     /// The messages of a program that were answered here, with their times.
     pub fn answered_programs(&self, program: &str) -> Vec<(MessageId, Timestamp)> {
         let is_its = |message: &&UiMessage| {
@@ -67,6 +87,19 @@ impl Conversation {
     pub fn undecided(&self, oldest: Timestamp) -> Vec<&UiMessage> {
         let open = |message: &&UiMessage| is_undecided(message) && message.metadata.timestamp >= oldest;
         self.history.since_new().filter(open).collect()
+    }
+
+    /// The times since `oldest` of messages about which a model has decided, in their order.
+    pub fn judged_since(&self, oldest: Timestamp) -> Vec<Timestamp> {
+        let by_model = |message: &&UiMessage| {
+            let gate = message.metadata.extra.get(GATE).and_then(|gate| gate.get("by"));
+            gate.and_then(Value::as_str) == Some("model")
+        };
+        let messages = self.history.messages().iter().filter(by_model);
+        let mut times: Vec<Timestamp> =
+            messages.map(|message| message.metadata.timestamp).filter(|at| *at >= oldest).collect();
+        times.sort();
+        times
     }
 
     /// The last messages before the new ones, with their speakers.

@@ -134,6 +134,11 @@ impl Conversation {
         self.history.people_in(self.current())
     }
 
+    /// Whether a program wrote one of the messages that the run in flight answers.
+    pub fn is_asked_by_program(&self) -> bool {
+        self.current().is_some_and(|run| self.history.is_asked_by_program(run))
+    }
+
     /// The task whose run this is, and the further threads where its questions are asked.
     pub fn asks_elsewhere(&self, run: &CorrelationId) -> Option<(String, Vec<ThreadId>)> {
         let scheduled = self.history.scheduled(run)?;

@@ -118,7 +118,7 @@ impl Message {
             }
         }
         let kind = if self.by_bot { "bot" } else { "user" };
-        let sender = json!({ "sender_id": { "open_id": self.sender, "union_id": "on_y" }, "sender_type": kind, "tenant_key": "k" });
+        let sender = json!({ "sender_id": { "open_id": self.sender, "union_id": format!("on_{}", self.sender) }, "sender_type": kind, "tenant_key": "k" });
         json!({ "sender": sender, "message": message })
     }
 }

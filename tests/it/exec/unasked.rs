@@ -99,6 +99,7 @@ impl Repository {
             origin: shipagent::domain::Origin::Member,
             requester: None,
             unattended: false,
+            by_program: false,
             language: None,
             tool: "exec_shell".to_owned(),
             input: json!({"command": command, "cwd": cwd}),

@@ -8,6 +8,7 @@ use shipagent::ports::{Clock as _, SystemClock};
 
 use super::scene::{GROUP, Team, echo, until};
 use crate::fakes::fake_model::{Reply, Script};
+use crate::fakes::feishu::people::Message;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_agents_that_thank_each_other_end_at_depth_two_until_a_person_speaks() {
@@ -39,6 +40,108 @@ async fn two_agents_that_thank_each_other_end_at_depth_two_until_a_person_speaks
         .map(|line| (line["depth"].as_u64().unwrap_or(0), line["answers"].is_string()))
         .collect();
     assert_eq!(depths, [(1, false), (2, true), (1, false), (2, true)]);
+}
+
+/// Asks another agent what a person asks for.
+fn asks(peer: &'static str) -> Script {
+    Script::compute(move |seen| {
+        let text = seen.last_user_text();
+        let asked = text.split_once("tell: ").map(|(_, words)| words);
+        Reply::text(&asked.map_or_else(|| "fine".to_owned(), |words| format!("@{peer} {words}")))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_another_agent_asks_for_waits_for_the_person_who_began() {
+    let writes = Script::compute(|seen| {
+        let last = seen.body["messages"].as_array().unwrap().last().unwrap().clone();
+        if last["role"] == "tool" {
+            return Reply::text("done");
+        }
+        let name = if seen.last_user_text().contains("myself") { "own.txt" } else { "asked.txt" };
+        Reply::calls([("write_file", json!({ "path": name, "content": "x" }))])
+    });
+    let extra = json!({ "permissions": { "write_file": { "mode": "allow" } }, "approvals": { "approvers": ["requester"] } });
+    let team = Team::start(vec![("Alpha", asks("Beta")), ("Beta", writes)], extra).await;
+    team.write(GROUP, "ou_ada", "I do it myself", &[1]);
+    team.hears(1, "done").await;
+    assert!(team.agents[1].project.path().join("own.txt").exists(), "a person's call runs unasked");
+    team.write(GROUP, "ou_ada", "tell: write it", &[0]);
+    let question = team.agents[1].feishu.question(GROUP).await;
+    assert!(!team.agents[1].project.path().join("asked.txt").exists());
+    team.agents[1].feishu.press(&question, "Approve", "ou_ada");
+    let file = team.agents[1].project.path().join("asked.txt");
+    until("the file", || file.exists()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_starts_again_is_reached_before_anyone_else_writes() {
+    let scripts = vec![("Alpha", asks("Beta")), ("Beta", echo("Beta", "{}"))];
+    let mut team = Team::start(scripts, json!({})).await;
+    let id = team.write(GROUP, "ou_ada", "hello", &[0]);
+    team.stored(GROUP, &id).await;
+    team.in_room(GROUP).await;
+    // The second time no earlier process has told its rooms.
+    for (round, words) in ["wake up", "and again"].into_iter().enumerate() {
+        team.agents[1].daemon.take().unwrap().kill();
+        if round == 1 {
+            let cards = std::fs::read_dir(team.shared.path().join("rooms/agents")).unwrap().flatten();
+            cards.for_each(|card| drop(std::fs::remove_file(card.path())));
+        }
+        team.agents[1].start().await;
+        let plain = Message::group(GROUP, "ou_ada", &format!("tell: {words}")).now().mentioning();
+        team.agents[0].feishu.write(&plain);
+        team.hears(1, &format!("Beta says: @Beta {words}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_to_commands_and_questions_for_approval_are_not_told_to_other_agents() {
+    let shell = Script::compute(|_| {
+        Reply::calls([("exec_shell", json!({ "command": "echo @Gamma, Gamma >> log.txt" }))])
+    });
+    let scripts = vec![("Alpha", shell), ("Beta", echo("Beta", "{}")), ("Gamma", echo("Gamma", "{}"))];
+    let team = Team::start(scripts, json!({})).await;
+    let id = team.write(GROUP, "ou_ada", "hello", &[]);
+    team.stored(GROUP, &id).await;
+    team.in_room(GROUP).await;
+    let status = || async {
+        team.write(GROUP, "ou_ada", "/status", &[0]);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let lists = ["Other agents here: Beta, Gamma", "Other agents here: Gamma, Beta"];
+        team.agents[0].said().iter().any(|text| lists.iter().any(|list| text.contains(list)))
+    };
+    let mut tries = 0;
+    // The roster is read every few seconds.
+    while !status().await {
+        tries += 1;
+        assert!(tries < 30, "{:?}", team.agents[0].said());
+    }
+    team.write(GROUP, "ou_ada", "run it", &[0]);
+    team.agents[0].feishu.question(GROUP).await;
+    team.told("[asked for approval]", 1).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let told: Vec<_> = team.outbound().iter().map(|line| line["text"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(told, ["[asked for approval]"]);
+    assert!(team.agents[2].prompts().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_to_a_line_without_a_chain_is_deeper_than_the_line() {
+    let team =
+        Team::start(vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))], json!({})).await;
+    let id = team.write(GROUP, "ou_ada", "hello", &[]);
+    team.stored(GROUP, &id).await;
+    let now = SystemClock.now().as_millis();
+    team.forge(&json!({
+        "v": 1, "kind": "said", "key": "om_result", "at": now,
+        "author": { "id": "gamma", "name": "Gamma", "kind": "agent" }, "text": "@Beta the result",
+        "depth": 1, "via": "outbound", "by": "gamma",
+    }));
+    team.told("Beta says: @Beta the result", 1).await;
+    let sent = team.outbound();
+    let answer = sent.iter().find(|line| line["answers"] == "gamma").unwrap();
+    assert_eq!(answer["depth"], 2, "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

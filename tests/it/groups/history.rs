@@ -69,7 +69,10 @@ async fn a_platform_that_refuses_limits_or_is_slow_stops_no_turn() {
     // No answer within the time for it.
     agent.feishu.tune(|world| world.mood.history.holds = true);
     team.write(GROUP, "ou_bob", "slow", &[0]);
+    // Commands do not wait for it.
+    team.write(GROUP, "ou_bob", "/status", &[0]);
     team.hears(0, "Alpha says: slow").await;
+    assert!(agent.said()[0].starts_with("Idle"), "{:?}", agent.said());
     agent.feishu.tune(|world| world.mood.history.holds = false);
     // A limit: it may be asked again later.
     agent.feishu.tune(|world| world.mood.history.refuses = Some(99_991_400));

@@ -123,7 +123,7 @@ async fn a_message_that_the_platform_sends_before_or_after_the_log_is_there_once
     let beta = Bot::new(102, "Beta", echo("Beta", "{}"), extra).await;
     let _running = acquainted(&dir, [&alpha, &beta]).await;
     let ann = beta.fake.user(7, "Ann");
-    for (number, chat) in [SUPERGROUP].into_iter().enumerate() {
+    for (number, chat) in [SUPERGROUP, BASIC].into_iter().enumerate() {
         let (there, here) = (alpha.group(chat), beta.group(chat));
         if chat == BASIC {
             here.say(&ann, "only Beta's account counts this");
@@ -272,6 +272,69 @@ async fn a_bot_is_named_by_a_real_mention_and_its_id_is_learned_from_one() {
         1,
         "both have the app of the fake: {log}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_question_gets_one_answer_in_a_group_where_each_account_counts_its_own_messages() {
+    let shared = tempfile::tempdir().unwrap();
+    let dir = shared.path().join("rooms");
+    let extra = json!({
+        "groups": { "sharedDir": dir, "gate": { "settleMs": 100 } },
+        "adapters": { "telegram": { "groups": { "respond": "relevant" } } },
+    });
+    let script = |name| echo(name, "{\"answer\": true, \"score\": 80}");
+    let alpha = Bot::new(101, "Alpha", script("Alpha"), extra.clone()).await;
+    let beta = Bot::new(102, "Beta", script("Beta"), extra).await;
+    let _running = acquainted(&dir, [&alpha, &beta]).await;
+    let ann = beta.fake.user(7, "Ann");
+    let (there, here) = (alpha.group(BASIC), beta.group(BASIC));
+    // The accounts count differently: the same number means different messages.
+    there.count_from(10);
+    here.count_from(11);
+    let mut answers = 0;
+    for number in 0..4 {
+        let question = format!("who knows {number}");
+        there.say(&ann, &question);
+        here.say(&ann, &question);
+        for bot in [&alpha, &beta] {
+            let file = bot.project.thread_file(&format!("telegram:chat:{BASIC}"));
+            let is_decided = |line: &str| line.contains(&question) && line.contains("\"gate\"");
+            let decided =
+                || std::fs::read_to_string(&file).unwrap_or_default().lines().any(|line| is_decided(line));
+            until("a decision", decided).await;
+        }
+        answers += 1;
+        let said = || [&alpha, &beta].map(|bot| bot.fake.read(|world| world.bot_texts(BASIC).len()));
+        until("an answer", || said().iter().sum::<usize>() >= answers).await;
+        assert_eq!(said().iter().sum::<usize>(), answers, "{:?}", said());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_follows_is_for_the_agent_that_works_and_not_for_one_that_spoke_before() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let works = Script::compute(move |seen| {
+        let reply = Reply::text(&format!("Beta says: {}", seen.last_user_text()));
+        if seen.last_user_text().contains("deploy") { reply.behind(&held) } else { reply }
+    });
+    let extra = json!({ "adapters": { "feishu": { "groups": { "followupSecs": 3600 } } } });
+    let team = Team::start(vec![("Alpha", echo("Alpha", "{}")), ("Beta", works)], extra).await;
+    team.write(GROUP, "ou_ada", "status", &[0]);
+    team.told("Alpha says: status", 1).await;
+    let deploy = Message::group(GROUP, "ou_ada", "@_user_2 deploy").now().naming("ou_beta_here", "Beta");
+    team.agents[0].feishu.write_as(&deploy, "om_deploy");
+    let deploy = Message::group(GROUP, "ou_ada", "deploy").now().mentioning();
+    team.agents[1].feishu.write_as(&deploy, "om_deploy");
+    until("Beta's work", || team.agents[1].prompts().len() == 1).await;
+    let id = team.write(GROUP, "ou_ada", "to staging", &[]);
+    team.stored(GROUP, &id).await;
+    assert!(team.agents[0].line_of(GROUP, &id).unwrap().contains("\"context\":true"));
+    let line = team.agents[1].line_of(GROUP, &id).unwrap();
+    assert!(!line.contains("\"context\":true"), "{line}");
+    gate.open();
+    team.hears(1, "Beta says: to staging").await;
+    assert_eq!(team.agents[0].said(), ["Alpha says: status"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

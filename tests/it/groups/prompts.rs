@@ -49,6 +49,53 @@ async fn an_agents_answer_is_in_the_next_prompt_of_another_once_in_order_and_wit
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_said_a_moment_ago_is_in_the_next_prompt_of_an_agent_that_was_not_sent_it() {
+    let team =
+        Team::start(vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))], json!({})).await;
+    for number in 0..3 {
+        let remark = format!("the build is red {number}");
+        team.agents[0]
+            .feishu
+            .write_as(&Message::group(GROUP, "ou_ada", &remark).now(), &format!("om_{number}"));
+        until("the report", || team.lines().iter().any(|line| line["text"] == *remark)).await;
+        team.write(GROUP, "ou_bob", &format!("why {number}"), &[1]);
+        team.hears(1, &format!("Beta says: why {number}")).await;
+        let texts = texts_of(team.agents[1].prompts().last().unwrap());
+        let at = |words: &str| texts.iter().rposition(|text| text.contains(words));
+        assert!(at(&remark).is_some() && at(&remark) < at(&format!("why {number}")), "{texts:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_is_called_by_the_name_of_a_mention_else_by_a_short_handle_that_all_agents_share() {
+    let team =
+        Team::start(vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))], json!({})).await;
+    let known = Message::group(GROUP, "ou_ada", "thank you @_user_2").now().naming("ou_bob", "Bob Stone");
+    for (number, agent) in team.agents.iter().enumerate() {
+        agent.feishu.write_as(&known, "om_known");
+        team.stored_by(number, GROUP, "om_known").await;
+    }
+    // Only Alpha is sent this, and reports it.
+    let message = Message::group(GROUP, "ou_cem", "only one hears it").now();
+    team.agents[0].feishu.write_as(&message, "om_report");
+    until("the report", || team.lines().iter().any(|line| line["key"] == "om_report")).await;
+    team.write(GROUP, "ou_cem", "both hear it", &[]);
+    team.write(GROUP, "ou_bob", "who speaks", &[1]);
+    team.hears(1, "Beta says: who speaks").await;
+    let prompt = texts_of(&team.agents[1].prompts()[0]);
+    let speaker = |words: &str| {
+        let text = prompt.iter().find(|text| text.contains(words)).unwrap();
+        text.split('"').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(speaker("who speaks"), "Bob Stone", "{prompt:#?}");
+    assert_eq!(speaker("only one hears it"), speaker("both hear it"), "{prompt:#?}");
+    assert!(
+        speaker("both hear it").starts_with("user-") && speaker("both hear it").len() < 12,
+        "{prompt:#?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_refuses_unknown_fields_serves_groups_and_prompts_share_their_prefix() {
     let strict = Script::compute(|seen: &Seen| {
         let named =

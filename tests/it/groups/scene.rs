@@ -1,5 +1,8 @@
 //! A team: each agent has a project, a daemon, a model and an account of the same platform.
 
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::fakes::daemon::{Daemon, Project, merge};
@@ -66,6 +69,13 @@ impl Agent {
         self.feishu.look(|world| world.posted.iter().map(|posted| world.words(posted)).collect())
     }
 
+    /// The last line about a message in the thread of a chat.
+    pub(super) fn line_of(&self, chat: &str, id: &str) -> Option<String> {
+        let file = self.project.thread_file(&format!("feishu:chat:{chat}"));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        text.lines().rfind(|line| line.contains(&format!("\"id\":\"{id}\""))).map(str::to_owned)
+    }
+
     pub(super) async fn start(&mut self) {
         self.daemon = Some(self.project.start().await);
     }
@@ -120,11 +130,16 @@ impl Team {
 
     /// Waits until a message is stored in the thread of every agent.
     pub(super) async fn stored(&self, chat: &str, id: &str) {
-        for agent in &self.agents {
-            let file = agent.project.thread_file(&format!("feishu:chat:{chat}"));
-            until("a stored message", || std::fs::read_to_string(&file).is_ok_and(|text| text.contains(id)))
-                .await;
+        for number in 0..self.agents.len() {
+            self.stored_by(number, chat, id).await;
         }
+    }
+
+    /// Waits until a message is stored in the thread of one agent.
+    pub(super) async fn stored_by(&self, agent: usize, chat: &str, id: &str) {
+        let file = self.agents[agent].project.thread_file(&format!("feishu:chat:{chat}"));
+        until("a stored message", || std::fs::read_to_string(&file).is_ok_and(|text| text.contains(id)))
+            .await;
     }
 
     /// Waits until the others are told that an agent said this so many times. The platform shows a message earlier.
@@ -149,15 +164,57 @@ impl Team {
 
     /// All lines of the shared log.
     pub(super) fn lines(&self) -> Vec<Value> {
-        let mut lines = Vec::new();
+        let texts = self.segments().into_iter().map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        let lines = |text: String| text.lines().map(serde_json::from_str::<Value>).collect::<Vec<_>>();
+        texts.flat_map(lines).flatten().collect()
+    }
+
+    fn segments(&self) -> Vec<PathBuf> {
         let rooms = std::fs::read_dir(self.shared.path().join("rooms/feishu/-")).into_iter().flatten();
-        for room in rooms.flatten() {
-            for segment in std::fs::read_dir(room.path()).into_iter().flatten().flatten() {
-                let text = std::fs::read_to_string(segment.path()).unwrap_or_default();
-                lines.extend(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()));
-            }
+        let segments =
+            |room: std::fs::DirEntry| std::fs::read_dir(room.path()).into_iter().flatten().flatten();
+        rooms.flatten().flat_map(segments).map(|segment| segment.path()).collect()
+    }
+
+    /// Rewrites every line of the shared log in place.
+    pub(super) fn change_lines(&self, change: impl Fn(&mut Value)) {
+        for path in self.segments() {
+            let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+            file.lock().unwrap();
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            let mut lines: Vec<Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            lines.iter_mut().for_each(&change);
+            let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            file.set_len(0).unwrap();
+            file.rewind().unwrap();
+            file.write_all(lines.as_bytes()).unwrap();
         }
-        lines
+    }
+
+    /// Appends a line to the log of a room that exists.
+    pub(super) fn forge(&self, line: &Value) {
+        self.tear(&format!("{line}\n"));
+    }
+
+    /// Appends bytes to the log of a room that exists.
+    pub(super) fn tear(&self, bytes: &str) {
+        let segment = self.segments().pop().unwrap();
+        let mut file = std::fs::OpenOptions::new().append(true).open(segment).unwrap();
+        file.write_all(bytes.as_bytes()).unwrap();
+    }
+
+    /// Waits until every agent tells in the roster that it is in this chat.
+    pub(super) async fn in_room(&self, chat: &str) {
+        let agents = self.shared.path().join("rooms/agents");
+        let told = || {
+            let files = std::fs::read_dir(&agents).into_iter().flatten().flatten().map(|file| file.path());
+            let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
+            let cards = files.filter_map(|path| std::fs::read_to_string(path).ok());
+            cards.filter(|card| card.contains(&format!("\"feishu:chat:{chat}\""))).count()
+        };
+        until("the room in the roster", || told() >= self.agents.len()).await;
     }
 }
 

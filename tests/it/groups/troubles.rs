@@ -24,6 +24,31 @@ async fn without_a_usable_directory_turns_go_on_and_one_warning_is_logged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_cannot_hear_the_others_answers_only_what_names_it() {
+    let open = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(open.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    for respond in ["relevant", "all"] {
+        let extra = json!({
+            "groups": { "sharedDir": open.path() },
+            "adapters": { "feishu": { "groups": { "respond": respond } } },
+        });
+        let yes = "{\"answer\": true, \"score\": 99}";
+        let team = Team::start(vec![("Alpha", echo("Alpha", yes))], extra).await;
+        let id = team.write(GROUP, "ou_ada", "who broke the build", &[]);
+        team.stored(GROUP, &id).await;
+        let decided = || {
+            let line = team.agents[0].line_of(GROUP, &id).unwrap_or_default();
+            respond == "all" || line.contains("no-claims")
+        };
+        until("a decision", decided).await;
+        team.write(GROUP, "ou_bob", "hello", &[0]);
+        team.hears(0, "Alpha says: hello").await;
+        assert_eq!(team.agents[0].said().len(), 1, "{respond}");
+        assert_eq!(team.agents[0].gates(), 0, "{respond}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_directory_that_vanishes_or_turns_read_only_while_agents_run_stops_no_turn() {
     let scripts = vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))];
     let team = Team::start(scripts, json!({})).await;
