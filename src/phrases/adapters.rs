@@ -7,6 +7,11 @@ phrases! {
     text press_counted() { en: "Got it.", zh: "已收到。" }
     text press_without_question() { en: "There is no such question any more.", zh: "这个问题已不存在。" }
     text press_again() { en: "That did not work. Please press again.", zh: "没有成功，请再按一次。" }
+    text stopped_before_read() {
+        en: "Stopped. Your message had not been read yet; it is kept, and not answered.",
+        zh: "已停止。您的消息还没有处理完；它会保留，但不会回答。",
+    }
+    text stopped_message() { en: "[stopped by its author before it was read]", zh: "[处理之前已被作者停止]" }
     text message_recalled() { en: "[its author took this message back]", zh: "[消息已被撤回]" }
 
     format probe_bot(name: &str) { en: "the bot is {name}", zh: "机器人是 {name}" }

@@ -17,7 +17,9 @@ use crate::ports::{
 const NAME: &str = "voice";
 /// A smaller file holds no words.
 const FEWEST_BYTES: usize = 1024;
-/// Most recordings in memory at the same time.
+/// The longest wait for a place.
+const LONGEST_QUEUE: Duration = Duration::from_secs(600);
+/// Most messages whose recordings are transcribed at the same time, one recording of each.
 const AT_ONCE: usize = 4;
 /// How long after its own deadline the step is given up by its caller.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -93,7 +95,14 @@ impl TranscribeStep {
             }
             Ok::<(), VoiceFailure>(())
         };
-        let outcome = tokio::time::timeout(self.limits.timeout, work).await;
+        // Waiting for a place does not count against the deadline.
+        let outcome = match tokio::time::timeout(LONGEST_QUEUE, self.places.acquire()).await {
+            Ok(_place) => tokio::time::timeout(self.limits.timeout, work).await,
+            Err(_) => {
+                drop(work);
+                Ok(Err(VoiceFailure::Unavailable))
+            }
+        };
         let failure = match outcome {
             Ok(Ok(())) => None,
             Ok(Err(failure)) => Some(failure),
@@ -130,7 +139,6 @@ impl TranscribeStep {
         input: EnrichInput<'_>,
         file: &InboundFile,
     ) -> Result<(Transcript, Option<u64>), VoiceFailure> {
-        let _place = self.places.acquire().await;
         let recording = self.read(input, file).await?;
         let millis = recording.millis;
         self.meter.admits(input.thread, Some(&input.author.id), false).await.map_err(|why| {
@@ -259,7 +267,7 @@ impl EnrichStep for TranscribeStep {
     }
 
     fn deadline(&self) -> Duration {
-        self.limits.timeout + MARGIN
+        LONGEST_QUEUE + self.limits.timeout + MARGIN
     }
 
     fn applies(&self, said: &Said) -> bool {

@@ -43,6 +43,8 @@ impl SpeechRequest {
 pub(crate) enum SpeechReply {
     /// A status and a body.
     Body(u16, Vec<u8>),
+    /// A transcript after this time.
+    Later(Duration, &'static str),
     /// Nothing, until the test ends the wait.
     Hang,
 }
@@ -131,6 +133,10 @@ async fn serve(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, 
     shared.requests.send_modify(|requests| requests.push(request));
     let (status, body) = match reply {
         SpeechReply::Body(status, body) => (status, body),
+        SpeechReply::Later(after, text) => {
+            tokio::time::sleep(after).await;
+            (200, json!({ "text": text }).to_string().into_bytes())
+        }
         SpeechReply::Hang => std::future::pending().await,
     };
     Response::builder().status(status).body(Body::from(body)).unwrap()

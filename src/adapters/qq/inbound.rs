@@ -108,8 +108,9 @@ impl QqInbound {
 
     fn message(&self, parsed: QqEventMessage) -> Result<InboundMessage, BadId> {
         let kind = parsed.scene.kind();
-        // A message with files is no command.
-        let command = CommandInvocation::parse(&parsed.text).filter(|_| parsed.attachments.is_empty());
+        // A message with files is no command, and neither is a transcript.
+        let typed = parsed.attachments.is_empty() && !parsed.spoken;
+        let command = CommandInvocation::parse(&parsed.text).filter(|_| typed);
         let voice = parsed.spoken.then(Voice::by_platform);
         let said = Said { text: parsed.text, quoted: parsed.quoted, voice, ..Said::default() };
         let attachments = parsed.attachments.iter().take(MOST_FILES).enumerate();

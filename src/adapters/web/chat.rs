@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::approvals::AnsweredPart;
 use super::body::{JsonBody, MAX_BODY};
+use super::enrichment::Enriched;
 use super::ingress::said_or_command;
 use super::problem::Problem;
 use super::run_stream::RunStream;
@@ -77,10 +78,11 @@ pub(super) async fn chat(
     }
     let (message, kind) = wish(&web, &thread, &request).await?;
     let author = web.operator(&platform)?;
-    let kind = web.enriched(&thread, &author, &message, kind).await?;
+    let Enriched { kind, alone } = web.enriched(&thread, &author, &message, kind).await?;
     // Subscribes first, so that no change after the acceptance is missed.
     let watching = web.threads.watch(thread.clone()).await.ok_or_else(|| web.unanswered())?;
     let taken = web.submit(&thread, author, message, kind).await?;
+    drop(alone);
     let correlation = match taken.correlation {
         Some(correlation) => Some(correlation),
         None => stored(&web, &thread, &taken.message).await?.map(|message| message.metadata.correlation_id),

@@ -1,10 +1,14 @@
 //! The enrich steps for messages of HTTP clients. There is no inbox here: the caller waits, and sends the message again
 //! when it got no answer. A message that is stored already is not enriched again.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::OwnedMutexGuard;
 
 use super::problem::Problem;
 use super::server::Web;
@@ -30,6 +34,40 @@ impl From<RequestFile> for InboundFile {
     }
 }
 
+/// One lock for each message that is being enriched.
+#[derive(Debug, Default)]
+pub(super) struct EnrichingMessages(Mutex<HashMap<(ThreadId, MessageId), Weak<tokio::sync::Mutex<()>>>>);
+
+impl EnrichingMessages {
+    /// Waits until no other request enriches this message.
+    async fn alone(&self, thread: &ThreadId, message: &MessageId) -> OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| lock.strong_count() > 0);
+            let known = locks.entry((thread.clone(), message.clone())).or_default();
+            known.upgrade().unwrap_or_else(|| {
+                let lock = Arc::default();
+                *known = Arc::downgrade(&lock);
+                lock
+            })
+        };
+        lock.lock_owned().await
+    }
+}
+
+/// An enriched message. Other requests with the same message wait until this is dropped: after it is stored.
+#[derive(Debug)]
+pub(super) struct Enriched {
+    pub(super) kind: IngressKind,
+    pub(super) alone: Option<OwnedMutexGuard<()>>,
+}
+
+impl From<IngressKind> for Enriched {
+    fn from(kind: IngressKind) -> Self {
+        Self { kind, alone: None }
+    }
+}
+
 impl Web {
     /// A message with the results of the steps. Its recordings become files of the thread.
     pub(super) async fn enriched(
@@ -38,18 +76,19 @@ impl Web {
         author: &Author,
         message: &MessageId,
         kind: IngressKind,
-    ) -> Result<IngressKind, Problem> {
+    ) -> Result<Enriched, Problem> {
         let (said, revised) = match kind {
             IngressKind::Said(said) => (said, false),
             IngressKind::Revised(said) => (said, true),
-            other => return Ok(other),
+            other => return Ok(other.into()),
         };
         let as_before = |said| if revised { IngressKind::Revised(said) } else { IngressKind::Said(said) };
         if !self.parts.enrich.iter().any(|step| step.applies(&said)) {
-            return Ok(as_before(said));
+            return Ok(as_before(said).into());
         }
+        let alone = self.enriching.alone(thread, message).await;
         if !revised && !self.parts.store.run_of(thread, message).await?.is_empty() {
-            return Ok(as_before(said));
+            return Ok(as_before(said).into());
         }
         let mut said = self.with_stored_recordings(thread, message, said).await?;
         for step in self.parts.enrich.iter() {
@@ -59,7 +98,7 @@ impl Web {
                 said = result;
             }
         }
-        Ok(as_before(said))
+        Ok(Enriched { kind: as_before(said), alone: Some(alone) })
     }
 
     async fn with_stored_recordings(

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::body::JsonBody;
 use super::chat::check;
-use super::enrichment::RequestFile;
+use super::enrichment::{Enriched, RequestFile};
 use super::ingress::{OPERATOR, said_or_command};
 use super::problem::Problem;
 use super::run_stream::completed;
@@ -135,8 +135,9 @@ pub(super) async fn execute(
     let language = web.options.language.unwrap_or_else(|| Language::of(&said.text));
     // Without a user there is no person whose memory could be meant.
     let chat = if request.user_id.is_some() { ChatKind::Direct } else { ChatKind::Program };
-    let kind = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
+    let Enriched { kind, alone } = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
     let taken = web.submit_from(chat, &thread, author, message, kind).await?;
+    drop(alone);
 
     let waiting = web.threads.outcome_or_held_back(thread.clone(), taken.message.clone());
     let outcome = match tokio::time::timeout(wait, waiting).await {

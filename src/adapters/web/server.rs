@@ -14,6 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::body::MAX_BODY;
 use super::cors::{self, AllowedOrigins};
 use super::credentials::Credentials;
+use super::enrichment::EnrichingMessages;
 use super::hosts::Hosts;
 use super::limiter::FailureLimiter;
 use super::login::{LoginCodes, project_id};
@@ -45,6 +46,7 @@ pub(super) struct Web {
     pub(super) project: String,
     /// Permits for streamed answers.
     pub(super) streams: Arc<Semaphore>,
+    pub(super) enriching: EnrichingMessages,
     /// Permits for event streams, separate so that watchers cannot block answers.
     pub(super) watchers: Arc<Semaphore>,
     pub(super) stop: CancellationToken,
@@ -61,6 +63,7 @@ impl Web {
     ) -> Self {
         Self {
             credentials: Credentials::new(&options.token),
+            enriching: EnrichingMessages::default(),
             login_codes: LoginCodes::default(),
             marks: ThreadMarks::new(parts.thread_marks.clone()),
             hosts: Hosts::new(bound, &options.allowed_hosts),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body::JsonBody;
 use super::chat::check;
+use super::enrichment::Enriched;
 use super::ingress::{OWN_PLATFORMS, said_or_command};
 use super::login::Caller;
 use super::problem::Problem;
@@ -335,8 +336,9 @@ pub(super) async fn say(
     let message: MessageId = id.parse().map_err(|bad| Problem::of_id("id", id, &bad))?;
     let said = Said { announced: !own, ..said(request.text, request.files)? };
     let author = web.operator(&if own { thread.platform().clone() } else { "web".parse()? })?;
-    let kind = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
+    let Enriched { kind, alone } = web.enriched(&thread, &author, &message, said_or_command(said)).await?;
     let taken = web.submit(&thread, author.clone(), message, kind).await?;
+    drop(alone);
     if !own {
         web.parts.audit.record(AuditLine {
             thread: Some(thread),

@@ -1,5 +1,6 @@
 //! Voice: recordings become text, on every platform, through real sockets and with real speech.
 
+mod decisions;
 mod doctor;
 mod failures;
 mod heard;

@@ -2,6 +2,7 @@
 //! cannot be fetched is described; the message is submitted all the same.
 
 use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
 
 use super::super::super::submission::enrich_with;
 use super::super::{FetchError, is_kept};
@@ -13,7 +14,7 @@ use super::{
     Recall, Urgency,
 };
 use crate::adapters::submission::{Submitted, submit};
-use crate::domain::{Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile};
+use crate::domain::{Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile, ThreadState};
 use crate::phrases::adapters as words;
 use crate::ports::{BoxFuture, EnrichInput, StoreError};
 use crate::render::Phrase;
@@ -44,6 +45,13 @@ impl Finish for Pipeline {
     }
 }
 
+async fn until_stopped(stopped: Option<&CancellationToken>) {
+    match stopped {
+        Some(stopped) => stopped.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The parts of a message after the downloads.
 #[derive(Debug, Default)]
 struct Assembled {
@@ -67,21 +75,33 @@ impl Pipeline {
         };
         self.intake.recalls.learn_thread(&message);
         let context_only = queued.context_only;
+        let is_said = matches!(message.content, Content::Said(_));
+        let pending = entry.filter(|_| is_said && !context_only).map(|_| self.intake.pending.enter(&message));
+        let stopped = pending.as_ref().map(|pending| &pending.stopped);
         let kind = match &message.content {
             Content::Command(invocation) if context_only => {
                 let text = invocation.to_string();
                 IngressKind::Said(Said { text, context_only, ..Said::default() })
             }
+            Content::Command(invocation)
+                if invocation.command == Command::Stop && self.stop_pending(&message).await =>
+            {
+                return Finished::Done;
+            }
             Content::Command(invocation) => IngressKind::Command(invocation.clone()),
             Content::Started(_) => IngressKind::Command(Command::Help.into()),
-            Content::Said(_) | Content::Edited(_) => match self.said(queued, &message, entry).await {
-                Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => IngressKind::Edited(said),
-                Ok(Some(said)) => IngressKind::Said(said),
-                Ok(None) => return Finished::Done,
-                Err(error) => return Finished::Again(error.to_string()),
-            },
+            Content::Said(_) | Content::Edited(_) => {
+                match self.said(queued, &message, entry, stopped).await {
+                    Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => {
+                        IngressKind::Edited(said)
+                    }
+                    Ok(Some(said)) => IngressKind::Said(said),
+                    Ok(None) => return Finished::Done,
+                    Err(error) => return Finished::Again(error.to_string()),
+                }
+            }
         };
-        let event = IngressEvent {
+        let mut event = IngressEvent {
             thread: message.thread.clone(),
             author: message.author.clone(),
             message: message.message.clone(),
@@ -93,8 +113,13 @@ impl Pipeline {
         if let Some(place) = place {
             place.reach().await;
         }
+        if let IngressKind::Said(said) = &mut event.kind
+            && stopped.is_some_and(CancellationToken::is_cancelled)
+        {
+            self.keep_unanswered(said, &message);
+        }
         self.intake.recalls.remember(&event);
-        let asks = matches!(event.kind, IngressKind::Said(_)) && !context_only;
+        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
         match submit(&self.threads, event, self.language(&message)).await {
             Submitted::Kept => {
                 if asks {
@@ -116,6 +141,7 @@ impl Pipeline {
         queued: &mut QueuedEvent,
         message: &InboundMessage,
         entry: Option<&InboxEntry>,
+        stopped: Option<&CancellationToken>,
     ) -> Result<Option<Said>, StoreError> {
         let mut said = match &queued.said {
             Some(said) => said.clone(),
@@ -137,8 +163,20 @@ impl Pipeline {
                 continue;
             }
             let (thread, author) = (&message.thread, &message.author);
-            if let Some(result) = enrich_with(&**step, EnrichInput { thread, author, said: &said }).await {
-                said = result;
+            let input = EnrichInput { thread, author, said: &said };
+            let enriched = tokio::select! {
+                biased;
+                () = until_stopped(stopped) => Err(()),
+                result = enrich_with(&**step, input) => Ok(result),
+            };
+            match enriched {
+                Ok(result) => said = result.unwrap_or(said),
+                Err(()) => {
+                    self.keep_unanswered(&mut said, message);
+                    (queued.context_only, queued.said) = (true, Some(said.clone()));
+                    entry.store(queued).await?;
+                    return Ok(Some(said));
+                }
             }
             // Written once: neither a retry nor another process repeats the step.
             queued.enriched.push(step.name().to_owned());
@@ -146,6 +184,29 @@ impl Pipeline {
             entry.store(queued).await?;
         }
         Ok(Some(said))
+    }
+
+    /// `/stop` while a message of its author is still being prepared: that message is not answered. Returns whether there
+    /// was one, and no run that the thread has to stop as well.
+    async fn stop_pending(&self, command: &InboundMessage) -> bool {
+        if !self.intake.pending.stop(command) {
+            return false;
+        }
+        let seen = self.threads.watch(command.thread.clone()).await;
+        let is_idle = seen.is_some_and(|seen| seen.view.borrow().state == ThreadState::Idle);
+        if is_idle {
+            let words = words::stopped_before_read(self.language(command)).to_owned();
+            self.tell(command.clone(), words, Urgency::Needed);
+        }
+        is_idle
+    }
+
+    /// Keeps a message in the conversation without an answer.
+    fn keep_unanswered(&self, said: &mut Said, message: &InboundMessage) {
+        said.context_only = true;
+        if said.text.trim().is_empty() {
+            said.text = words::stopped_message(self.language(message)).to_owned();
+        }
     }
 
     async fn assemble(&self, message: &InboundMessage, queued: &QueuedEvent) -> Assembled {

@@ -10,6 +10,7 @@ mod followups;
 mod in_flight;
 mod inbox;
 mod order;
+mod pending;
 mod pipeline;
 mod platform;
 mod press;

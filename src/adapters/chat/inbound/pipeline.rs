@@ -19,6 +19,7 @@ use super::super::{
 use super::admins::AdminCache;
 use super::followups::{FollowupTask, Followups};
 use super::inbox::{Inbox, InboxTask, alone};
+use super::pending::PendingMessages;
 use super::recalls::Recalls;
 use super::{
     Content, Downloads, Finished, Inbound, InboundMessage, InboundPlatform, InboundProfile, Position,
@@ -109,6 +110,7 @@ pub struct Intake {
     pub(super) admins: AdminCache,
     pub(super) downloads: Downloads,
     pub(super) recalls: Recalls,
+    pub(super) pending: PendingMessages,
     inbox: Inbox,
     inbox_task: TaskSlot<InboxTask>,
     followups: Followups,
@@ -137,6 +139,7 @@ impl Intake {
             admins: AdminCache::new(options.admins_decide),
             downloads: Downloads::new(profile.downloads, profile.download_within),
             recalls: Recalls::new(profile.recalls),
+            pending: PendingMessages::default(),
             inbox,
             inbox_task: TaskSlot::new(inbox_task),
             followups,
