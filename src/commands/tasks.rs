@@ -13,11 +13,11 @@ use super::table::table;
 use super::terminal::{moment, one_line};
 use crate::cli::{Exit, OneTask, Output, TasksCommand};
 use crate::config::{Env, Settings};
-use crate::domain::Timestamp;
+use crate::domain::{Language, Timestamp};
 use crate::phrases::tasks as words;
 use crate::ports::{
-    AdapterTable, Clock as _, SystemClock, TaskDetails, TaskHistoryEntry, TaskPreview, TaskRefusal,
-    TaskSummary, Tasks as _,
+    AdapterTable, Clock as _, SystemClock, TaskDetails, TaskHistoryEntry, TaskMistake, TaskPreview,
+    TaskRefusal, TaskSummary, Tasks as _,
 };
 use crate::tasks::TaskBook;
 
@@ -60,6 +60,15 @@ pub(super) fn run(
         TasksCommand::Pause(one) => context.change(&one, "pause"),
         TasksCommand::Resume(one) => context.change(&one, "resume"),
         TasksCommand::Clean(output) => context.clean(output),
+    }
+}
+
+/// How a run ended, and why it failed.
+fn outcome(last: &TaskHistoryEntry, language: Language) -> String {
+    let outcome = words::outcome(last.outcome, language);
+    match last.outcome {
+        "failed" | "timed-out" => format!("{outcome}: {}", last.text),
+        _ => outcome.to_owned(),
     }
 }
 
@@ -109,7 +118,7 @@ impl Context<'_> {
             task.next.first().map(|next| at(next)).unwrap_or_default(),
             task.last
                 .as_ref()
-                .map(|last| words::outcome(last.outcome, language).to_owned())
+                .map(|last| one_line(&outcome(last, language), TEXT_COLUMNS))
                 .unwrap_or_default(),
             schedule,
             one_line(&task.title, TEXT_COLUMNS),
@@ -163,6 +172,7 @@ impl Context<'_> {
 
     /// Checks one file or all of them.
     fn validate(&mut self, id: Option<&str>, output: Output) -> anyhow::Result<Exit> {
+        let named = id.is_some();
         let ids = match id {
             Some(id) => vec![id.to_owned()],
             None => match self.cli.wait(self.tasks.files.list()) {
@@ -172,12 +182,17 @@ impl Context<'_> {
         };
         let (mut all, mut exit) = (Vec::new(), Exit::Ok);
         for id in ids {
-            let file = match self.cli.wait(self.tasks.file(&id)) {
-                Ok(Some(file)) => file,
+            let checked = match self.cli.wait(self.tasks.file(&id)) {
+                Ok(Some(file)) => self.tasks.preview(&file, SystemClock.now(), self.cli.language),
+                // The others are checked all the same.
+                Err(TaskRefusal::BadId) if !named => {
+                    let message = words::bad_file_name(self.cli.language).to_owned();
+                    Err(TaskMistake { line: None, message })
+                }
+                Ok(None) if !named => continue,
                 Ok(None) => return self.refused(&id, &TaskRefusal::Unknown),
                 Err(refusal) => return self.refused(&id, &refusal),
             };
-            let checked = self.tasks.preview(&file, SystemClock.now(), self.cli.language);
             if checked.is_err() {
                 exit = Exit::Failed;
             }

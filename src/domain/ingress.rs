@@ -187,6 +187,8 @@ pub enum IngressKind {
     /// The author wants another answer to the last question, or to the one with this id.
     Regenerate(Option<MessageId>),
     Command(CommandInvocation),
+    /// The scheduler stops the run that answers this message, and no other.
+    StopRun(MessageId),
     /// A decision by approval id: a button, the console, the API.
     Decision(Decision),
 }

@@ -115,6 +115,17 @@ pub enum AttachmentKind {
     Voice,
 }
 
+impl AttachmentKind {
+    /// How a file of this media type is shown.
+    pub fn of_media(media_type: &str) -> Self {
+        match media_type {
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp" => Self::Image,
+            "audio/ogg" => Self::Voice,
+            _ => Self::File,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboundIntent {

@@ -70,7 +70,7 @@ pub use room::{
 pub use scope_key::{PeerName, ScopeKey};
 pub use status::{SandboxLevel, SandboxReport, ThreadState};
 pub use stored_file::StoredFile;
-pub use task::{RunMemory, ScheduledRun, TaskStatus};
+pub use task::{Quiet, RunMemory, ScheduledRun, TaskStatus};
 pub use time::{Backoff, Timestamp, time_zone};
 pub use tool::{Class, Effects, Network, Permit, ToolSpec};
 pub use turn_settings::{AutoMemory, Footer, ModelChoosers, ReadReplies, WhileRunning, WhileWaiting};

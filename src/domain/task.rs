@@ -26,9 +26,30 @@ pub struct ScheduledRun {
     pub model: Option<String>,
     #[serde(skip_serializing_if = "RunMemory::is_default")]
     pub memory: RunMemory,
+    /// Whether a run in a conversation may end without a message.
+    #[serde(skip_serializing_if = "Quiet::is_default")]
+    pub quiet: Quiet,
     /// Further threads where its questions are asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask_in: Vec<ThreadId>,
+}
+
+/// Whether a run may end without a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quiet {
+    /// The agent decides.
+    #[default]
+    Auto,
+    Never,
+    /// Only failures are told.
+    Always,
+}
+
+impl Quiet {
+    fn is_default(&self) -> bool {
+        *self == Self::Auto
+    }
 }
 
 /// The memory that a scheduled run may use beside the project's.

@@ -29,6 +29,23 @@ phrases! {
         en: "stopped after {seconds} seconds (`timeout`)",
         zh: "运行超过 {seconds} 秒，已停止（`timeout`）",
     }
+    text needed_approval_again() {
+        en: "stopped: it asked for an approval again (`onApproval: deny`)",
+        zh: "已停止：再次请求批准（`onApproval: deny`）",
+    }
+    text run_lost() { en: "the run ended without a result", zh: "运行结束但没有结果" }
+    text no_owner_chat() {
+        en: "not delivered: no direct chat with an owner is known; an owner has to write to the bot once, or name a \
+             conversation in `deliver`",
+        zh: "未送达：还不知道所有者的私聊；请所有者先给机器人发一条消息，或在 `deliver` 中写明聊天",
+    }
+    format not_delivered(reasons: &str) { en: "not delivered to {reasons}", zh: "未送达：{reasons}" }
+    format missed_slot(id: &str, time: &str) { en: "- {id}, due {time}", zh: "- {id}，预定 {time}" }
+    format missed_heading(lines: &str) {
+        en: "Tasks missed their time while nothing could run, and will not be made up for:\n{lines}",
+        zh: "以下任务错过了时间（当时无法运行），不会补运行：\n{lines}",
+    }
+    format more_missed(more: usize) { en: "- and {more} more: /tasks", zh: "- 另有 {more} 个：/tasks" }
     text nobody_can_approve() {
         en: "nobody can approve in this unattended run; go on without it",
         zh: "这是无人值守的运行，没有人可以批准；请在没有它的情况下继续",
@@ -82,6 +99,22 @@ phrases! {
         en: "model: no model named {name:?} is configured; leave the key out, or write default",
         zh: "model：没有配置名为 {name:?} 的模型；请去掉该键，或写 default",
     }
+    text bad_file_name() {
+        en: "the file name is the task's id: 1 to 64 small letters, digits and hyphens, not beginning with a hyphen; rename it",
+        zh: "文件名就是任务的 id：1 到 64 个小写字母、数字和连字符，不能以连字符开头；请改名",
+    }
+    format unreadable_state(reason: &str) {
+        en: "what is kept about this task cannot be read, so it does not run: {reason}",
+        zh: "无法读取该任务的状态，因此不会运行：{reason}",
+    }
+    text deliver_none_in_thread() {
+        en: "deliver: none means nothing for a run in a conversation, where the result is said; use quiet: always",
+        zh: "在聊天中运行时 deliver: none 没有意义，因为结果就说在那里；请用 quiet: always",
+    }
+    text not_as_meant() {
+        en: "the file would not say what was asked for: edit it by hand",
+        zh: "文件的含义会与要求的不同：请手动编辑",
+    }
     text empty_body() { en: "there is no prompt below the settings", zh: "设置下面没有提示词" }
     format bad_cron(reason: &str) {
         en: "not a cron expression of five fields, such as \"0 9 * * 1-5\" ({reason})",
@@ -126,6 +159,7 @@ phrases! {
         "timed-out" => { en: "timed out", zh: "超时" }
         "stopped" => { en: "stopped", zh: "已停止" }
         "missed" => { en: "missed", zh: "错过" }
+        "budget" => { en: "skipped, a spend cap was reached", zh: "跳过，已达到费用上限" }
         _ => { en: "skipped, the run before it was going on", zh: "跳过，上一次仍在运行" }
     }
     format started(id: &str) { en: "Task {id} was started.", zh: "任务 {id} 已启动。" }

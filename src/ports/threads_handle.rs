@@ -115,6 +115,8 @@ impl std::fmt::Debug for ThreadWork {
 /// How long a caller waits for the run of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitUntil {
+    /// Until the run begins.
+    Begun,
     /// Until the run ends, or asks a question of its own.
     Answered,
     /// Also until an approval of another run holds the message back.
@@ -208,6 +210,12 @@ impl ThreadsHandle {
     /// may retry.
     pub async fn watch(&self, thread: ThreadId) -> Option<Subscription> {
         self.ask(|reply| ThreadRequest::Watch { thread, reply }).await
+    }
+
+    /// Waits until the run that answers a message has begun, or has ended already. `None` means the same as for
+    /// [`Self::watch`].
+    pub async fn begun(&self, thread: ThreadId, message: MessageId) -> Option<()> {
+        self.wait(thread, message, WaitUntil::Begun).await.map(drop)
     }
 
     /// Waits for the end of the run that a message belongs to. `None` means the same as for [`Self::watch`].

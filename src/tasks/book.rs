@@ -1,11 +1,12 @@
 //! One task as the scheduler knows it, and as people are shown it.
 
-use super::definition::{Deliver, ReadTask, TaskId, TaskProblem};
+use super::definition::{Deliver, Problem, ReadTask, TaskProblem};
 use super::frontmatter::{TaskContext, read};
+use super::schedule::Schedule;
 use super::scheduler::{from_jiff, to_jiff};
 use super::state::TaskState;
 use super::words;
-use crate::domain::{Language, TaskStatus, ThreadId, Timestamp, short_digest};
+use crate::domain::{Language, TaskStatus, Timestamp, short_digest};
 use crate::ports::{TaskInProgress, TaskSummary};
 
 /// How many next slots are shown.
@@ -26,8 +27,6 @@ pub struct Task {
     pub spread_until: Option<Timestamp>,
     /// When the scheduler looks at it next.
     pub due: Option<Timestamp>,
-    /// The key and thread of the last run that a person started.
-    pub manual: Option<(String, ThreadId)>,
 }
 
 impl Task {
@@ -46,18 +45,39 @@ impl Task {
             Err(_) => state.unwrap_or_default(),
             Ok(read) => {
                 let schedule = schedule_digest(read);
-                match state {
+                let one_shot = read.definition.schedule.is_one_shot();
+                let mut state = match state {
                     Some(state) if state.schedule == schedule => state,
-                    Some(state) => TaskState::first_seen(schedule, now, Some(state)),
-                    None if read.definition.schedule.is_one_shot() => {
-                        TaskState::first_seen(schedule, Timestamp::default(), None)
+                    Some(state) => {
+                        let mut state = TaskState::first_seen(schedule, now, Some(state));
+                        if let Schedule::At(times) = &read.definition.schedule {
+                            state
+                                .note_past(times.iter().copied().map(from_jiff).filter(|at| *at <= now), now);
+                        }
+                        state
                     }
+                    None if one_shot => TaskState::first_seen(schedule, Timestamp::default(), None),
                     None => TaskState::first_seen(schedule, now, None),
-                }
+                };
+                state.note_enabled(read.definition.enabled, now);
+                state
             }
         };
         let unsaved = stored.as_ref() != Some(&state);
-        Self { version, read, state, unsaved, at_work: false, spread_until: None, due: None, manual: None }
+        Self { version, read, state, unsaved, at_work: false, spread_until: None, due: None }
+    }
+
+    /// A file that cannot be a task at all.
+    pub fn unusable(what: Problem) -> Self {
+        Self {
+            version: 0,
+            read: Err(TaskProblem { line: None, what }),
+            state: TaskState::default(),
+            unsaved: false,
+            at_work: false,
+            spread_until: None,
+            due: None,
+        }
     }
 
     /// When the scheduler has to look at it.
@@ -82,8 +102,15 @@ impl Task {
         slots.into_iter().map(from_jiff).collect()
     }
 
+    /// Whether no slot is left that could run, not even a late one.
+    fn is_over(&self) -> bool {
+        let Ok(read) = &self.read else { return false };
+        let Schedule::At(times) = &read.definition.schedule else { return false };
+        self.state.waiting.is_empty() && times.iter().all(|at| from_jiff(*at) <= self.state.settled)
+    }
+
     /// What it is doing.
-    pub fn status(&self, now: Timestamp) -> TaskStatus {
+    pub fn status(&self) -> TaskStatus {
         let Ok(read) = &self.read else { return TaskStatus::Broken };
         if self.state.running.is_some() {
             TaskStatus::Running
@@ -91,7 +118,7 @@ impl Task {
             TaskStatus::Disabled
         } else if self.state.paused || !read.definition.enabled {
             TaskStatus::Paused
-        } else if read.definition.schedule.is_one_shot() && self.next_slots(now, 1).is_empty() {
+        } else if self.is_over() {
             TaskStatus::Over
         } else {
             TaskStatus::Waiting
@@ -99,13 +126,13 @@ impl Task {
     }
 
     /// As people and programs see it.
-    pub fn summary(&self, id: &TaskId, now: Timestamp, language: Language) -> TaskSummary {
-        let status = self.status(now);
+    pub fn summary(&self, id: &str, now: Timestamp, language: Language) -> TaskSummary {
+        let status = self.status();
         let definition = self.read.as_ref().ok().map(|read| &read.definition);
         let stands = matches!(status, TaskStatus::Paused | TaskStatus::Disabled);
         let next = if stands { Vec::new() } else { self.next_slots(now, SHOWN_SLOTS) };
         TaskSummary {
-            id: id.to_string(),
+            id: id.to_owned(),
             title: definition.map(|definition| title(&definition.body)).unwrap_or_default(),
             status,
             schedule: definition
@@ -147,9 +174,9 @@ fn title(body: &str) -> String {
 fn schedule_digest(read: &ReadTask) -> String {
     let definition = &read.definition;
     let text = match &definition.schedule {
-        super::schedule::Schedule::Cron(cron) => format!("cron {}", cron.as_str()),
-        super::schedule::Schedule::Every { interval, anchor } => format!("every {interval:?} {anchor}"),
-        super::schedule::Schedule::At(times) => format!("at {times:?}"),
+        Schedule::Cron(cron) => format!("cron {}", cron.as_str()),
+        Schedule::Every { interval, anchor } => format!("every {interval:?} {anchor}"),
+        Schedule::At(times) => format!("at {times:?}"),
     };
     let zone = definition.zone.iana_name().unwrap_or("-").to_owned();
     short_digest(format!("{text} {zone}").as_bytes(), 8)

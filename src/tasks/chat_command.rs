@@ -10,6 +10,9 @@ use crate::ports::{BoxFuture, TaskCommands, TaskRefusal, TaskSummary, TaskViewer
 /// Most tasks in a list.
 const MOST: usize = 50;
 
+/// Most characters of the reason of a failure.
+const REASON_CHARS: usize = 120;
+
 /// Answers `/tasks`.
 #[derive(Clone, Debug)]
 pub struct ChatTasks {
@@ -68,6 +71,9 @@ fn line(task: &TaskSummary, language: Language) -> String {
     }
     if let Some(last) = &task.last {
         parts.push(phrases::last_run(&local(&last.slot), phrases::outcome(last.outcome, language), language));
+        if matches!(last.outcome, "failed" | "timed-out") {
+            parts.push(last.text.lines().next().unwrap_or_default().chars().take(REASON_CHARS).collect());
+        }
     }
     format!("- **{}** {}: {}", task.id, task.title, parts.join(" · "))
 }

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 
 use super::planner::{Missed, Overlap};
 use super::schedule::{Schedule, ScheduleError};
+pub use crate::domain::Quiet;
 use crate::domain::{AuthorId, RunMemory, ThreadId};
 
 /// The name of a task: its file name without `.md`.
@@ -82,17 +83,6 @@ pub enum RunThread {
     In(ThreadId),
 }
 
-/// Whether a run may end without a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Quiet {
-    /// The agent decides.
-    #[default]
-    Auto,
-    Never,
-    /// Only failures are told.
-    Always,
-}
-
 /// What happens when an unattended run needs an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnApproval {
@@ -155,6 +145,14 @@ pub enum Problem {
     /// `from` without `every`.
     FromWithoutEvery,
     EmptyBody,
+    /// A change would not say what was asked for.
+    NotAsMeant,
+    /// The file name is no task id.
+    FileName,
+    /// What is kept about the task cannot be read, for this reason.
+    State(String),
+    /// `deliver: none` beside a conversation in `thread`.
+    DeliverNoneInThread,
     /// No model of this name is configured.
     UnknownModel(String),
 }

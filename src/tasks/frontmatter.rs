@@ -24,38 +24,39 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const DEFAULT_GRACE: SignedDuration = SignedDuration::from_hours(6);
 
-#[derive(Debug, Default, Deserialize)]
+/// The keys of a task file as they are written.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Frontmatter {
+pub(super) struct Frontmatter {
     #[serde(alias = "cron")]
-    schedule: Option<String>,
-    every: Option<String>,
-    from: Option<String>,
-    at: Option<OneOrMany>,
-    timezone: Option<String>,
+    pub(super) schedule: Option<String>,
+    pub(super) every: Option<String>,
+    pub(super) from: Option<String>,
+    pub(super) at: Option<OneOrMany>,
+    pub(super) timezone: Option<String>,
     enabled: Option<bool>,
-    deliver: Option<OneOrMany>,
-    thread: Option<String>,
+    pub(super) deliver: Option<OneOrMany>,
+    pub(super) thread: Option<String>,
     context: Option<u8>,
     missed: Option<String>,
     grace: Option<String>,
     overlap: Option<String>,
     quiet: Option<String>,
-    on_approval: Option<String>,
+    pub(super) on_approval: Option<String>,
     timeout: Option<String>,
     max_steps: Option<u16>,
-    memory: Option<String>,
+    pub(super) memory: Option<String>,
     model: Option<String>,
     notify_failure: Option<FailureNotice>,
-    author: Option<String>,
-    kind: Option<String>,
+    pub(super) author: Option<String>,
+    pub(super) kind: Option<String>,
     #[serde(flatten)]
     rest: BTreeMap<String, AnyValue>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-enum OneOrMany {
+pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),
 }
@@ -69,7 +70,7 @@ impl OneOrMany {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum FailureNotice {
     Whom(String),
@@ -77,7 +78,7 @@ enum FailureNotice {
 }
 
 /// The value of an unknown key, which is skipped.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct AnyValue;
 
 impl<'de> Deserialize<'de> for AnyValue {
@@ -131,7 +132,7 @@ pub(super) fn split(text: &str) -> Option<(&str, &str)> {
     end.trim().is_empty().then_some((frontmatter, body))
 }
 
-fn parse_yaml(frontmatter: &str) -> Result<Frontmatter, TaskProblem> {
+pub(super) fn parse_yaml(frontmatter: &str) -> Result<Frontmatter, TaskProblem> {
     // An empty document is null, not a map.
     if frontmatter.trim().is_empty() {
         return Ok(Frontmatter::default());
@@ -192,11 +193,12 @@ fn definition(
     if body.is_empty() {
         return Err((None, Problem::EmptyBody));
     }
+    let thread = run_thread(raw.thread.as_deref())?;
     let definition = TaskDefinition {
         grace,
         timeout: timeout(raw.timeout.as_deref())?,
-        deliver: deliver(raw.deliver.as_ref())?,
-        thread: run_thread(raw.thread.as_deref())?,
+        deliver: deliver(raw.deliver.as_ref(), &thread)?,
+        thread,
         context: usize::from(raw.context.unwrap_or(1)),
         missed: choice(
             "missed",
@@ -314,7 +316,14 @@ fn timeout(text: Option<&str>) -> Result<Duration, Mistake> {
 
 const DELIVER: &str = "a thread such as telegram:chat:123, a list of threads, owner, none";
 
-fn deliver(given: Option<&OneOrMany>) -> Result<Deliver, Mistake> {
+fn deliver(given: Option<&OneOrMany>, run_in: &RunThread) -> Result<Deliver, Mistake> {
+    match (given.map(OneOrMany::all).as_deref(), run_in) {
+        (None, RunThread::In(thread)) => return Ok(Deliver::Threads(vec![thread.clone()])),
+        (Some(["none"] | []), RunThread::In(_)) => {
+            return Err((Some("deliver"), Problem::DeliverNoneInThread));
+        }
+        _ => {}
+    }
     let Some(given) = given else { return Ok(Deliver::Owner) };
     match given.all().as_slice() {
         ["owner"] => Ok(Deliver::Owner),

@@ -85,6 +85,8 @@ pub struct Plan {
     pub given_up: Vec<(Timestamp, GivenUp)>,
     /// Missed slots that are not in `given_up` because there were too many.
     pub more_missed: bool,
+    /// Missed slots were given up, and no newer one makes up for them.
+    pub lost: bool,
     /// The next slot after `now`.
     pub next: Option<Timestamp>,
 }
@@ -96,10 +98,8 @@ impl PlanInput<'_> {
             Plan { next: self.schedule.next_after(now.max(self.settled), self.zone), ..Plan::default() };
         let mut due = self.schedule.slots(self.settled, now, self.zone, MOST_SLOTS);
         if due.len() == MOST_SLOTS {
-            let from = now.checked_sub(self.grace.max(ON_TIME)).unwrap_or(self.settled).max(self.settled);
-            let recent = self.schedule.slots(from, now, self.zone, MOST_SLOTS);
-            plan.more_missed = recent.first() > due.last();
-            due = recent;
+            due = self.newest_slots(now);
+            plan.more_missed = true;
         }
         let newest = due.last().copied();
         let late = |slot: Timestamp| now.duration_since(slot);
@@ -127,10 +127,30 @@ impl PlanInput<'_> {
                 plan.given_up.push((slot, GivenUp::Missed));
             }
         }
+        plan.lost = match self.missed {
+            Missed::Skip => false,
+            Missed::Once => plan.run.is_empty() && !plan.given_up.is_empty(),
+            Missed::All => !plan.given_up.is_empty(),
+        };
         plan.run.reverse();
         self.without_overlap(&mut plan);
         plan.given_up.sort_unstable_by_key(|(slot, _)| *slot);
         plan
+    }
+
+    /// Newest slots up to `now`, where more than [`MOST_SLOTS`] are not settled: at least one, fewer than that.
+    fn newest_slots(&self, now: Timestamp) -> Vec<Timestamp> {
+        // After `early` are too many slots, after `late` is none. Slots are a minute apart, so this ends.
+        let (mut early, mut late) = (self.settled, now);
+        loop {
+            let middle = early.checked_add(late.duration_since(early) / 2).unwrap_or(early);
+            let slots = self.schedule.slots(middle, now, self.zone, MOST_SLOTS);
+            match slots.len() {
+                0 if middle > early => late = middle,
+                MOST_SLOTS if middle > early => early = middle,
+                _ => return slots,
+            }
+        }
     }
 
     /// Gives up the slots that would run beside another run of the task.

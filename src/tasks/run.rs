@@ -8,32 +8,22 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
-use super::definition::{
-    Deliver, OnApproval, Placeholders, Quiet, RunThread, TaskDefinition, TaskId, TaskKind,
-};
+use super::definition::{OnApproval, Placeholders, RunThread, TaskDefinition, TaskId, TaskKind};
+use super::notices::{AGAIN, text_intent};
 use super::planner::Trigger;
-use super::state::{MOST_FAILURES, TaskOutcome, TaskRun};
+use super::state::{TaskOutcome, TaskRun};
 use crate::domain::{
-    Answer, Approval, Author, AuthorId, AuthorRole, CapScope, ChatKind, CommandInvocation, CorrelationId,
-    Decision, ErrorKind, IngressEvent, IngressKind, Intent, Language, MessageId, Owners, Platform, Said,
-    ScheduledRun, ThreadId, ThreadState, Timestamp, ToolCallId,
+    Answer, Approval, Author, AuthorId, AuthorRole, ChatKind, Decision, ErrorKind, IngressEvent, IngressKind,
+    Language, MessageId, Owners, Platform, Said, ScheduledRun, ThreadId, ThreadState, Timestamp,
+    short_digest,
 };
 use crate::fail_point::fail_point;
 use crate::phrases;
-use crate::ports::{
-    Acceptance, AccessStore, Budget, Clock, DirectChats, RunMessage, RunMessageSource, RunOutcome,
-    ThreadsHandle,
-};
-use crate::uimessage::{Part, RunStatus, ToolState, UiMessage};
+use crate::ports::{Acceptance, AccessStore, Budget, Clock, DirectChats, RunOutcome, ThreadsHandle};
+use crate::uimessage::RunStatus;
 
-/// How long to wait before an event or a delivery that was not taken is submitted again.
-const AGAIN: Duration = Duration::from_secs(5);
-/// How often an owner is told of failures.
-const FAILURE_INTERVAL_MILLIS: u64 = 60 * 60 * 1000;
-/// Answers that mean "nothing to report", where the agent forgot the tool.
-const NOTHING: [&str; 4] = ["NOTHING_TO_REPORT", "NO_REPLY", "HEARTBEAT_OK", "无需汇报"];
-/// The tool that ends a run with or without a report.
-pub const TASK_DONE: &str = "task_done";
+/// How often the end of a run is asked for that its thread does not know.
+const MOST_ASKED: u32 = 3;
 
 /// What all runs work with.
 #[derive(Clone, Debug)]
@@ -76,6 +66,20 @@ pub fn slot_message(id: &TaskId, slot: Timestamp) -> MessageId {
     MessageId::made("task_", &format!("{id}@{}", slot.rfc3339()))
 }
 
+/// The id of the event that a person's request with this key submits.
+pub fn keyed_message(id: &TaskId, key: &str) -> MessageId {
+    MessageId::made("task_", &format!("{id}@key-{}", short_digest(key.as_bytes(), 16)))
+}
+
+/// How the wait for a run ended.
+#[derive(Debug)]
+struct Waited {
+    outcome: RunOutcome,
+    timed_out: bool,
+    /// How often an approval was refused.
+    refused: u32,
+}
+
 /// One run.
 #[derive(Debug)]
 pub struct Run {
@@ -114,35 +118,13 @@ impl Run {
         end
     }
 
-    /// Tells an owner of failures: after the configured number in a row, then at most once an hour, and when the task is
-    /// disabled.
-    async fn tell_failure(&self, reason: &str) {
-        let failures = self.failures.saturating_add(1);
-        let disabled = failures >= MOST_FAILURES;
-        let recently = self
-            .failure_told
-            .is_some_and(|told| self.parts.clock.now().millis_since(told) < FAILURE_INTERVAL_MILLIS);
-        let policy = self.definition.failures;
-        if !policy.owner || failures < policy.after || (recently && !disabled) {
-            return;
-        }
-        let Some(owner) = self.owner_chat().await else { return };
-        let language = self.language();
-        let heading = phrases::tasks::failing_heading(disabled, language);
-        let text = phrases::tasks::failing(self.id.as_str(), heading, failures, reason, language);
-        match self.say(owner, text_intent(text), "failure").await {
-            Ok(()) => drop(self.notes.send((self.id.clone(), RunNote::FailureTold))),
-            Err(reason) => tracing::warn!(task = %self.id, reason, "failure notice not delivered"),
-        }
-    }
-
     async fn attempt(&self) -> RunEnd {
         let author = match self.author().await {
             Ok(author) => author,
             Err(text) => return failed(text),
         };
         if self.definition.kind == TaskKind::Message {
-            return match self.deliver(vec![text_intent(self.prompt())]).await {
+            return match self.deliver(&[text_intent(self.prompt())]).await {
                 Ok(()) => RunEnd::Ended { outcome: TaskOutcome::Done, text: self.definition.body.clone() },
                 Err(text) => failed(text),
             };
@@ -151,12 +133,9 @@ impl Run {
             return failed(text);
         }
         fail_point("task-accepted");
-        let (outcome, timed_out) = match self.wait(&author).await {
-            Some(ended) => ended,
-            None => return RunEnd::Interrupted,
-        };
+        let waited = self.wait(&author).await;
         fail_point("task-result");
-        let end = self.settle(outcome, timed_out).await;
+        let end = self.settle(waited).await;
         fail_point("task-delivered");
         end
     }
@@ -180,7 +159,7 @@ impl Run {
         Ok(Author { id, name: None, role })
     }
 
-    fn language(&self) -> Language {
+    pub(super) fn language(&self) -> Language {
         self.parts.language.unwrap_or_else(|| Language::of(&self.definition.body))
     }
 
@@ -218,6 +197,7 @@ impl Run {
             max_steps: self.definition.max_steps,
             model: self.definition.model.clone(),
             memory: self.definition.memory.clone(),
+            quiet: self.definition.quiet,
             ask_in: self.asks_in().await,
         };
         let said = Said {
@@ -253,16 +233,20 @@ impl Run {
             return Vec::new();
         }
         let mut threads = self.targets().await;
-        threads.extend(self.owner_chat().await.filter(|owner| !threads.contains(owner)));
+        threads.extend(self.parts.owner_chat().await.filter(|owner| !threads.contains(owner)));
         threads.retain(|thread| *thread != self.run.thread);
         threads
     }
 
-    /// Waits for the end of the run. The time that people take for an approval does not count.
-    async fn wait(&self, author: &Author) -> Option<(RunOutcome, bool)> {
+    /// Waits for the end of the run. The time before it begins does not count, nor the time that people take for an
+    /// approval.
+    async fn wait(&self, author: &Author) -> Waited {
         let mut refused = self.run.refused;
         let mut left = self.definition.timeout;
-        let mut timed_out = false;
+        let (mut timed_out, mut asked) = (false, 0);
+        while self.parts.threads.begun(self.run.thread.clone(), self.run.message.clone()).await.is_none() {
+            tokio::time::sleep(AGAIN).await;
+        }
         loop {
             let began = tokio::time::Instant::now();
             let outcome = self.parts.threads.outcome(self.run.thread.clone(), self.run.message.clone());
@@ -273,7 +257,9 @@ impl Run {
                     tokio::time::sleep(AGAIN).await;
                     continue;
                 }
-                Err(_) if timed_out => return Some((RunOutcome::default(), true)),
+                Err(_) if timed_out => {
+                    return Waited { outcome: RunOutcome::default(), timed_out, refused };
+                }
                 Err(_) => {
                     timed_out = true;
                     left = AGAIN;
@@ -283,7 +269,13 @@ impl Run {
             };
             left = left.saturating_sub(began.elapsed()).max(Duration::from_secs(1));
             if outcome.approvals.is_empty() {
-                return Some((outcome, timed_out));
+                // A thread that cannot be read knows no end; it is asked again.
+                if outcome.status.is_some_and(RunStatus::is_final) || asked >= MOST_ASKED {
+                    return Waited { outcome, timed_out, refused };
+                }
+                asked = asked.saturating_add(1);
+                tokio::time::sleep(AGAIN).await;
+                continue;
             }
             if self.definition.on_approval == OnApproval::Deny {
                 refused = refused.saturating_add(1);
@@ -324,9 +316,9 @@ impl Run {
         }
     }
 
+    /// Stops this run, and no other of its thread.
     async fn stop_run(&self, author: &Author) {
-        let Some(stop) = CommandInvocation::parse("/stop") else { return };
-        self.command(author, IngressKind::Command(stop), "stop").await;
+        self.command(author, IngressKind::StopRun(self.run.message.clone()), "stop").await;
     }
 
     /// Submits a command or decision of the scheduler itself.
@@ -348,7 +340,7 @@ impl Run {
     }
 
     /// Delivers the result of a run that has ended.
-    async fn settle(&self, outcome: RunOutcome, timed_out: bool) -> RunEnd {
+    async fn settle(&self, Waited { outcome, timed_out, refused }: Waited) -> RunEnd {
         let text = outcome.messages.last().map(|message| message.final_text()).unwrap_or_default();
         let text = text.trim().to_owned();
         match outcome.status {
@@ -356,7 +348,10 @@ impl Run {
                 outcome: TaskOutcome::TimedOut,
                 text: phrases::tasks::timed_out(self.definition.timeout.as_secs(), self.language()),
             },
-            Some(RunStatus::Done) => self.report(&outcome, text).await,
+            Some(RunStatus::Done) => self.report(&outcome).await,
+            Some(RunStatus::Stopped) if refused > 1 => {
+                failed(phrases::tasks::needed_approval_again(self.language()).to_owned())
+            }
             Some(RunStatus::Stopped) => RunEnd::Ended { outcome: TaskOutcome::Stopped, text },
             Some(RunStatus::Failed)
                 if outcome.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Budget) =>
@@ -369,95 +364,6 @@ impl Run {
             Some(RunStatus::Running | RunStatus::Continued) | None => RunEnd::Interrupted,
         }
     }
-
-    /// Tells an owner once a day that a spend cap keeps this task from running.
-    async fn tell_skipped(&self, why: &str) {
-        let until = self.parts.budget.end_of(CapScope::Day);
-        match self.parts.budget.notice(format!("task:{}:{}", self.id, until.rfc3339())).await {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                tracing::warn!(task = %self.id, error = &error as &dyn std::error::Error, "notice not recorded");
-                return;
-            }
-        }
-        let Some(owner) = self.owner_chat().await else { return };
-        let text = phrases::budget::task_skipped(self.id.as_str(), why, self.language());
-        if let Err(reason) = self.say(owner, text_intent(text), "budget").await {
-            tracing::warn!(task = %self.id, reason, "budget notice not delivered");
-        }
-    }
-
-    async fn report(&self, outcome: &RunOutcome, text: String) -> RunEnd {
-        let done = outcome.messages.iter().rev().find_map(|message| report_of(message));
-        let quiet = match (self.definition.quiet, &done) {
-            (Quiet::Never, _) => false,
-            (Quiet::Always, _) => true,
-            (Quiet::Auto, Some(done)) => !done.report,
-            (Quiet::Auto, None) => says_nothing(&text),
-        };
-        let text = done.and_then(|done| done.text).unwrap_or(text);
-        // A run inside a conversation has answered there already.
-        let here = matches!(self.definition.thread, RunThread::In(_));
-        let mut intents: Vec<Intent> = Vec::new();
-        if !quiet && !text.is_empty() {
-            intents.push(text_intent(text.clone()));
-        }
-        if intents.is_empty() {
-            return RunEnd::Ended { outcome: TaskOutcome::Quiet, text };
-        }
-        match self.deliver(if here { Vec::new() } else { intents }).await {
-            Ok(()) => RunEnd::Ended { outcome: TaskOutcome::Done, text },
-            Err(reason) => failed(reason),
-        }
-    }
-
-    async fn targets(&self) -> Vec<ThreadId> {
-        match &self.definition.deliver {
-            Deliver::Nowhere => Vec::new(),
-            Deliver::Owner => self.owner_chat().await.into_iter().collect(),
-            Deliver::Threads(threads) => threads.clone(),
-        }
-    }
-
-    async fn owner_chat(&self) -> Option<ThreadId> {
-        let mut found = None;
-        for owner in self.parts.owners.current() {
-            found = self.parts.direct.of(owner).await;
-            if found.is_some() {
-                break;
-            }
-        }
-        found
-    }
-
-    async fn deliver(&self, intents: Vec<Intent>) -> Result<(), String> {
-        for target in self.targets().await {
-            for (number, intent) in intents.iter().enumerate() {
-                self.say(target.clone(), intent.clone(), &format!("report-{number}")).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Posts a message to a thread; the same `name` posts once for this slot.
-    async fn say(&self, target: ThreadId, intent: Intent, name: &str) -> Result<(), String> {
-        let run_message = RunMessage {
-            from: self.run.thread.clone(),
-            correlation: CorrelationId::made("", self.run.message.as_str()),
-            source: RunMessageSource::Call(ToolCallId::made("", name)),
-            intent,
-        };
-        loop {
-            match self.parts.threads.say(target.clone(), run_message.clone()).await {
-                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
-                Acceptance::Refused(reason) => return Err(reason),
-                Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
-                    tokio::time::sleep(AGAIN).await;
-                }
-            }
-        }
-    }
 }
 
 fn operator(platform: &Platform) -> Result<Author, String> {
@@ -465,45 +371,12 @@ fn operator(platform: &Platform) -> Result<Author, String> {
     Ok(Author { id, name: None, role: AuthorRole::Owner { admin: false } })
 }
 
-fn failed(text: String) -> RunEnd {
+pub(super) fn failed(text: String) -> RunEnd {
     RunEnd::Ended { outcome: TaskOutcome::Failed, text }
-}
-
-const fn text_intent(text: String) -> Intent {
-    Intent::AssistantText { text }
 }
 
 /// A time on the wall clock of a zone, for people and prompts.
 pub fn local(time: Timestamp, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default().to_zoned(zone.clone());
     at.strftime("%Y-%m-%d %H:%M %Q").to_string()
-}
-
-/// What a run said by its tool.
-#[derive(Debug)]
-struct Report {
-    report: bool,
-    text: Option<String>,
-}
-
-fn report_of(message: &UiMessage) -> Option<Report> {
-    message.parts.iter().rev().find_map(|part| {
-        let Part::Tool(tool) = part else { return None };
-        let ToolState::OutputAvailable { input, .. } = &tool.state else { return None };
-        (tool.tool.name() == TASK_DONE).then(|| Report {
-            report: input.get("report").and_then(serde_json::Value::as_bool).unwrap_or(true),
-            text: input
-                .get("text")
-                .and_then(|text| text.as_str())
-                .map(str::trim)
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned),
-        })
-    })
-}
-
-/// Whether an answer is only one of the fixed words for "nothing to report".
-fn says_nothing(text: &str) -> bool {
-    let word = text.trim_matches(|c: char| c.is_whitespace() || (!c.is_alphanumeric() && c != '_'));
-    NOTHING.iter().any(|nothing| word.eq_ignore_ascii_case(nothing))
 }

@@ -15,19 +15,25 @@ use tokio_util::sync::CancellationToken;
 use super::book::Task;
 use super::definition::{RunThread, TaskId};
 use super::frontmatter::TaskContext;
+use super::notices::{LostSlot, tell_lost};
 use super::planner::{PlanInput, Trigger};
-use super::run::{Run, RunEnd, RunNote, RunParts, slot_message};
+use super::run::{Run, RunEnd, RunNote, RunParts, keyed_message, slot_message};
 use super::state::{TaskOutcome, TaskRecord, TaskRun, TaskState};
 use super::tasks_handle::TaskRequests;
 use super::words;
-use crate::domain::{MessageId, ThreadId, Timestamp};
+use crate::domain::{MessageId, ThreadId, Timestamp, short_digest};
 use crate::fail_point::fail_point;
-use crate::ports::{KeyValueStore, TaskFiles, TaskRefusal};
+use crate::phrases;
+use crate::ports::{KeyValueStore, StoreError, StoreErrorKind, TaskFiles, TaskRefusal};
 
 /// How long the wall clock is trusted.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Changes of files within this time are read together.
 const SETTLE: Duration = Duration::from_millis(100);
+/// After how long files that could not be read are read again.
+const RETRY: Duration = Duration::from_secs(30);
+/// How long the state of a task is kept whose file is gone: an editor or a checkout may put it back.
+const GONE_KEPT_MILLIS: u64 = 60_000;
 /// Runs that make up for missed slots start spread over this time.
 const SPREAD_MILLIS: u64 = 60_000;
 /// From this number of tasks on, runs that make up for missed slots are spread.
@@ -49,9 +55,33 @@ pub struct SchedulerParts {
 /// A request to the scheduler.
 #[derive(Debug)]
 pub(super) enum Request {
-    Run { id: TaskId, key: Option<String>, reply: oneshot::Sender<Result<ThreadId, TaskRefusal>> },
-    Pause { id: TaskId, reply: oneshot::Sender<Result<(), TaskRefusal>> },
-    Resume { id: TaskId, reply: oneshot::Sender<Result<(), TaskRefusal>> },
+    Run {
+        id: TaskId,
+        key: Option<String>,
+        reply: oneshot::Sender<Result<ThreadId, TaskRefusal>>,
+    },
+    Pause {
+        id: TaskId,
+        reply: oneshot::Sender<Result<(), TaskRefusal>>,
+    },
+    Resume {
+        id: TaskId,
+        reply: oneshot::Sender<Result<(), TaskRefusal>>,
+    },
+    /// The file was removed on purpose: nothing of the task is kept.
+    Forget {
+        id: TaskId,
+        reply: oneshot::Sender<Result<(), TaskRefusal>>,
+    },
+}
+
+/// A task whose file is gone.
+#[derive(Debug)]
+struct Gone {
+    /// When its state is removed.
+    until: Timestamp,
+    /// `None` where it was gone when the daemon started.
+    task: Option<Task>,
 }
 
 /// A channel for requests to a scheduler.
@@ -65,9 +95,15 @@ pub struct Scheduler {
     parts: SchedulerParts,
     requests: mpsc::Receiver<Request>,
     tasks: BTreeMap<TaskId, Task>,
+    gone: BTreeMap<TaskId, Gone>,
+    /// Whether all files and states have been read once.
+    loaded: bool,
+    /// When what could not be read is read again.
+    read_again: Option<tokio::time::Instant>,
     /// When each task needs attention.
     due: BTreeSet<(Timestamp, TaskId)>,
     runs: JoinSet<(TaskId, MessageId, RunEnd)>,
+    notices: JoinSet<()>,
     note_sender: mpsc::UnboundedSender<(TaskId, RunNote)>,
     notes: mpsc::UnboundedReceiver<(TaskId, RunNote)>,
     stop: CancellationToken,
@@ -82,8 +118,12 @@ impl Scheduler {
             parts,
             requests,
             tasks: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            loaded: false,
+            read_again: None,
             due: BTreeSet::new(),
             runs: JoinSet::new(),
+            notices: JoinSet::new(),
             note_sender,
             notes,
             stop,
@@ -106,16 +146,21 @@ impl Scheduler {
                     Ok((id, message, end)) => self.ended(id, &message, end).await,
                     Err(error) => tracing::error!(%error, "task run ended unexpectedly"),
                 },
+                Some(told) = self.notices.join_next() => if let Err(error) = told {
+                    tracing::error!(%error, "task notice ended unexpectedly");
+                },
                 Some(request) = self.requests.recv() => self.answer(request).await,
                 () = files.changed() => {
                     tokio::time::sleep(SETTLE).await;
                     self.load().await;
                 }
+                () = sleep_until(self.read_again) => self.load().await,
                 () = sleep_for(wake) => {}
             }
             self.fire().await;
         }
         self.runs.shutdown().await;
+        self.notices.shutdown().await;
     }
 
     fn now(&self) -> Timestamp {
@@ -124,21 +169,30 @@ impl Scheduler {
 
     /// How long until the next slot or the next look at the wall clock; `None` where nothing is scheduled.
     fn next_look(&self) -> Option<Duration> {
-        let (first, _) = self.due.first()?;
+        let due = self.due.first().map(|(at, _)| *at);
+        let gone = self.gone.values().map(|gone| gone.until).min();
+        let first = due.into_iter().chain(gone).min()?;
         Some(Duration::from_millis(first.millis_since(self.now())).min(LOOK_AGAIN))
     }
 
-    /// Reads the files that are new or changed, and forgets those that are gone.
+    /// Reads the files again; what could not be read is tried again later.
     async fn load(&mut self) {
+        let complete = self.load_files().await;
+        self.loaded |= complete;
+        self.read_again = (!complete).then(|| tokio::time::Instant::now() + RETRY);
+    }
+
+    /// Reads the files that are new or changed, and notes those that are gone. Returns whether all could be read.
+    async fn load_files(&mut self) -> bool {
         let files = match self.parts.files.list().await {
             Ok(files) => files,
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "task files unavailable");
-                return;
+                return false;
             }
         };
-        let first = self.tasks.is_empty();
-        let mut states = if first { self.states().await } else { BTreeMap::new() };
+        let mut complete = true;
+        let mut states = if self.loaded { None } else { self.states().await };
         let mut seen = BTreeSet::new();
         for file in files {
             let Some(id) = TaskId::new(&file.name) else {
@@ -154,22 +208,27 @@ impl Scheduler {
                 Ok(None) => continue,
                 Err(error) => {
                     tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task file unavailable");
+                    complete = false;
                     continue;
                 }
             };
-            let known = self.forget(&id);
-            let (at_work, manual) =
-                known.as_ref().map_or((false, None), |known| (known.at_work, known.manual.clone()));
+            let known = self.forget(&id).or_else(|| self.gone.remove(&id)?.task);
+            let at_work = known.as_ref().is_some_and(|known| known.at_work);
             let state = match known {
-                Some(known) => Some(known.state),
-                None => match states.remove(id.as_str()) {
-                    Some(state) => Some(state),
-                    None if first => None,
-                    None => self.state(&id).await,
-                },
+                Some(known) => Ok(Some(known.state)),
+                None => self.stored_state(&id, states.as_mut()).await,
+            };
+            let state = match state {
+                Ok(state) => state,
+                // A task that may be paused must not run, and its state must not be replaced.
+                Err(error) => {
+                    tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task state unavailable");
+                    complete = false;
+                    continue;
+                }
             };
             let task = Task::read(file.version, &content, state, &self.parts.context, self.now());
-            let task = Task { at_work, manual, ..task };
+            let task = Task { at_work, ..task };
             if let Err(problem) = &task.read {
                 tracing::warn!(task = %id, ?problem, "task file is not valid");
             }
@@ -181,28 +240,65 @@ impl Scheduler {
             }
             self.schedule(&id);
         }
+        let until = self.now().plus_millis(GONE_KEPT_MILLIS);
         let gone: Vec<TaskId> = self.tasks.keys().filter(|id| !seen.contains(*id)).cloned().collect();
         for id in gone {
-            self.forget(&id);
-            if let Err(error) = self.parts.states.remove(id.as_str()).await {
-                tracing::warn!(task = %id, %error, "task state not removed");
+            let task = self.forget(&id);
+            self.gone.insert(id, Gone { until, task });
+        }
+        // States of tasks whose files went while no daemon ran.
+        let left = states.into_iter().flatten().filter_map(|(name, _)| TaskId::new(&name));
+        for id in left.filter(|id| !seen.contains(id)).collect::<Vec<_>>() {
+            self.gone.entry(id).or_insert(Gone { until, task: None });
+        }
+        complete
+    }
+
+    /// All states at once; `None` where one of them cannot be read.
+    async fn states(&self) -> Option<BTreeMap<String, serde_json::Value>> {
+        match self.parts.states.all().await {
+            Ok(all) => Some(all.into_iter().collect()),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "task states unavailable");
+                None
             }
         }
     }
 
-    async fn states(&self) -> BTreeMap<String, TaskState> {
-        let all = self.parts.states.all().await.unwrap_or_else(|error| {
-            tracing::error!(%error, "task states unavailable");
-            Vec::new()
-        });
-        all.into_iter()
-            .filter_map(|(name, state)| Some((name, serde_json::from_value(state).ok()?)))
-            .collect()
+    async fn stored_state(
+        &self,
+        id: &TaskId,
+        all: Option<&mut BTreeMap<String, serde_json::Value>>,
+    ) -> Result<Option<TaskState>, StoreError> {
+        let found = match all {
+            Some(all) => all.remove(id.as_str()),
+            None => self.parts.states.get(id.as_str()).await?,
+        };
+        read_state(id, found)
     }
 
-    async fn state(&self, id: &TaskId) -> Option<TaskState> {
-        let found = self.parts.states.get(id.as_str()).await.ok()??;
-        serde_json::from_value(found).ok()
+    /// Removes the states of tasks whose files have been gone for long enough.
+    async fn drop_gone(&mut self, now: Timestamp) {
+        let over: Vec<TaskId> =
+            self.gone.iter().filter(|(_, gone)| gone.until <= now).map(|(id, _)| id.clone()).collect();
+        for id in over {
+            self.gone.remove(&id);
+            self.remove_state(&id).await;
+        }
+    }
+
+    async fn remove_state(&self, id: &TaskId) {
+        if let Err(error) = self.parts.states.remove(id.as_str()).await {
+            tracing::warn!(task = %id, %error, "task state not removed");
+        }
+    }
+
+    /// A task that is known, also one whose file is gone.
+    fn known(&mut self, id: &TaskId) -> Option<&mut Task> {
+        match self.tasks.get_mut(id) {
+            Some(task) => Some(task),
+            None => self.gone.get_mut(id)?.task.as_mut(),
+        }
     }
 
     /// Removes a task and its place in the queue.
@@ -238,14 +334,20 @@ impl Scheduler {
             due.extend(self.due.pop_first().map(|(_, id)| id));
         }
         let spread = due.len() >= SPREAD_FROM;
+        let mut lost = Vec::new();
         for id in due {
-            self.fire_one(&id, now, spread).await;
+            lost.extend(self.fire_one(&id, now, spread).await);
         }
+        if !lost.is_empty() {
+            self.notices.spawn(tell_lost(self.parts.run.clone(), lost));
+        }
+        self.drop_gone(now).await;
     }
 
-    async fn fire_one(&mut self, id: &TaskId, now: Timestamp, spread: bool) {
-        let Some(task) = self.tasks.get_mut(id) else { return };
-        let Ok(read) = &task.read else { return };
+    /// Handles a task that is due. Returns the newest slot that is lost and has to be told.
+    async fn fire_one(&mut self, id: &TaskId, now: Timestamp, spread: bool) -> Option<LostSlot> {
+        let task = self.tasks.get_mut(id)?;
+        let read = task.read.as_ref().ok()?;
         let definition = &read.definition;
         let plan = PlanInput {
             schedule: &definition.schedule,
@@ -263,22 +365,21 @@ impl Scheduler {
         if late && spread && start.is_none() {
             task.spread_until = Some(now.plus_millis(spread_of(id)));
             self.schedule(id);
-            return;
+            return None;
         }
         if plan.run.is_empty() && plan.given_up.is_empty() {
             self.schedule(id);
-            return;
+            return None;
         }
+        let lost = plan.given_up.last().filter(|_| plan.lost && definition.failures.owner);
+        let lost = lost.map(|(slot, _)| LostSlot {
+            task: id.clone(),
+            slot: from_jiff(*slot),
+            zone: definition.zone.clone(),
+        });
         let skip = plan.given_up.len().saturating_sub(MOST_RECORDED);
         for (slot, reason) in plan.given_up.iter().skip(skip) {
-            task.state.record(TaskRecord {
-                slot: from_jiff(*slot),
-                trigger: None,
-                outcome: TaskOutcome::from(*reason),
-                at: now,
-                text: String::new(),
-                thread: None,
-            });
+            task.state.record(TaskRecord::not_run(from_jiff(*slot), TaskOutcome::from(*reason), now));
         }
         let newest =
             plan.run.iter().map(|(slot, _)| *slot).chain(plan.given_up.iter().map(|(slot, _)| *slot));
@@ -288,32 +389,45 @@ impl Scheduler {
         task.state.waiting.extend(plan.run.into_iter().map(|(slot, trigger)| (from_jiff(slot), trigger)));
         self.start_waiting(id).await;
         self.schedule(id);
+        lost
     }
 
     /// Starts the oldest waiting slot, if no run of the task is going on.
     async fn start_waiting(&mut self, id: &TaskId) {
-        let now = self.now();
-        let platform = self.parts.run.platform.clone();
         if let Some(task) = self.tasks.get_mut(id)
             && task.state.running.is_none()
-            && let Ok(read) = &task.read
+            && task.read.is_ok()
             && let Some((slot, trigger)) = task.state.waiting.pop_front()
         {
-            let message = slot_message(id, slot);
-            let thread = match &read.definition.thread {
-                RunThread::Own => ThreadId::of_chat(&platform, id.as_str()),
-                RunThread::PerRun => ThreadId::of_chat(&platform, &format!("{id}@{}", slot.as_millis())),
-                RunThread::In(thread) => Ok(thread.clone()),
-            };
-            match thread {
-                Ok(thread) => {
-                    tracing::info!(task = %id, slot = slot.rfc3339(), ?trigger, "task run started");
-                    task.state.running =
-                        Some(TaskRun { slot, trigger, thread, message, started: now, refused: 0 });
-                }
-                Err(error) => tracing::error!(task = %id, %error, "task thread id is not valid"),
-            }
+            self.begin(id, slot, trigger, None);
         }
+        self.start_begun(id).await;
+    }
+
+    /// Notes a run as the one in flight; `key` is that of a person's request.
+    fn begin(&mut self, id: &TaskId, slot: Timestamp, trigger: Trigger, key: Option<&str>) {
+        let started = self.now();
+        let platform = &self.parts.run.platform;
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let Ok(read) = &task.read else { return };
+        let message = key.map_or_else(|| slot_message(id, slot), |key| keyed_message(id, key));
+        let run = key.map_or_else(|| slot.as_millis().to_string(), |key| short_digest(key.as_bytes(), 8));
+        let thread = match &read.definition.thread {
+            RunThread::Own => ThreadId::of_chat(platform, id.as_str()),
+            RunThread::PerRun => ThreadId::of_chat(platform, &format!("{id}@{run}")),
+            RunThread::In(thread) => Ok(thread.clone()),
+        };
+        match thread {
+            Ok(thread) => {
+                tracing::info!(task = %id, slot = slot.rfc3339(), ?trigger, "task run started");
+                task.state.running = Some(TaskRun { slot, trigger, thread, message, started, refused: 0 });
+            }
+            Err(error) => tracing::error!(task = %id, %error, "task thread id is not valid"),
+        }
+    }
+
+    /// Stores the run in flight and starts its work.
+    async fn start_begun(&mut self, id: &TaskId) {
         fail_point("task-due");
         // Stored before the event is submitted: a restart submits the same event again, which threads recognise.
         self.save(id).await;
@@ -344,7 +458,7 @@ impl Scheduler {
 
     async fn note(&mut self, id: TaskId, note: RunNote) {
         let now = self.now();
-        let Some(task) = self.tasks.get_mut(&id) else { return };
+        let Some(task) = self.known(&id) else { return };
         match (note, task.state.running.as_mut()) {
             (RunNote::FailureTold, _) => task.state.failure_told = Some(now),
             (RunNote::Refused, Some(run)) => run.refused = run.refused.saturating_add(1),
@@ -354,14 +468,19 @@ impl Scheduler {
     }
 
     async fn ended(&mut self, id: TaskId, message: &MessageId, end: RunEnd) {
-        let now = self.now();
-        let Some(task) = self.tasks.get_mut(&id) else { return };
+        let (now, stopping) = (self.now(), self.stop.is_cancelled());
+        let language = self.parts.run.language.unwrap_or_default();
+        let Some(task) = self.known(&id) else { return };
         // A task that was deleted and written again may have another run by now.
         if task.state.running.as_ref().is_none_or(|run| run.message != *message) {
             return;
         }
         task.at_work = false;
-        let RunEnd::Ended { outcome, text } = end else { return };
+        let (outcome, text) = match end {
+            RunEnd::Ended { outcome, text } => (outcome, text),
+            RunEnd::Interrupted if stopping => return,
+            RunEnd::Interrupted => (TaskOutcome::Failed, phrases::tasks::run_lost(language).to_owned()),
+        };
         tracing::info!(task = %id, ?outcome, "task run ended");
         task.state.end(outcome, text, now);
         self.start_waiting(&id).await;
@@ -375,6 +494,12 @@ impl Scheduler {
                 drop(reply.send(self.change(&id, |state, _| state.paused = true).await));
             }
             Request::Resume { id, reply } => drop(reply.send(self.change(&id, TaskState::resume).await)),
+            Request::Forget { id, reply } => {
+                self.forget(&id);
+                self.gone.remove(&id);
+                self.remove_state(&id).await;
+                drop(reply.send(Ok(())));
+            }
         }
     }
 
@@ -387,18 +512,17 @@ impl Scheduler {
                 self.parts.run.language.unwrap_or_default(),
             )));
         }
-        if let Some((_, thread)) = task.manual.as_ref().filter(|(last, _)| key.as_ref() == Some(last)) {
+        let known = key.as_deref().and_then(|key| task.state.thread_of(&keyed_message(id, key)));
+        if let Some(thread) = known {
             return Ok(thread.clone());
         }
         if task.state.running.is_some() {
             return Err(TaskRefusal::Running);
         }
-        task.state.waiting.push_front((now, Trigger::Manual));
-        self.start_waiting(id).await;
-        let task = self.tasks.get_mut(id).ok_or(TaskRefusal::Unknown)?;
-        let thread = task.state.running.as_ref().map(|run| run.thread.clone()).ok_or(TaskRefusal::Unknown)?;
-        task.manual = key.map(|key| (key, thread.clone()));
-        Ok(thread)
+        self.begin(id, now, Trigger::Manual, key.as_deref());
+        self.start_begun(id).await;
+        let task = self.tasks.get(id).ok_or(TaskRefusal::Unknown)?;
+        task.state.running.as_ref().map(|run| run.thread.clone()).ok_or(TaskRefusal::Unknown)
     }
 
     async fn change(
@@ -415,7 +539,8 @@ impl Scheduler {
     }
 
     async fn save(&self, id: &TaskId) {
-        let Some(task) = self.tasks.get(id) else { return };
+        let gone = || self.gone.get(id)?.task.as_ref();
+        let Some(task) = self.tasks.get(id).or_else(gone) else { return };
         let Ok(state) = serde_json::to_value(&task.state) else { return };
         if let Err(error) = self.parts.states.put(id.as_str(), state).await {
             tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task state not written");
@@ -428,6 +553,22 @@ async fn sleep_for(duration: Option<Duration>) {
         Some(duration) => tokio::time::sleep(duration).await,
         None => std::future::pending().await,
     }
+}
+
+async fn sleep_until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A state as it is stored. One of another shape is not guessed.
+pub(super) fn read_state(
+    id: &TaskId,
+    stored: Option<serde_json::Value>,
+) -> Result<Option<TaskState>, StoreError> {
+    let read = stored.map(serde_json::from_value).transpose();
+    read.map_err(|error| StoreError::new(StoreErrorKind::Invalid, format!("the state of task {id}"), error))
 }
 
 /// When within the spread a task makes up for its missed slots: always the same for one task.

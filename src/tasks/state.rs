@@ -28,6 +28,9 @@ pub struct TaskState {
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub waiting: VecDeque<(Timestamp, Trigger)>,
     pub paused: bool,
+    /// Its file said `enabled: false` when it was last read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub off: bool,
     /// Disabled because of failures; `resume` ends it.
     pub disabled: bool,
     /// Failures in a row.
@@ -94,6 +97,16 @@ pub struct TaskRecord {
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<ThreadId>,
+    /// The event that started it, where a person gave it a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+}
+
+impl TaskRecord {
+    /// A slot that did not run.
+    pub const fn not_run(slot: Timestamp, outcome: TaskOutcome, at: Timestamp) -> Self {
+        Self { slot, trigger: None, outcome, at, text: String::new(), thread: None, message: None }
+    }
 }
 
 impl TaskState {
@@ -105,6 +118,32 @@ impl TaskState {
     /// Whether its slots start runs.
     pub const fn is_active(&self) -> bool {
         !self.paused && !self.disabled
+    }
+
+    /// Takes up whether the file enables the task: slots of the time while it was off were given up on purpose.
+    pub fn note_enabled(&mut self, enabled: bool, now: Timestamp) {
+        if enabled && self.off {
+            self.settled = self.settled.max(now);
+        }
+        self.off = !enabled;
+    }
+
+    /// Records times of a new schedule that have passed and never run.
+    pub fn note_past(&mut self, slots: impl IntoIterator<Item = Timestamp>, now: Timestamp) {
+        for slot in slots {
+            let known = self.history.iter().any(|record| record.slot == slot)
+                || self.running.as_ref().is_some_and(|run| run.slot == slot);
+            if !known {
+                self.record(TaskRecord::not_run(slot, TaskOutcome::Missed, now));
+            }
+        }
+    }
+
+    /// The thread of the run that this event started.
+    pub fn thread_of(&self, message: &MessageId) -> Option<&ThreadId> {
+        let running = self.running.as_ref().filter(|run| run.message == *message).map(|run| &run.thread);
+        let ended = || self.history.iter().find(|record| record.message.as_ref() == Some(message));
+        running.or_else(|| ended()?.thread.as_ref())
     }
 
     /// Adds an entry to the history; results are cut to a readable length.
@@ -139,6 +178,7 @@ impl TaskState {
             at: now,
             text,
             thread: Some(run.thread.clone()),
+            message: (run.trigger == Trigger::Manual).then(|| run.message.clone()),
         });
         Some(run)
     }
@@ -207,14 +247,8 @@ mod tests {
     #[test]
     fn a_state_is_read_as_it_was_written_and_unknown_keys_do_not_matter() {
         let mut state = running(7);
-        state.record(TaskRecord {
-            slot: Timestamp::from_millis(1),
-            trigger: None,
-            outcome: TaskOutcome::Missed,
-            at: Timestamp::from_millis(2),
-            text: String::new(),
-            thread: None,
-        });
+        let (slot, at) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+        state.record(TaskRecord::not_run(slot, TaskOutcome::Missed, at));
         let mut json = serde_json::to_value(&state).unwrap();
         json["later"] = 1.into();
         assert_eq!(serde_json::from_value::<TaskState>(json).unwrap(), state);

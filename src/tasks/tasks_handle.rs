@@ -8,9 +8,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::book::Task;
 use super::compose::compose;
-use super::definition::{Deliver, TaskDefinition, TaskId};
+use super::definition::{Deliver, Problem, TaskDefinition, TaskId};
 use super::frontmatter::{TaskContext, read};
-use super::scheduler::{Request, from_jiff, request_channel, to_jiff};
+use super::scheduler::{Request, from_jiff, read_state, request_channel, to_jiff};
 use super::state::TaskState;
 use super::words;
 use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
@@ -68,13 +68,15 @@ impl TaskBook {
     /// A task as it is on the disk.
     async fn task(&self, id: &TaskId) -> Result<(Task, Vec<u8>), TaskRefusal> {
         let content = self.files.read(id.as_str()).await?.ok_or(TaskRefusal::Unknown)?;
-        let state = self.state(id).await?;
-        Ok((Task::read(0, &content, state, &self.context, self.clock.now()), content))
+        let task = match self.state(id).await {
+            Ok(state) => Task::read(0, &content, state, &self.context, self.clock.now()),
+            Err(error) => Task::unusable(Problem::State(error.to_string())),
+        };
+        Ok((task, content))
     }
 
     async fn state(&self, id: &TaskId) -> Result<Option<TaskState>, StoreError> {
-        let stored = self.states.get(id.as_str()).await?;
-        Ok(stored.and_then(|stored| serde_json::from_value(stored).ok()))
+        read_state(id, self.states.get(id.as_str()).await?)
     }
 
     /// Sends a request to the scheduler; `None` without a daemon.
@@ -93,6 +95,7 @@ impl TaskBook {
         id: &TaskId,
         change: impl FnOnce(&mut TaskState, Timestamp) + Send,
     ) -> Result<(), TaskRefusal> {
+        self.state(id).await?;
         let (mut task, _) = self.task(id).await?;
         change(&mut task.state, self.clock.now());
         let state = serde_json::to_value(&task.state).unwrap_or_default();
@@ -137,9 +140,12 @@ impl Tasks for TaskBook {
             let now = self.clock.now();
             let mut all = Vec::new();
             for file in self.files.list().await? {
-                let Some(id) = TaskId::new(&file.name) else { continue };
+                let Some(id) = TaskId::new(&file.name) else {
+                    all.push(Task::unusable(Problem::FileName).summary(&file.name, now, language));
+                    continue;
+                };
                 match self.task(&id).await {
-                    Ok((task, _)) => all.push(task.summary(&id, now, language)),
+                    Ok((task, _)) => all.push(task.summary(id.as_str(), now, language)),
                     Err(TaskRefusal::Unknown) => {}
                     Err(error) => return Err(error),
                 }
@@ -154,7 +160,7 @@ impl Tasks for TaskBook {
             let id = id?;
             let (task, content) = self.task(&id).await?;
             Ok(TaskDetails {
-                summary: task.summary(&id, self.clock.now(), language),
+                summary: task.summary(id.as_str(), self.clock.now(), language),
                 file: text(&content),
                 history: task.state.history.iter().rev().map(words::entry).collect(),
             })
@@ -210,9 +216,9 @@ impl Tasks for TaskBook {
             let author_before = before.as_ref().and_then(|before| {
                 read(before.as_bytes(), &self.context, to_jiff(now)).ok()?.definition.author
             });
-            let after = compose(before.as_deref(), &change, self.context.zone.iana_name());
-            let found = read(after.as_bytes(), &self.context, to_jiff(now))
-                .map_err(|problem| TaskRefusal::Broken(words::mistake(&problem, language)))?;
+            let broken = |problem| TaskRefusal::Broken(words::mistake(&problem, language));
+            let after = compose(before.as_deref(), &change, self.context.zone.iana_name()).map_err(broken)?;
+            let found = read(after.as_bytes(), &self.context, to_jiff(now)).map_err(broken)?;
             let preview = preview_of(&found.definition, found.unknown_keys, now, language);
             let words = words::plan(&found.definition, &preview, &change, PLAN_SLOTS, language);
             Ok(PlannedTask { before, author_before, after, preview, words })
@@ -248,8 +254,14 @@ impl Tasks for TaskBook {
             if self.files.read(id.as_str()).await?.is_none() {
                 return Err(TaskRefusal::Unknown);
             }
-            let removed = self.files.remove(id.as_str(), before.into_bytes()).await?;
-            if removed { Ok(()) } else { Err(TaskRefusal::Changed) }
+            if !self.files.remove(id.as_str(), before.into_bytes()).await? {
+                return Err(TaskRefusal::Changed);
+            }
+            // A task of the same name begins anew.
+            match self.ask(|reply| Request::Forget { id: id.clone(), reply }).await {
+                Some(answer) => answer,
+                None => Ok(self.states.remove(id.as_str()).await?),
+            }
         })
     }
 
@@ -259,7 +271,7 @@ impl Tasks for TaskBook {
             for file in self.files.list().await? {
                 let Some(id) = TaskId::new(&file.name) else { continue };
                 let (task, _) = self.task(&id).await?;
-                if task.status(self.clock.now()) == TaskStatus::Over {
+                if task.status() == TaskStatus::Over {
                     self.files.set_aside(id.as_str()).await?;
                     cleaned.push(id.to_string());
                 }

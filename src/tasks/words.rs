@@ -94,6 +94,10 @@ pub(super) fn mistake(problem: &TaskProblem, language: Language) -> TaskMistake 
         Problem::Value { key, found, allowed } => words::bad_value(key, found, allowed, language),
         Problem::FromWithoutEvery => words::from_without_every(language).to_owned(),
         Problem::UnknownModel(name) => words::unknown_model(name, language),
+        Problem::FileName => words::bad_file_name(language).to_owned(),
+        Problem::State(reason) => words::unreadable_state(reason, language),
+        Problem::DeliverNoneInThread => words::deliver_none_in_thread(language).to_owned(),
+        Problem::NotAsMeant => words::not_as_meant(language).to_owned(),
         Problem::EmptyBody => words::empty_body(language).to_owned(),
     };
     TaskMistake { line: problem.line, message }

@@ -310,6 +310,9 @@ impl Actor {
         while let Some(event) = self.upcoming.pop_front() {
             self.feed(event).await;
         }
+        if let Some(run) = self.conversation.begun() {
+            self.waiters.tell_begun(run);
+        }
         self.tell_held_back();
         self.compact_when_idle().await;
         self.distil_when_idle().await;

@@ -86,7 +86,7 @@ impl Actor {
     /// The unreviewed notes that the model was shown and that a call must not quote unasked. A call that only searches or
     /// speaks in this thread may.
     fn unreviewed_notes_for(&self, tool: &str) -> Vec<String> {
-        let effects = self.runtime.tools_of(&self.id).get(tool).map(|(spec, _)| spec.effects);
+        let effects = self.tools().get(tool).map(|(spec, _)| spec.effects);
         if effects == Some(Effects::Speaks) || MAY_QUOTE.contains(&tool) {
             return Vec::new();
         }

@@ -125,7 +125,7 @@ impl Actor {
             | IngressKind::Revised(_)
             | IngressKind::Withdrawn
             | IngressKind::Regenerate(_) => true,
-            IngressKind::Decision(_) => false,
+            IngressKind::Decision(_) | IngressKind::StopRun(_) => false,
         };
         let idle = |flight: &mut InFlight| flight.reason == CheckpointReason::Idle;
         if let Some(InFlight { abort: Some(abort), .. }) =

@@ -20,7 +20,7 @@ use crate::domain::{
 use crate::fail_point::fail_point;
 use crate::ports::{
     Account, AuditEvent, AuditLine, Change, Commit, Durability, Fallback, ModelError, OutboxEntry,
-    OutboxLine, StoreError, ToolContext, ToolFailure, Work,
+    OutboxLine, StoreError, ToolBox, ToolContext, ToolFailure, Work,
 };
 use crate::render::{Phrase, lower};
 use crate::telemetry::turn_span;
@@ -246,7 +246,7 @@ impl Actor {
             memory: &memory,
             context_tokens: runtime.tokens.window(model.name(), context_tokens),
         };
-        let built = build_prompt(&self.conversation, &facts, runtime.tools_of(&self.id).specs());
+        let built = build_prompt(&self.conversation, &facts, self.tools().specs());
         self.compaction.last_percent = built.percent();
         built
     }
@@ -310,6 +310,11 @@ impl Actor {
         self.jobs.start_work(&self.span, call, model_panicked());
     }
 
+    /// The tools of the run in flight.
+    pub(super) fn tools(&self) -> ToolBox {
+        self.runtime.tools_of(&self.id, self.conversation.is_scheduled())
+    }
+
     /// The model that answers the run in flight.
     async fn thread_model(&self) -> ThreadModel {
         let task = self.conversation.task_model();
@@ -318,19 +323,21 @@ impl Actor {
 
     /// For whom the run in flight calls a model.
     pub(super) fn account(&self, purpose: Purpose) -> Account {
+        let payer = self.runtime.payer(&self.id, purpose);
         let payer = Payer {
             turn: self.conversation.current().cloned(),
             step: self.conversation.steps(),
             author: self.conversation.requester(),
             owner: self.conversation.origin() == Origin::Owner,
-            ..self.runtime.payer(&self.id, purpose)
+            task: self.conversation.task().or(payer.task),
+            ..payer
         };
         Account::new(self.runtime.meter.clone(), payer)
     }
 
     fn purpose(&self) -> Purpose {
         let unattended = self.runtime.capabilities(self.id.platform()).unattended;
-        if unattended { Purpose::Task } else { Purpose::Turn }
+        if unattended || self.conversation.is_scheduled() { Purpose::Task } else { Purpose::Turn }
     }
 
     fn run_tool(&mut self, call: ToolCallId, name: &str, arguments: Value, class: Class) {
@@ -340,7 +347,7 @@ impl Actor {
         if name == RAISE_CALL {
             return self.run_raise(call);
         }
-        let Some(tool) = self.runtime.tools_of(&self.id).get(name).map(|(_, tool)| tool.clone()) else {
+        let Some(tool) = self.tools().get(name).map(|(_, tool)| tool.clone()) else {
             let failure = ToolFailure::Failed(format!("there is no tool named {name:?}"));
             self.upcoming.push_back(Event::ToolEnded { call, outcome: Err(failure) });
             return;

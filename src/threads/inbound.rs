@@ -126,7 +126,8 @@ impl Actor {
             IngressKind::Edited(_)
             | IngressKind::Revised(_)
             | IngressKind::Withdrawn
-            | IngressKind::Regenerate(_) => {}
+            | IngressKind::Regenerate(_)
+            | IngressKind::StopRun(_) => {}
         }
         Ok(lookups)
     }
@@ -183,6 +184,12 @@ impl Actor {
         let found = match self.conversation.run_of(&message) {
             Some((correlation, _)) if self.conversation.is_parked(&correlation) => {
                 drop(reply.send(self.parked_outcome(&correlation)));
+                return;
+            }
+            Some((correlation, _))
+                if until == WaitUntil::Begun && self.conversation.has_begun(&correlation) =>
+            {
+                drop(reply.send(RunOutcome { correlation: Some(correlation), ..RunOutcome::default() }));
                 return;
             }
             Some((correlation, _)) if self.conversation.is_pending(&correlation) => {

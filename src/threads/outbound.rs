@@ -9,6 +9,7 @@ use super::jobs::Done;
 use super::runtime::Runtime;
 use super::targets::hand_over;
 use crate::domain::{AttachmentKind, Intent, OutboundIntent, Timestamp};
+use crate::fail_point::fail_point;
 use crate::ports::{
     Adapter, Attempt, Commit, DeliveryError, Durability, OutboxEntry, OutboxLine, Receipt, SpeechRequest,
     SpokenFile, StoreError, Work,
@@ -59,7 +60,7 @@ impl Actor {
         let late = DeliveryError::Retry { after: None, reason: CUT_OFF.to_owned() };
         let answer = result.as_ref().map_or(Err(&late), Result::as_ref);
         match answer {
-            Ok(_) => {}
+            Ok(_) => fail_point("delivery-sent"),
             Err(DeliveryError::Hold { reason }) => {
                 tracing::info!(thread = %self.id, reason, "delivery waits")
             }

@@ -210,23 +210,29 @@ impl Runtime {
         self.adapters.get(platform).map_or_else(Capabilities::pull, |adapter| adapter.capabilities())
     }
 
-    /// The tools that are available in a thread.
-    pub(super) fn tools_of(&self, thread: &ThreadId) -> ToolBox {
-        self.tools.suited(&self.capabilities(thread.platform()))
+    /// The tools that are available in a thread: to people, or to a run that a task started.
+    pub(super) fn tools_of(&self, thread: &ThreadId, scheduled: bool) -> ToolBox {
+        let capabilities = self.capabilities(thread.platform());
+        let unattended = capabilities.unattended || scheduled;
+        self.tools.suited(&Capabilities { unattended, ..capabilities })
     }
 
     /// A function from a tool's name to the effects its calls may have in this thread.
     pub(super) fn effects_of(&self, thread: &ThreadId) -> EffectsOf {
-        let tools = self.tools_of(thread);
+        let tools = self.tools_of(thread, false);
+        let of_tasks = self.tools_of(thread, true);
         // Both may be repeated after a crash: what is kept already is not kept twice, and a cap is raised once.
         let keeps = |name: &str| [PROMOTION, RAISE_CALL].contains(&name).then_some(Effects::ReadOnly);
-        Arc::new(move |name| tools.get(name).map(|(spec, _)| spec.effects).or_else(|| keeps(name)))
+        let found =
+            move |name: &str| tools.get(name).or_else(|| of_tasks.get(name)).map(|(spec, _)| spec.effects);
+        Arc::new(move |name| found(name).or_else(|| keeps(name)))
     }
 
     /// Checks what a model gave a tool of a thread.
     pub(super) fn check_arguments(&self, thread: &ThreadId) -> CheckArguments {
-        let tools = self.tools_of(thread);
-        Arc::new(move |name, arguments| match tools.get(name) {
+        let tools = self.tools_of(thread, false);
+        let of_tasks = self.tools_of(thread, true);
+        Arc::new(move |name, arguments| match tools.get(name).or_else(|| of_tasks.get(name)) {
             Some((_, tool)) => tool.check(arguments).map_err(|failure| failure.to_string()),
             None => Err(format!("there is no tool named {name:?}")),
         })

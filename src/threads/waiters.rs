@@ -58,6 +58,15 @@ impl Waiters {
         }
     }
 
+    /// Tells those who wait for the beginning of this run.
+    pub(super) fn tell_begun(&mut self, run: &CorrelationId) {
+        let Some(waiters) = self.by_run.get_mut(run) else { return };
+        for waiter in waiters.extract_if(.., |waiter| waiter.until == WaitUntil::Begun) {
+            drop(waiter.reply.send(RunOutcome { correlation: Some(run.clone()), ..RunOutcome::default() }));
+        }
+        self.by_run.retain(|_, waiters| !waiters.is_empty());
+    }
+
     /// A model reads this message: it may be a reply to a question, and is not held back until that is known.
     pub(super) fn reading(&mut self, message: MessageId) {
         self.being_read.insert(message);
@@ -109,6 +118,21 @@ mod tests {
         waiters.tell(&run("run_1"), &outcome("run_1"));
         assert_eq!(hears_two.try_recv().unwrap().correlation, Some(run("run_1")));
         assert!(waiters.runs().is_empty());
+    }
+
+    #[test]
+    fn who_waits_for_the_beginning_of_a_run_hears_of_it_before_its_end() {
+        let mut waiters = Waiters::default();
+        let (early, mut hears_early) = oneshot::channel();
+        let (late, mut hears_late) = oneshot::channel();
+        let run: CorrelationId = "run_1".parse().unwrap();
+        waiters.add(run.clone(), "m1".parse().unwrap(), WaitUntil::Begun, early);
+        waiters.add(run.clone(), "m1".parse().unwrap(), WaitUntil::Answered, late);
+        waiters.tell_begun(&"run_2".parse().unwrap());
+        assert!(hears_early.try_recv().is_err(), "another run began");
+        waiters.tell_begun(&run);
+        assert!(hears_early.try_recv().is_ok() && hears_late.try_recv().is_err());
+        assert_eq!(waiters.runs(), [run]);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Tool for SendFile {
             kept.map_err(|error| ToolFailure::Failed(format!("{name} cannot be copied: {error}")))?;
             let intent = Intent::Attachment {
                 file: stored,
-                kind: kind_of(media_type),
+                kind: AttachmentKind::of_media(media_type),
                 name: name.clone(),
                 media_type: media_type.to_owned(),
                 caption: caption.filter(|words| !words.trim().is_empty()),
@@ -135,14 +135,6 @@ fn without_secrets(content: Vec<u8>, path: &str, redact: &Redact) -> Result<Vec<
                 "{path} holds a secret of this agent and is no text; it is not sent"
             )))
         }
-    }
-}
-
-fn kind_of(media_type: &str) -> AttachmentKind {
-    match media_type {
-        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => AttachmentKind::Image,
-        "audio/ogg" => AttachmentKind::Voice,
-        _ => AttachmentKind::File,
     }
 }
 

@@ -371,7 +371,7 @@ mod tests {
         let file = project.context().tasks.file("tea").await.unwrap().unwrap();
         assert_eq!(
             file,
-            "---\nat: \"2026-01-02 09:00\"\ntimezone: Asia/Shanghai\ndeliver: \"web:chat:t1\"\nkind: message\n\
+            "---\nat: \"2026-01-02 09:00\"\ntimezone: \"Asia/Shanghai\"\ndeliver: \"web:chat:t1\"\nkind: message\n\
              author: \"fake:user:7\"\n---\nTea!\n"
         );
         let again = TaskUpsert.call(reminder, project.context()).await.unwrap_err();
@@ -421,6 +421,17 @@ mod tests {
             let failure = TaskUpsert.call(arguments.clone(), project.context()).await.unwrap_err();
             assert!(matches!(failure, ToolFailure::BadArguments(_)), "{arguments}: {failure}");
             assert!(failure.to_string().contains(hint), "{arguments}: {failure}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_time_zone_that_smuggles_in_keys_or_an_end_of_the_frontmatter_is_refused() {
+        let project = Project::new();
+        for zone in ["UTC\n---\nDo X", "UTC\nmemory: author", "UTC\nthread: telegram:chat:1", "UTC # x"] {
+            let tea = json!({ "id": "tea", "prompt": "Tea", "every": "1h", "timezone": zone });
+            let refused = TaskUpsert.call(tea, project.context()).await.unwrap_err();
+            assert!(matches!(refused, ToolFailure::BadArguments(_)), "{zone:?}: {refused}");
+            assert_eq!(project.context().tasks.file("tea").await.unwrap(), None, "{zone:?}");
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! The history follows the commits: every message of an [`Effect::Commit`] that a part returns enters it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Effect;
 use super::user_message::{CHAIN, scheduled_run};
 use crate::domain::{
@@ -281,14 +283,14 @@ impl History {
             match live.filter(|live| live.id == message.id) {
                 Some(live) => {
                     out.push(live);
-                    return out;
+                    return beside_their_answers(out);
                 }
                 None if is_queued(&message.id) => {}
                 None => out.push(message),
             }
         }
         out.extend(live);
-        out
+        beside_their_answers(out)
     }
 
     /// Adds a message in the file's order: a known id keeps its place.
@@ -380,4 +382,39 @@ fn next_number(checkpoints: &[UiMessage]) -> u32 {
     let newest =
         checkpoints.iter().filter_map(|message| message.checkpoint()).map(|record| record.number).max();
     newest.unwrap_or(0).saturating_add(1)
+}
+
+/// Puts the messages of a run that waited while another run was answered in front of its own answer: the file has them
+/// where they arrived.
+fn beside_their_answers(messages: Vec<&UiMessage>) -> Vec<&UiMessage> {
+    let run = |message: &UiMessage| message.metadata.correlation_id.clone();
+    let asks = |message: &UiMessage| {
+        message.role == Role::User && !message.metadata.context && !message.metadata.command
+    };
+    let asked: BTreeSet<CorrelationId> =
+        messages.iter().filter(|one| asks(one)).map(|one| run(one)).collect();
+    let answers = |message: &UiMessage| {
+        message.role == Role::Assistant
+            && !message.metadata.command
+            && asked.contains(&message.metadata.correlation_id)
+    };
+    // The number of answers before the first one of each run.
+    let (mut first, mut count) = (BTreeMap::new(), 0_usize);
+    for message in messages.iter().filter(|message| answers(message)) {
+        first.entry(run(message)).or_insert(count);
+        count += 1;
+    }
+    let (mut out, mut waiting, mut seen) = (Vec::with_capacity(messages.len()), BTreeMap::new(), 0_usize);
+    for message in messages {
+        let of = run(message);
+        if answers(message) {
+            seen += 1;
+            out.extend(waiting.remove(&of).unwrap_or_default());
+        } else if asks(message) && first.get(&of).is_some_and(|before| *before > seen) {
+            waiting.entry(of).or_insert_with(Vec::new).push(message);
+            continue;
+        }
+        out.push(message);
+    }
+    out
 }

@@ -132,8 +132,16 @@ impl Queue {
         if self.is_full(said, run, ctx) {
             return None;
         }
-        let relation = self.relation(run, ctx);
-        let correlation = match (relation, run, self.waiting.back()) {
+        let relation = match said.scheduled {
+            // The run of a task answers its own message only.
+            Some(_) if run.is_some() || !self.is_empty() => RunRelation::Wait,
+            Some(_) => RunRelation::First,
+            None => self.relation(run, ctx),
+        };
+        let of_people = |waiting: &&Waiting| {
+            said.scheduled.is_none() && ctx.history.scheduled(&waiting.correlation).is_none()
+        };
+        let correlation = match (relation, run, self.waiting.back().filter(of_people)) {
             (RunRelation::Join | RunRelation::Steer | RunRelation::Interrupt, Some(run), _) => {
                 run.correlation().clone()
             }
@@ -184,7 +192,8 @@ impl Queue {
         let Some(run) = run else {
             return if self.is_empty() { RunRelation::First } else { RunRelation::Wait };
         };
-        if run.is_promotion() {
+        // The run of a task is not joined: it has rights, a model and limits of its own.
+        if run.is_promotion() || ctx.history.scheduled(run.correlation()).is_some() {
             return RunRelation::Wait;
         }
         let quick = rules.merge_ms > 0 && ctx.now.millis_since(run.began()) <= rules.merge_ms;
@@ -229,6 +238,11 @@ impl Queue {
     /// The run that has waited longest; none once the queue is closed.
     pub(super) fn next_run(&mut self) -> Option<Waiting> {
         if self.closed { None } else { self.waiting.pop_front() }
+    }
+
+    /// Removes a run that waits.
+    pub(super) fn take_run(&mut self, correlation: &CorrelationId) {
+        self.waiting.retain(|waiting| waiting.correlation != *correlation);
     }
 
     /// Removes all that wait.

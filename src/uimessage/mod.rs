@@ -10,6 +10,7 @@ mod message;
 mod parts;
 mod recalled;
 mod stream;
+mod task_report;
 mod to_model;
 mod tool_part;
 
@@ -24,5 +25,6 @@ pub use message::{Metadata, Role, RunStatus, SPEECH, UiMessage, VOICE};
 pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};
 pub use recalled::{MOST_RECALLED, RECALL_TOKENS, RecalledText, fit_recalled};
 pub use stream::{Cursor, replay};
+pub use task_report::{TASK_DONE, TaskReport};
 pub use to_model::{Content, ModelMessage, ModelToolCall, file_note, to_model, to_model_after};
 pub use tool_part::{ApprovalAnswer, ApprovalAsk, ToolPart, ToolState, ToolType};

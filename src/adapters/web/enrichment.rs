@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::problem::Problem;
 use super::server::Web;
@@ -36,22 +36,22 @@ impl From<RequestFile> for InboundFile {
 
 /// One lock for each message that is being enriched.
 #[derive(Debug, Default)]
-pub(super) struct EnrichingMessages(Mutex<HashMap<(ThreadId, MessageId), Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct EnrichingMessages(Mutex<HashMap<(ThreadId, MessageId), Weak<Semaphore>>>);
 
 impl EnrichingMessages {
     /// Waits until no other request enriches this message.
-    async fn alone(&self, thread: &ThreadId, message: &MessageId) -> OwnedMutexGuard<()> {
+    async fn alone(&self, thread: &ThreadId, message: &MessageId) -> Option<OwnedSemaphorePermit> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             locks.retain(|_, lock| lock.strong_count() > 0);
             let known = locks.entry((thread.clone(), message.clone())).or_default();
             known.upgrade().unwrap_or_else(|| {
-                let lock = Arc::default();
+                let lock = Arc::new(Semaphore::new(1));
                 *known = Arc::downgrade(&lock);
                 lock
             })
         };
-        lock.lock_owned().await
+        lock.acquire_owned().await.ok()
     }
 }
 
@@ -59,7 +59,7 @@ impl EnrichingMessages {
 #[derive(Debug)]
 pub(super) struct Enriched {
     pub(super) kind: IngressKind,
-    pub(super) alone: Option<OwnedMutexGuard<()>>,
+    pub(super) alone: Option<OwnedSemaphorePermit>,
 }
 
 impl From<IngressKind> for Enriched {
@@ -98,7 +98,7 @@ impl Web {
                 said = result;
             }
         }
-        Ok(Enriched { kind: as_before(said), alone: Some(alone) })
+        Ok(Enriched { kind: as_before(said), alone })
     }
 
     async fn with_stored_recordings(

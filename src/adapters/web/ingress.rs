@@ -59,7 +59,8 @@ impl Web {
             | IngressKind::Edited(_)
             | IngressKind::Revised(_)
             | IngressKind::Withdrawn
-            | IngressKind::Regenerate(_) => chat_of(thread),
+            | IngressKind::Regenerate(_)
+            | IngressKind::StopRun(_) => chat_of(thread),
         };
         self.submit_from(chat, thread, author, message, kind).await
     }
@@ -119,6 +120,7 @@ fn language_of(kind: &IngressKind) -> Language {
         IngressKind::Withdrawn
         | IngressKind::Regenerate(_)
         | IngressKind::Command(_)
-        | IngressKind::Decision(_) => Language::default(),
+        | IngressKind::Decision(_)
+        | IngressKind::StopRun(_) => Language::default(),
     }
 }

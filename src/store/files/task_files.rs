@@ -93,8 +93,15 @@ impl TaskFiles for FileTasks {
         let done = self.folder.join(DONE);
         Box::pin(self.alone(self.path(name), move |path| {
             private_dir(&done)?;
-            let Some(name) = path.file_name() else { return Ok(()) };
-            std::fs::rename(path, done.join(name))
+            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return Ok(()) };
+            let mut free = (1..).map(|number| match number {
+                1 => done.join(format!("{name}.{EXTENSION}")),
+                _ => done.join(format!("{name}-{number}.{EXTENSION}")),
+            });
+            match free.find(|free| !free.exists()) {
+                Some(free) => std::fs::rename(path, free),
+                None => Ok(()),
+            }
         }))
     }
 
@@ -111,17 +118,18 @@ fn list(folder: &Path) -> io::Result<Vec<TaskFileEntry>> {
     let mut files = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| !name.starts_with('.'));
-        let Some(name) = name.filter(|_| path.extension().is_some_and(|ending| ending == EXTENSION)) else {
+        // A name that is not UTF-8 is listed too, so that it can be shown as a mistake.
+        let name = path.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
+        if name.starts_with('.') || path.extension().is_none_or(|ending| ending != EXTENSION) {
             continue;
-        };
+        }
         // A file may be gone by now.
         let Ok(about) = std::fs::metadata(&path) else { continue };
         if !about.is_file() {
             continue;
         }
         let version = format!("{} {} {} {}", about.ino(), about.len(), about.mtime(), about.mtime_nsec());
-        files.push(TaskFileEntry { name: name.to_owned(), version: fnv(version.as_bytes()) });
+        files.push(TaskFileEntry { name: name.into_owned(), version: fnv(version.as_bytes()) });
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(files)
@@ -139,13 +147,14 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 #[cfg(target_os = "linux")]
 mod watch {
-    //! Reports changes of a folder by inotify: nothing runs while nothing changes.
+    //! Reports changes of a folder by inotify: nothing runs while nothing changes. While the folder is gone, its parent is
+    //! watched.
 
     use std::io;
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
     use std::path::{Path, PathBuf};
-    use std::sync::{Arc, OnceLock};
+    use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
     use std::time::Duration;
 
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -178,54 +187,144 @@ mod watch {
             });
             match watch {
                 _ if first => {}
-                Some(_) => self.changed.notified().await,
-                None => tokio::time::sleep(UNWATCHED).await,
+                Some(Watch(reporter)) if !reporter.watched().ended => self.changed.notified().await,
+                _ => tokio::time::sleep(UNWATCHED).await,
             }
         }
     }
 
     /// A watch with the thread that reads its events. The kernel ends the thread's wait when the watch is removed.
     #[derive(Debug)]
-    struct Watch {
-        events: Arc<OwnedFd>,
+    struct Watch(Arc<Reporter>);
+
+    #[derive(Debug)]
+    struct Reporter {
+        folder: PathBuf,
+        events: OwnedFd,
+        changed: Arc<Notify>,
+        watched: Mutex<Watched>,
+    }
+
+    #[derive(Debug)]
+    struct Watched {
         descriptor: i32,
+        /// The parent is watched, because the folder is gone.
+        parent: bool,
+        /// Nothing is watched any more.
+        ended: bool,
     }
 
     impl Watch {
         fn start(folder: &Path, changed: Arc<Notify>) -> io::Result<Self> {
             private_dir(folder)?;
-            let events = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
-            let flags = WatchFlags::CLOSE_WRITE
-                | WatchFlags::MOVED_FROM
-                | WatchFlags::MOVED_TO
-                | WatchFlags::DELETE
-                | WatchFlags::ATTRIB;
-            let descriptor = inotify::add_watch(&*events, folder, flags)?;
-            let read = events.clone();
-            std::thread::Builder::new()
-                .name("task-files".to_owned())
-                .spawn(move || report(&read, &changed))?;
-            Ok(Self { events, descriptor })
+            let events = inotify::init(CreateFlags::CLOEXEC)?;
+            let descriptor = add_folder(&events, folder)?;
+            let watched = Mutex::new(Watched { descriptor, parent: false, ended: false });
+            let reporter = Arc::new(Reporter { folder: folder.to_owned(), events, changed, watched });
+            let reports = reporter.clone();
+            std::thread::Builder::new().name("task-files".to_owned()).spawn(move || reports.run())?;
+            Ok(Self(reporter))
         }
     }
 
     impl Drop for Watch {
         fn drop(&mut self) {
-            if let Err(error) = inotify::remove_watch(&*self.events, self.descriptor) {
-                tracing::debug!(%error, "task folder watch was gone");
-            }
+            let mut watched = self.0.watched();
+            watched.ended = true;
+            self.0.remove(watched.descriptor);
         }
     }
 
-    fn report(events: &OwnedFd, changed: &Notify) {
-        let mut buffer = [MaybeUninit::uninit(); 4096];
-        let mut reader = Reader::new(events, &mut buffer);
-        loop {
-            match reader.next() {
-                Ok(event) if event.events().contains(ReadFlags::IGNORED) => return,
-                Ok(_) => changed.notify_one(),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return tracing::warn!(%error, "task folder watch ended"),
+    fn add_folder(events: &OwnedFd, folder: &Path) -> rustix::io::Result<i32> {
+        let flags = WatchFlags::CLOSE_WRITE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE
+            | WatchFlags::ATTRIB
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        inotify::add_watch(events, folder, flags)
+    }
+
+    impl Reporter {
+        fn watched(&self) -> MutexGuard<'_, Watched> {
+            self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        fn remove(&self, descriptor: i32) {
+            if let Err(error) = inotify::remove_watch(&self.events, descriptor) {
+                tracing::debug!(%error, "task folder watch was gone");
+            }
+        }
+
+        fn run(&self) {
+            let mut buffer = [MaybeUninit::uninit(); 4096];
+            let mut reader = Reader::new(&self.events, &mut buffer);
+            loop {
+                let (descriptor, kind) = match reader.next() {
+                    Ok(event) => (event.wd(), event.events()),
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Err(error) => {
+                        tracing::warn!(%error, "task folder watch ended");
+                        self.watched().ended = true;
+                        self.changed.notify_one();
+                        return;
+                    }
+                };
+                if !self.take(descriptor, kind) {
+                    return;
+                }
+            }
+        }
+
+        /// Handles an event. Returns whether there is something to watch.
+        fn take(&self, descriptor: i32, kind: ReadFlags) -> bool {
+            let mut watched = self.watched();
+            if descriptor != watched.descriptor {
+                return !watched.ended;
+            }
+            if kind.contains(ReadFlags::IGNORED) {
+                // The folder, or its parent, is gone; or the watch was dropped.
+                if !watched.ended {
+                    self.watch_again(&mut watched);
+                }
+            } else if kind.contains(ReadFlags::MOVE_SELF) {
+                // Leads to the event above.
+                self.remove(descriptor);
+                return true;
+            } else if watched.parent {
+                match add_folder(&self.events, &self.folder) {
+                    Ok(folder) => {
+                        self.remove(descriptor);
+                        (watched.descriptor, watched.parent) = (folder, false);
+                    }
+                    // Something else in the parent.
+                    Err(_) => return true,
+                }
+            }
+            self.changed.notify_one();
+            !watched.ended
+        }
+
+        fn watch_again(&self, watched: &mut Watched) {
+            let add_parent = || {
+                let parent = self.folder.parent().unwrap_or(&self.folder);
+                inotify::add_watch(&self.events, parent, WatchFlags::CREATE | WatchFlags::MOVED_TO)
+            };
+            // The parent first: the folder may be made in between.
+            let parent = add_parent();
+            match (add_folder(&self.events, &self.folder), parent) {
+                (Ok(folder), parent) => {
+                    if let Ok(parent) = parent {
+                        self.remove(parent);
+                    }
+                    (watched.descriptor, watched.parent) = (folder, false);
+                }
+                (Err(_), Ok(parent)) => (watched.descriptor, watched.parent) = (parent, true),
+                (Err(error), Err(_)) => {
+                    tracing::warn!(%error, "task folder cannot be watched");
+                    watched.ended = true;
+                }
             }
         }
     }
@@ -306,5 +405,45 @@ mod tests {
             File::create(dir.path().join("tasks/a.md")).and_then(|mut file| file.write_all(b"by hand"));
         edited.unwrap();
         tokio::time::timeout(Duration::from_secs(10), tasks.changed()).await.expect("noticed");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_folder_that_was_deleted_or_moved_away_is_watched_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("tasks");
+        let tasks = FileTasks::new(dir.path());
+        tasks.changed().await;
+        let noticed = async || {
+            let changed = tokio::time::timeout(Duration::from_secs(10), tasks.changed());
+            changed.await.expect("noticed");
+        };
+        for round in 0..4 {
+            match round % 2 {
+                0 => std::fs::remove_dir_all(&folder).unwrap(),
+                _ => std::fs::rename(&folder, dir.path().join(format!("away{round}"))).unwrap(),
+            }
+            noticed().await;
+            assert_eq!(tasks.list().await.unwrap(), []);
+            assert!(!folder.exists(), "it is not made again by itself");
+            std::fs::create_dir(&folder).unwrap();
+            while tasks.list().await.unwrap().is_empty() {
+                replace_file(&folder.join("a.md"), b"x", 0o600).unwrap();
+                noticed().await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_that_is_set_aside_replaces_no_earlier_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let tasks = FileTasks::new(dir.path());
+        for content in ["one", "two", "three"] {
+            assert!(tasks.write("a", None, content.as_bytes().to_vec()).await.unwrap());
+            tasks.set_aside("a").await.unwrap();
+        }
+        for (name, content) in [("a.md", "one"), ("a-2.md", "two"), ("a-3.md", "three")] {
+            assert_eq!(std::fs::read_to_string(dir.path().join("tasks/done").join(name)).unwrap(), content);
+        }
     }
 }

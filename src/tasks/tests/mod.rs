@@ -1,6 +1,8 @@
 //! Tables over schedules, task files and what runs at a time, and over the scheduler on a virtual clock.
 
+mod bench;
 mod definitions;
+mod faults;
 mod plans;
 mod scheduler;
 mod schedules;

@@ -1,194 +1,15 @@
 //! The scheduler on a virtual clock: summer time, clocks that are set, suspended machines, missed slots, and files that
 //! change while a run goes on.
 
-#![expect(clippy::disallowed_methods, reason = "the tasks of a test end with its runtime")]
 #![expect(clippy::string_slice, reason = "times are ASCII")]
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use crate::domain::{AuthorId, IngressKind, Language, TaskStatus, ThreadId, Timestamp};
-use crate::ports::{
-    Acceptance, BoxFuture, Clock, DirectChats, KeyValueStore, RunOutcome, TaskFiles, TaskHistoryEntry, Tasks,
-    ThreadRequest, ThreadsHandle,
-};
-use crate::store::memory::{InMemoryNotes, InMemoryStore, InMemoryTasks};
-use crate::tasks::TaskBook;
-use crate::tasks::frontmatter::TaskContext;
-use crate::tasks::run::RunParts;
-use crate::tasks::scheduler::{Scheduler, SchedulerParts};
-use crate::uimessage::RunStatus;
-
-const HOUR: Duration = Duration::from_secs(3600);
-const MINUTE: Duration = Duration::from_secs(60);
-
-/// A wall clock that follows the virtual time of the test and can be set.
-#[derive(Debug)]
-struct WallClock {
-    began: tokio::time::Instant,
-    /// Milliseconds at `began`.
-    base: AtomicI64,
-}
-
-impl WallClock {
-    fn at(time: &str) -> Arc<Self> {
-        let base = time.parse::<jiff::Timestamp>().unwrap().as_millisecond();
-        Arc::new(Self { began: tokio::time::Instant::now(), base: AtomicI64::new(base) })
-    }
-
-    /// Sets the clock forward or back, as after a suspend or by hand.
-    fn step(&self, seconds: i64) {
-        self.base.fetch_add(seconds * 1000, Ordering::Relaxed);
-    }
-}
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        let passed = i64::try_from(self.began.elapsed().as_millis()).unwrap();
-        Timestamp::from_millis(self.base.load(Ordering::Relaxed) + passed)
-    }
-}
-
-#[derive(Debug)]
-struct NoDirectChats;
-
-impl DirectChats for NoDirectChats {
-    fn of(&self, _: &AuthorId) -> BoxFuture<'_, Option<ThreadId>> {
-        Box::pin(async { None })
-    }
-
-    fn note(&self, _: &AuthorId, _: &ThreadId) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
-/// The events that reached the threads, by their ids.
-type Accepted = Arc<Mutex<Vec<String>>>;
-
-/// Threads that accept every event once; each run takes `takes`.
-async fn fake_threads(mut requests: mpsc::Receiver<ThreadRequest>, accepted: Accepted, takes: Duration) {
-    let mut known = BTreeSet::new();
-    while let Some(request) = requests.recv().await {
-        match request {
-            ThreadRequest::Deliver { event, reply } => {
-                let message = event.message.clone();
-                let new = known.insert(message.clone());
-                if new && matches!(event.kind, IngressKind::Said(_)) {
-                    accepted.lock().unwrap().push(message.to_string());
-                }
-                let answer = match new {
-                    true => Acceptance::Accepted { message, correlation: "run_1".parse().unwrap() },
-                    false => Acceptance::Duplicate { message },
-                };
-                drop(reply.send(answer));
-            }
-            ThreadRequest::Await { reply, .. } => drop(tokio::spawn(async move {
-                tokio::time::sleep(takes).await;
-                let status = Some(RunStatus::Done);
-                drop(reply.send(RunOutcome { status, ..RunOutcome::default() }));
-            })),
-            ThreadRequest::Say { reply, .. } => {
-                let message = "said".parse().unwrap();
-                drop(reply.send(Acceptance::Duplicate { message }));
-            }
-            ThreadRequest::Watch { .. } | ThreadRequest::Views { .. } | ThreadRequest::Alone { .. } => {}
-        }
-    }
-}
-
-/// A project whose scheduler can be stopped and started again.
-struct Bench {
-    files: InMemoryTasks,
-    states: Arc<InMemoryNotes>,
-    clock: Arc<WallClock>,
-    accepted: Accepted,
-    threads: ThreadsHandle,
-    book: TaskBook,
-    stop: CancellationToken,
-}
-
-impl Bench {
-    /// A project at this time, whose runs take so long. Nothing is scheduled before [`Self::start`].
-    fn new(time: &str, takes: Duration) -> Self {
-        let (files, states) = (InMemoryTasks::default(), Arc::new(InMemoryNotes::default()));
-        let (clock, accepted) = (WallClock::at(time), Accepted::default());
-        let (sender, requests) = mpsc::channel(64);
-        tokio::spawn(fake_threads(requests, accepted.clone(), takes));
-        let book = TaskBook::new(Arc::new(files.clone()), states.clone(), clock.clone(), TimeZone::UTC);
-        let threads = ThreadsHandle::new(sender);
-        Self { files, states, clock, accepted, threads, book, stop: CancellationToken::new() }
-    }
-
-    async fn start(&mut self) {
-        self.stop.cancel();
-        self.stop = CancellationToken::new();
-        let (book, requests) = self.book.clone().for_daemon();
-        self.book = book;
-        let run = RunParts {
-            threads: self.threads.clone(),
-            clock: self.clock.clone(),
-            access: InMemoryStore::default().open().access,
-            platform: "task".parse().unwrap(),
-            owners: Arc::new(crate::domain::Replaceable::new(vec!["web:user:ann".parse().unwrap()])),
-            direct: Arc::new(NoDirectChats),
-            budget: Arc::new(crate::ports::NoMeter),
-            language: Some(Language::En),
-        };
-        let files = Arc::new(self.files.clone());
-        let parts = SchedulerParts {
-            files,
-            states: self.states.clone(),
-            run,
-            context: TaskContext::in_zone(TimeZone::UTC),
-        };
-        tokio::spawn(Scheduler::new(parts, requests, self.stop.clone()).run());
-        // A real folder is read at once; here a change makes the scheduler look.
-        assert!(self.files.write("_", None, Vec::new()).await.unwrap());
-        assert!(self.files.remove("_", Vec::new()).await.unwrap());
-    }
-
-    /// Lets the scheduler handle what is due.
-    async fn settle(&self) {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-
-    async fn write(&self, id: &str, file: &str) {
-        let before = self.files.read(id).await.unwrap();
-        assert!(self.files.write(id, before, file.as_bytes().to_vec()).await.unwrap());
-        self.settle().await;
-    }
-
-    async fn remove(&self, id: &str) {
-        let before = self.files.read(id).await.unwrap().unwrap();
-        assert!(self.files.remove(id, before).await.unwrap());
-        self.settle().await;
-    }
-
-    /// The slots of a task that ran, in the order of their start.
-    fn runs(&self, id: &str) -> Vec<String> {
-        let prefix = format!("task_{id}@");
-        let accepted = self.accepted.lock().unwrap();
-        accepted.iter().filter_map(|message| message.strip_prefix(&prefix).map(str::to_owned)).collect()
-    }
-
-    async fn history(&self, id: &str) -> Vec<TaskHistoryEntry> {
-        let mut history = self.book.show(id, Language::En).await.unwrap().history;
-        history.reverse();
-        history
-    }
-
-    /// The outcomes of a task, oldest first.
-    async fn outcomes(&self, id: &str) -> Vec<String> {
-        let history = self.history(id).await;
-        history.into_iter().map(|entry| format!("{} {}", &entry.slot[11..16], entry.outcome)).collect()
-    }
-}
+use super::bench::{Bench, HOUR, MINUTE};
+use crate::domain::{Language, TaskStatus};
+use crate::ports::{Clock as _, KeyValueStore as _, TaskFiles as _, Tasks as _};
 
 #[tokio::test(start_paused = true)]
 async fn a_daily_task_runs_once_a_day_over_every_change_of_the_clock() {
@@ -270,20 +91,30 @@ async fn a_clock_that_is_set_back_repeats_nothing_and_one_that_jumps_forward_mis
 #[tokio::test(start_paused = true)]
 async fn missed_slots_follow_every_policy() {
     // Down from 08:30 to 12:10: 09:00, 10:00, 11:00 and 12:00 passed.
-    for (missed, grace, overlap, expected) in [
-        ("skip", "6h", "skip", &[][..]),
-        ("skip", "6h", "queue", &[]),
-        ("skip", "30m", "skip", &[]),
-        ("once", "6h", "skip", &["12:00"]),
-        ("once", "6h", "queue", &["12:00"]),
-        ("once", "5m", "skip", &[]),
-        ("once", "5m", "queue", &[]),
-        ("all", "6h", "skip", &["09:00", "10:00", "11:00", "12:00"]),
-        ("all", "6h", "queue", &["09:00", "10:00", "11:00", "12:00"]),
-        ("all", "90m", "skip", &["11:00", "12:00"]),
-        ("all", "90m", "queue", &["11:00", "12:00"]),
-        ("all", "0m", "skip", &[]),
-    ] {
+    let all = ["09:00", "10:00", "11:00", "12:00"];
+    let all = &all[..];
+    let table = [
+        ("skip", "6h", &[][..]),
+        ("skip", "90m", &[]),
+        ("skip", "30m", &[]),
+        ("skip", "5m", &[]),
+        ("skip", "0m", &[]),
+        ("once", "6h", &["12:00"]),
+        ("once", "90m", &["12:00"]),
+        ("once", "30m", &["12:00"]),
+        ("once", "5m", &[]),
+        ("once", "0m", &[]),
+        ("all", "6h", all),
+        ("all", "90m", &["11:00", "12:00"]),
+        ("all", "30m", &["12:00"]),
+        ("all", "5m", &[]),
+        ("all", "0m", &[]),
+    ]
+    .into_iter()
+    .flat_map(|(missed, grace, expected)| {
+        ["skip", "queue"].map(|overlap| (missed, grace, overlap, expected))
+    });
+    for (missed, grace, overlap, expected) in table {
         let mut bench = Bench::new("2026-05-04T08:30:00Z", Duration::from_secs(1));
         let file = format!(
             "---\nschedule: \"0 * * * *\"\nmissed: {missed}\ngrace: {grace}\noverlap: {overlap}\n---\nx"
@@ -339,7 +170,7 @@ async fn two_hundred_tasks_of_one_minute_all_run_once_in_it() {
         assert_eq!(bench.runs(&format!("t{number}")), ["2026-05-04T09:00:00Z"], "t{number}");
     }
     tokio::time::sleep(HOUR).await;
-    assert_eq!(bench.accepted.lock().unwrap().len(), 200);
+    assert_eq!(bench.threads.accepted.lock().unwrap().len(), 200);
 }
 
 #[tokio::test(start_paused = true)]
@@ -356,10 +187,10 @@ async fn many_tasks_that_catch_up_are_spread_over_a_minute() {
     bench.clock.step(3600);
     bench.start().await;
     bench.settle().await;
-    let first = bench.accepted.lock().unwrap().len();
+    let first = bench.threads.accepted.lock().unwrap().len();
     assert!(first < 20, "all {first} started at once");
     tokio::time::sleep(MINUTE).await;
-    assert_eq!(bench.accepted.lock().unwrap().len(), 20);
+    assert_eq!(bench.threads.accepted.lock().unwrap().len(), 20);
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +202,7 @@ async fn files_may_change_while_a_run_goes_on() {
     }
     bench.start().await;
     tokio::time::sleep(MINUTE).await;
-    assert_eq!(bench.accepted.lock().unwrap().len(), 4);
+    assert_eq!(bench.threads.accepted.lock().unwrap().len(), 4);
     bench.write("edited", "---\nschedule: \"30 * * * *\"\n---\ny").await;
     bench.remove("renamed").await;
     bench.write("new-name", "---\nschedule: \"0 * * * *\"\n---\nx").await;

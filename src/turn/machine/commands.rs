@@ -2,7 +2,10 @@
 
 use super::conversation::Conversation;
 use super::inbound::accepted_as;
-use crate::domain::{AuthorId, Command, CommandInvocation, CorrelationId, IngressEvent, Timestamp};
+use crate::domain::{
+    AuthorId, Command, CommandInvocation, CorrelationId, IngressEvent, MessageId, Timestamp,
+};
+use crate::ports::{Acceptance, Durability};
 use crate::render::{Phrase, Status};
 use crate::turn::exchange::Exchange;
 use crate::turn::runs::run::{Run, RunPhase};
@@ -120,6 +123,35 @@ impl Conversation {
             stopped.add(run.stop());
             effects.extend([Effect::CancelJobs, Effect::ReleaseSlot]);
         }
+        effects
+    }
+
+    /// Ends the run that answers this message, in flight or waiting, and no other.
+    pub(super) fn stop_run_of(
+        &mut self,
+        message: &MessageId,
+        event: &IngressEvent,
+        ticket: ReplyToken,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let Some((correlation, _)) = self.run_of(message).filter(|(run, _)| self.is_pending(run)) else {
+            return vec![Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() })];
+        };
+        let mut stopped = Stopped::default();
+        let mut effects = Vec::new();
+        if self.current() == Some(&correlation) {
+            effects = self.stop_run(&event.author.id, &mut stopped, now);
+        } else {
+            self.queue.take_run(&correlation);
+            stopped.add(Run::new(&self.settings.thread, correlation.clone(), None, now).stop());
+        }
+        let mut lines = self.place_run();
+        lines.extend(stopped.lines);
+        effects.push(self.recorded(Effect::commit(lines, Durability::Synced)));
+        effects.push(accepted_as(ticket, event.message.clone(), correlation));
+        effects.extend(stopped.runs.into_iter().map(Effect::Finished));
+        effects.extend(self.start_next(now));
+        effects.push(Effect::Publish);
         effects
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::inbound::reply_target;
 use crate::domain::{Approval, CorrelationId, ThreadId, Timestamp};
 use crate::ports::ThreadRecord;
 use crate::turn::approval::approvals::Approvals;
@@ -167,7 +168,7 @@ impl Conversation {
         }
         let Waiting { correlation, messages } = self.queue.next_run()?;
         let last = messages.last().and_then(|last| self.history.find(last));
-        let reply_to = last.and_then(|message| message.metadata.message_id.clone());
+        let reply_to = last.and_then(reply_target);
         self.run = Some(Run::new(&self.settings.thread, correlation, reply_to, now));
         Some(Effect::AcquireSlot)
     }

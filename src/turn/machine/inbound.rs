@@ -10,7 +10,7 @@ use crate::render::Phrase;
 use crate::turn::queue::{Accepted, Edit, Queue, RunRelation};
 use crate::turn::runs::run::Run;
 use crate::turn::runs::run_messages::{message_from, said_by};
-use crate::turn::user_message::user_message;
+use crate::turn::user_message::{scheduled_run, user_message};
 use crate::turn::{Effect, Lookups, ReplyToken, Spoken};
 use crate::uimessage::UiMessage;
 
@@ -43,6 +43,8 @@ impl Conversation {
                 self.overhear(event, said, ticket, fresh(), now)
             }
             IngressKind::Said(said) if said.peer.is_some() => self.say(event, said, ticket, now, fresh),
+            // Nor does a task, and it takes the place of nothing that a person was asked.
+            IngressKind::Said(said) if said.scheduled.is_some() => self.say(event, said, ticket, now, fresh),
             IngressKind::Said(said) => {
                 self.approvals.note_said(event.at, now);
                 if let Some(failure) = unheard(said) {
@@ -74,6 +76,7 @@ impl Conversation {
             IngressKind::Edited(said) => self.edit(event, said, ticket, lookups, now, fresh),
             IngressKind::Revised(said) => self.revise(event, said, ticket, now, fresh),
             IngressKind::Withdrawn => self.take_back(event, ticket, fresh),
+            IngressKind::StopRun(message) => self.stop_run_of(message, event, ticket, now),
             IngressKind::Regenerate(answer) => self.regenerate(answer.as_ref(), ticket, now),
         }
     }
@@ -134,7 +137,9 @@ impl Conversation {
     ) -> Vec<Effect> {
         match (relation, self.run.as_mut()) {
             (RunRelation::First, _) => {
-                let reply_to = Some(event.platform_message.clone());
+                // The platform has no message that a task could reply to.
+                let said = self.history.find_said(&event.message);
+                let reply_to = said.and_then(reply_target);
                 self.run = Some(Run::new(&self.settings.thread, correlation, reply_to, now));
                 vec![Effect::AcquireSlot]
             }
@@ -357,6 +362,11 @@ pub(super) const fn accepted_as(
     correlation: CorrelationId,
 ) -> Effect {
     Effect::Answer(ticket, Acceptance::Accepted { message, correlation })
+}
+
+/// The platform's message that the answer to this one replies to. The platform has none for the run of a task.
+pub(super) fn reply_target(message: &UiMessage) -> Option<String> {
+    message.metadata.message_id.clone().filter(|_| scheduled_run(message).is_none())
 }
 
 /// Why a spoken message has no words for the model.

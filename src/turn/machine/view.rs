@@ -78,6 +78,15 @@ impl Conversation {
             || self.queue.has_run(correlation)
     }
 
+    /// The run in flight, once it has a slot.
+    pub fn begun(&self) -> Option<&CorrelationId> {
+        self.run.as_ref().filter(|run| run.phase() != RunPhase::WaitingForSlot).map(Run::correlation)
+    }
+
+    pub fn has_begun(&self, correlation: &CorrelationId) -> bool {
+        self.begun() == Some(correlation)
+    }
+
     /// Whether this run waits for an approval.
     pub fn is_parked(&self, correlation: &CorrelationId) -> bool {
         self.current() == Some(correlation) && self.state() == ThreadState::AwaitingApproval
@@ -159,6 +168,11 @@ impl Conversation {
     /// Whether a task started the run in flight.
     pub fn is_scheduled(&self) -> bool {
         self.current().is_some_and(|run| self.history.scheduled(run).is_some())
+    }
+
+    /// The id of the task that started the run in flight.
+    pub fn task(&self) -> Option<String> {
+        Some(self.history.scheduled(self.current()?)?.id)
     }
 
     /// The named model of the task that started the run in flight.

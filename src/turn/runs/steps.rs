@@ -9,8 +9,8 @@ use crate::render::{Phrase, Spent};
 use crate::turn::context::TurnContext;
 use crate::turn::{Effect, Spoken};
 use crate::uimessage::{
-    CheckpointReason, ErrorRecord, Part, RunStatus, SILENT, SPEECH, TextPart, ToolPart, ToolState, UiMessage,
-    VOICE,
+    CheckpointReason, ErrorRecord, Part, RunStatus, SILENT, SPEECH, TaskReport, TextPart, ToolPart,
+    ToolState, UiMessage, VOICE,
 };
 
 /// How often a prompt that the server finds too long is retried with half the window.
@@ -60,7 +60,9 @@ impl Run {
             }
             ModelDelta::Text(more) => {
                 self.grow(false, &more);
-                if ctx.is_push() && ctx.rules().capabilities.streaming {
+                // What a task says before its end is not delivered.
+                let streams = ctx.is_push() && ctx.rules().capabilities.streaming;
+                if streams && ctx.history.scheduled(self.correlation()).is_none() {
                     effects.push(Effect::Drafted);
                 }
             }
@@ -277,13 +279,16 @@ impl Run {
             }),
             _ => None,
         });
-        let speaks = error.is_none() && !self.is_promotion() && self.is_to_be_spoken(ctx);
-        let text = self.message.final_text();
+        let report = self.task_report(ctx).filter(|_| error.is_none());
+        let quiet = report.as_ref().is_some_and(|report| report.quiet);
+        let speaks = error.is_none() && !quiet && !self.is_promotion() && self.is_to_be_spoken(ctx);
+        let text = report.map_or_else(|| self.message.final_text(), |report| report.text);
         let intent = error.unwrap_or_else(|| {
             let text = self.with_footer(text.clone(), None, ctx);
             Intent::AssistantText { text }
         });
-        let mut say: Vec<Spoken> = self.spoken(self.message.id.to_string(), intent).into_iter().collect();
+        let say = self.spoken(self.message.id.to_string(), intent).filter(|_| !quiet);
+        let mut say: Vec<Spoken> = say.into_iter().collect();
         if speaks && !say.is_empty() {
             self.message.metadata.extra.insert(SPEECH.to_owned(), true.into());
             say.extend(self.spoken(format!("{}.speech", self.message.id), Intent::Speech { text }));
@@ -294,6 +299,15 @@ impl Run {
             Effect::ReleaseSlot,
             Effect::Finished(self.correlation.clone()),
         ]
+    }
+
+    /// What it reports, where a task started it.
+    fn task_report(&self, ctx: &TurnContext<'_>) -> Option<TaskReport> {
+        let quiet = ctx.history.scheduled(self.correlation())?.quiet;
+        let earlier =
+            ctx.history.answers_of(&self.correlation).filter(|message| message.id != self.message.id);
+        let messages: Vec<&UiMessage> = earlier.chain([&self.message]).collect();
+        Some(TaskReport::of(messages, quiet))
     }
 
     /// Whether its answer is spoken beside its text.

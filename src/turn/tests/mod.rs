@@ -11,6 +11,7 @@ mod long_questions;
 mod parts;
 mod recovery;
 mod run_messages;
+mod scheduled;
 mod scopes_and_ask_backs;
 mod seen;
 mod theirs;

@@ -6,11 +6,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::runs::{in_millis, texts};
-use crate::fakes::daemon::{Daemon, Project};
+use crate::fakes::daemon::{Daemon, Project, merge};
 use crate::fakes::dice::{Dice, seed};
 use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
+use crate::fakes::qq::QqFake;
+use crate::fakes::qq::people::Place;
+use crate::fakes::telegram::server::FakeTelegram;
 
 /// Kills of one test; five of them run side by side.
 const KILLS: usize = 42;
@@ -18,20 +21,50 @@ const TASKS: usize = 40;
 const CHATS: usize = 4;
 const GREETING: &str = "done hi.";
 
-/// Answers with the number of the task, after a moment.
+/// Where a process may die.
+const STEPS: [&str; 6] =
+    ["task-due", "task-stored", "task-accepted", "task-result", "task-delivered", "delivery-sent"];
+const ANN: i64 = 7;
+
+/// Answers with the number of the task, after a moment; where the prompt says so, after a look at the files.
 fn numbered(seen: &Seen) -> Reply {
     let text = seen.last_user_text().lines().last().unwrap_or_default().to_owned();
+    let looked = seen.body["messages"].as_array().unwrap().last().unwrap()["role"] == "tool";
+    if text.starts_with("look") && !looked {
+        return Reply::calls([("list_files", json!({ "path": "." }))]).after(Duration::from_millis(20));
+    }
     Reply::text(&format!("done {text}.")).after(Duration::from_millis(20))
 }
 
-/// Tasks that are due while daemons come and go: half of them run in threads of their own, the others are reminders.
-/// Each delivers to a chat of a platform.
+/// Lets a daemon run until it dies at this step, or is killed after a while.
+async fn die_at(project: &Project, step: &str) {
+    let mut command = project.command(&["run"]);
+    let mut child = command.env("SHIPAGENT_FAIL_POINT", step).spawn().unwrap();
+    for _ in 0..40 {
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Tasks that are due while daemons come and go: half of them are reminders, the others run in threads of their own, every
+/// second one with a tool. Each delivers to a chat of a platform. Telegram knows no idempotency keys: there a message
+/// may come twice when a process dies between its delivery and its receipt.
 async fn every_slot_delivers_once(round: u64) {
-    let feishu = Feishu::start().await;
+    let (feishu, telegram) = (Feishu::start().await, FakeTelegram::start().await);
     let model = FakeModel::unrecorded(Script::compute(numbered)).await;
     let people: Vec<String> = (0..CHATS).map(|chat| format!("ou_p{chat}")).collect();
-    let project = Project::with_model(&model.url(), feishu.section(json!({ "allowedUsers": people })));
+    let mut config = feishu.section(json!({ "allowedUsers": people }));
+    let section = json!({ "botToken": telegram.token(), "apiUrl": telegram.url(), "allowedUsers": [ANN] });
+    merge(&mut config, json!({ "adapters": { "telegram": section } }));
+    let project = Project::with_model(&model.url(), config);
+    let ann = telegram.user(ANN, "Ann");
+    telegram.private(&ann).say(&ann, "hi");
     let daemon = project.start().await;
+    telegram.wait_for(|world| world.bot_texts(ANN).iter().any(|text| text == GREETING)).await;
     // A chat exists when somebody has written.
     for person in &people {
         feishu.write(&Message::private(person, "hi"));
@@ -41,22 +74,30 @@ async fn every_slot_delivers_once(round: u64) {
     let seed = seed() ^ (round + 1).wrapping_mul(7919);
     let mut dice = Dice::new(seed);
     for number in 0..TASKS {
-        let kind = if number % 2 == 0 { "prompt" } else { "message" };
+        let (kind, words) = words_of(number);
         let due = in_millis(300 + i64::try_from(dice.roll(9_000)).unwrap());
-        let chat = format!("feishu:chat:oc_p{}", number % CHATS);
-        let file = format!("---\nat: {due}\nkind: {kind}\ndeliver: {chat}\n---\n{kind} {number}");
+        let chat = match on_telegram(number) {
+            true => format!("telegram:chat:{ANN}"),
+            false => format!("feishu:chat:oc_p{}", number % CHATS),
+        };
+        let file = format!("---\nat: {due}\nkind: {kind}\ndeliver: {chat}\n---\n{words}");
         project.write(&format!(".ship/tasks/t{number}.md"), &file);
     }
     for _ in 0..KILLS {
+        if dice.roll(4) == 0 {
+            let step = STEPS[usize::try_from(dice.roll(STEPS.len() as u64)).unwrap() % STEPS.len()];
+            die_at(&project, step).await;
+            continue;
+        }
         let daemon = project.start().await;
         tokio::time::sleep(Duration::from_millis(dice.roll(160))).await;
         daemon.kill();
     }
     let daemon = project.start().await;
     let expected: BTreeMap<String, usize> = (0..TASKS)
-        .map(|number| match number % 2 == 0 {
-            true => format!("done prompt {number}."),
-            false => format!("message {number}"),
+        .map(|number| match words_of(number) {
+            ("prompt", words) => format!("done {words}."),
+            (_, words) => words,
         })
         .map(|text| (text, 1))
         .collect();
@@ -66,6 +107,9 @@ async fn every_slot_delivers_once(round: u64) {
             .look(|world| (0..CHATS).flat_map(|chat| world.said(&format!("oc_p{chat}"))).collect::<Vec<_>>());
         for text in said.into_iter().filter(|text| text != GREETING) {
             *found.entry(text).or_default() += 1;
+        }
+        for text in telegram.read(|world| world.bot_texts(ANN)).into_iter().filter(|text| text != GREETING) {
+            found.insert(text, 1);
         }
         found
     };
@@ -79,6 +123,57 @@ async fn every_slot_delivers_once(round: u64) {
     for number in 0..TASKS {
         let task = daemon.get_json(&format!("/api/tasks/t{number}")).await;
         assert_eq!(task["history"].as_array().unwrap().len(), 1, "one run: {task}");
+    }
+}
+
+/// The kind and the words of a task.
+fn words_of(number: usize) -> (&'static str, String) {
+    match number % 4 {
+        0 => ("prompt", format!("prompt {number}")),
+        2 => ("prompt", format!("look {number}")),
+        _ => ("message", format!("message {number}")),
+    }
+}
+
+fn on_telegram(number: usize) -> bool {
+    number.is_multiple_of(5)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_between_a_delivery_and_its_receipt_delivers_once() {
+    let (feishu, qq) = (Feishu::start().await, QqFake::start().await);
+    let model = FakeModel::unrecorded(Script::compute(numbered)).await;
+    let mut config = feishu.section(json!({}));
+    merge(&mut config, qq.config());
+    let project = Project::with_model(&model.url(), config);
+    let daemon = project.start().await;
+    feishu.write(&Message::private("ou_ada", "hi"));
+    feishu.wait_for_words("oc_ada", GREETING).await;
+    qq.says(Place::C2c("U1"), "hi");
+    qq.text_with("U1", GREETING).await;
+    assert!(daemon.stop().await.success());
+    for (name, chat) in [("feishu", "feishu:chat:oc_ada"), ("qq", "qq:chat:U1")] {
+        let due = in_millis(0);
+        project.write(
+            &format!(".ship/tasks/{name}.md"),
+            &format!("---\nat: {due}\ndeliver: {chat}\n---\nlook {name}"),
+        );
+        let mut command = project.command(&["run"]);
+        let died = command.env("SHIPAGENT_FAIL_POINT", "delivery-sent").spawn().unwrap().wait().unwrap();
+        assert!(!died.success(), "{name}");
+        let daemon = project.start().await;
+        let over =
+            async |daemon: &Daemon| daemon.get_json(&format!("/api/tasks/{name}")).await["status"] == "over";
+        daemon.until("the end", over).await;
+        let answer = format!("done look {name}.");
+        if name == "feishu" {
+            feishu.wait_for_words("oc_ada", &answer).await;
+        } else {
+            qq.text_with("U1", &answer).await;
+        }
+        assert!(daemon.stop().await.success());
+        let said = [feishu.look(|world| world.said("oc_ada")), qq.look(|rules| rules.texts("U1"))].concat();
+        assert_eq!(said.iter().filter(|text| **text == answer).count(), 1, "{said:?}");
     }
 }
 

@@ -2,5 +2,7 @@
 
 mod asked_in_chats;
 mod chats;
+mod deliveries;
+mod in_conversations;
 mod kill;
 mod runs;

@@ -119,7 +119,9 @@ async fn an_unattended_run_that_may_not_ask_is_told_so_once_and_then_stopped() {
     daemon.until("the file", async |daemon| task(daemon, "eager").await["status"] == "waiting").await;
     daemon.post("/api/tasks/eager/run", &json!({})).send().await.unwrap();
     daemon.until("the end", async |daemon| task(daemon, "eager").await["last"].is_object()).await;
-    assert_eq!(task(&daemon, "eager").await["last"]["outcome"], "stopped");
+    let ended = task(&daemon, "eager").await;
+    assert_eq!((&ended["last"]["outcome"], &ended["failures"]), (&json!("failed"), &json!(1)));
+    assert!(ended["last"]["text"].as_str().unwrap().contains("onApproval"), "{ended}");
     assert!(model.requests().len() <= 3, "it does not argue: {}", model.requests().len());
     assert!(!project.path().join("made-by-a-task").exists());
     let approvals = daemon.get_json("/api/approvals?state=pending").await;

@@ -113,11 +113,8 @@ async fn two_requests_with_one_message_are_heard_once() {
     let data = format!("data:audio/ogg;base64,{}", BASE64_STANDARD.encode(speak("good morning").ogg));
     let file = json!({ "mediaType": "audio/ogg", "url": data });
     let body = json!({ "instructions": "", "files": [file], "chatId": "spoken", "messageId": "m-1" });
-    let (one, two, three) = tokio::join!(
-        daemon.execute(body.clone()),
-        daemon.execute(body.clone()),
-        daemon.execute(body.clone())
-    );
+    let (one, two, three) =
+        tokio::join!(daemon.execute(body.clone()), daemon.execute(body.clone()), daemon.execute(body));
     for answer in [one, two, three] {
         assert_eq!(answer["output"], "re: good morning");
     }
