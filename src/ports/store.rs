@@ -75,14 +75,14 @@ pub enum OutboxLine {
     },
 }
 
-/// A set of writes that is atomic: after a crash all of it is there, or none.
+/// A set of writes that is atomic: after a crash all of it is there, or none. A store may hold its lines in another form.
 #[derive(Clone, Debug)]
-pub struct Commit {
+pub struct Commit<M = UiMessage, L = OutboxLine> {
     pub thread: ThreadId,
     /// Lines for the thread file, in order.
-    pub messages: Vec<UiMessage>,
+    pub messages: Vec<M>,
     /// Lines for the outbox, in order.
-    pub outbox: Vec<OutboxLine>,
+    pub outbox: Vec<L>,
     pub durability: Durability,
     pub work: Work,
 }

@@ -62,7 +62,6 @@ mod memory;
 mod notes;
 mod outbox;
 mod reader;
-mod record;
 mod recover;
 mod search;
 mod shared_file;

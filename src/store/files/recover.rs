@@ -12,11 +12,10 @@ use super::archive::ClosedJournal;
 use super::atomic;
 use super::data_files::{delete_files, forget_index};
 use super::disk::{Disk, refused};
-use super::journal::{Contents, Journal, live_journals, open_threads};
+use super::journal::{Append, Contents, Journal, Record, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::{last_end, length, to_u64};
 use super::lost_journal::quick_scan;
-use super::record::{Append, Record};
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
 

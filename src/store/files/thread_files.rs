@@ -16,7 +16,7 @@ use super::lock::{Lock, OpenError};
 use super::reader::Reader;
 use super::recover::recover;
 use super::stats::Stats;
-use super::writer::{Bounds, SerializedCommit};
+use super::writer::{Bounds, RawCommit};
 use super::writer_thread::{self, BackgroundScan, WriterCommand};
 use crate::domain::{MessageId, ThreadId};
 use crate::ports::{
@@ -283,12 +283,12 @@ fn locked(work: &Mutex<SummaryWork>) -> std::sync::MutexGuard<'_, SummaryWork> {
 }
 
 /// Serializes the lines of a commit on the caller's thread, to relieve the writer thread.
-fn draft(layout: &Layout, commit: Commit) -> Result<SerializedCommit, StoreError> {
+fn draft(layout: &Layout, commit: Commit) -> Result<RawCommit, StoreError> {
     let raw = |lines: Result<Vec<Box<RawValue>>, serde_json::Error>| {
         lines.map_err(|error| refused(layout.thread(&commit.thread), error.into()))
     };
     let messages = raw(commit.messages.iter().map(to_raw_value).collect())?;
     let outbox = raw(commit.outbox.iter().map(to_raw_value).collect())?;
     let Commit { thread, durability, work, .. } = commit;
-    Ok(SerializedCommit { thread, messages, outbox, durability, work })
+    Ok(Commit { thread, messages, outbox, durability, work })
 }

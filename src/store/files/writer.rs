@@ -11,14 +11,13 @@ use serde_json::value::RawValue;
 use super::archive::ClosedJournal;
 use super::data_files::DataFiles;
 use super::disk::{Disk, refused};
-use super::journal::Journal;
+use super::journal::{Append, Journal, Record, join};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::length;
 use super::outbox::Outbox;
-use super::record::{Append, Record, join};
 use super::stats::Stats;
 use crate::domain::ThreadId;
-use crate::ports::{Durability, StoreError, StoreErrorKind, Work};
+use crate::ports::{Commit, Durability, StoreError, StoreErrorKind, Work};
 
 /// Above this number the changed threads are no longer tracked one by one.
 const MAX_CHANGED: usize = 4096;
@@ -39,14 +38,7 @@ impl Default for Bounds {
 }
 
 /// A commit with serialized lines.
-#[derive(Debug)]
-pub(super) struct SerializedCommit {
-    pub(super) thread: ThreadId,
-    pub(super) messages: Vec<Box<RawValue>>,
-    pub(super) outbox: Vec<Box<RawValue>>,
-    pub(super) durability: Durability,
-    pub(super) work: Work,
-}
+pub(super) type RawCommit = Commit<Box<RawValue>, Box<RawValue>>;
 
 /// Changes since the last query.
 #[derive(Debug)]
@@ -147,14 +139,14 @@ impl Writer {
     }
 
     /// Writes commits together. On an error none of them is there.
-    pub(super) fn write(&mut self, drafts: &[&SerializedCommit]) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, drafts: &[&RawCommit]) -> Result<(), StoreError> {
         let plan = self.begin(drafts)?;
         let synced = if plan.sync { self.journal.sync(self.disk.as_ref(), &self.stats) } else { Ok(()) };
         self.end(drafts, plan, synced)
     }
 
     /// Begins to write commits together: they are in the journal, which is not synced. [`Self::end`] must follow.
-    pub(super) fn begin(&mut self, drafts: &[&SerializedCommit]) -> Result<BatchPlan, StoreError> {
+    pub(super) fn begin(&mut self, drafts: &[&RawCommit]) -> Result<BatchPlan, StoreError> {
         self.roll_back()?;
         if self.suspect {
             self.rotate()?;
@@ -171,11 +163,7 @@ impl Writer {
 
     /// Adds a commit to a batch whose journal is being synced. It is in the journal at once, which is enough to survive the
     /// end of the process. On an error it is not there.
-    pub(super) fn follow(
-        &mut self,
-        plan: &mut BatchPlan,
-        draft: &SerializedCommit,
-    ) -> Result<(), StoreError> {
+    pub(super) fn follow(&mut self, plan: &mut BatchPlan, draft: &RawCommit) -> Result<(), StoreError> {
         let key = FileKey { thread: draft.thread.clone(), stream: Stream::Outbox };
         let (from, at) = match plan.tails.get(&key) {
             Some(tail) => (tail.from, tail.from.saturating_add(length(&tail.bytes))),
@@ -206,7 +194,7 @@ impl Writer {
     /// Ends a batch, with the result of the sync that it needs. On an error none of its commits is there.
     pub(super) fn end(
         &mut self,
-        drafts: &[&SerializedCommit],
+        drafts: &[&RawCommit],
         plan: BatchPlan,
         synced: Result<(), StoreError>,
     ) -> Result<(), StoreError> {
@@ -227,16 +215,12 @@ impl Writer {
     }
 
     /// Writes one commit. On a full disk, replacing the journal may free space.
-    pub(super) fn write_alone(&mut self, draft: &SerializedCommit) -> Result<(), StoreError> {
+    pub(super) fn write_alone(&mut self, draft: &RawCommit) -> Result<(), StoreError> {
         self.write(&[draft]).or_else(|error| self.write_again(error, draft))
     }
 
     /// Writes a commit again that failed for a lack of space, if replacing the journal may free some.
-    pub(super) fn write_again(
-        &mut self,
-        error: StoreError,
-        draft: &SerializedCommit,
-    ) -> Result<(), StoreError> {
+    pub(super) fn write_again(&mut self, error: StoreError, draft: &RawCommit) -> Result<(), StoreError> {
         let may_free = self.rollbacks.is_empty() && self.journal.holds_room();
         if error.kind() != StoreErrorKind::Full || !may_free {
             return Err(error);
@@ -270,7 +254,7 @@ impl Writer {
     }
 
     /// The writes of a batch.
-    fn plan(&mut self, drafts: &[&SerializedCommit]) -> Result<BatchPlan, StoreError> {
+    fn plan(&mut self, drafts: &[&RawCommit]) -> Result<BatchPlan, StoreError> {
         // The data files are written last, because none of them may contain what the journal could still lose.
         let mut plan = BatchPlan { before: self.journal.length(), ..BatchPlan::default() };
         for draft in drafts {
@@ -288,7 +272,7 @@ impl Writer {
     fn extend<'a>(
         &mut self,
         plan: &mut BatchPlan,
-        draft: &'a SerializedCommit,
+        draft: &'a RawCommit,
         stream: Stream,
     ) -> Result<Option<Append<'a>>, StoreError> {
         let lines = match stream {
@@ -316,7 +300,7 @@ impl Writer {
         synced
     }
 
-    fn remember(&mut self, drafts: &[&SerializedCommit], plan: BatchPlan) {
+    fn remember(&mut self, drafts: &[&RawCommit], plan: BatchPlan) {
         self.stats.count_batch(drafts.len());
         for draft in drafts {
             match draft.work {

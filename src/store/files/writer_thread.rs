@@ -20,7 +20,7 @@ use super::lock::Lock;
 use super::lost_journal;
 use super::recover::Recovered;
 use super::stats::Stats;
-use super::writer::{BatchPlan, Bounds, ChangeReport, SerializedCommit, Writer};
+use super::writer::{BatchPlan, Bounds, ChangeReport, RawCommit, Writer};
 use crate::domain::ThreadId;
 use crate::ports::{Durability, StoreError};
 
@@ -31,7 +31,7 @@ const MAX_BATCH: usize = 256;
 #[derive(Debug)]
 pub(super) enum WriterCommand {
     /// Write a commit, and confirm it with the requested durability.
-    Commit(SerializedCommit, oneshot::Sender<Result<(), StoreError>>),
+    Commit(RawCommit, oneshot::Sender<Result<(), StoreError>>),
     /// Delete a thread with its history and its outbox.
     Delete(ThreadId, oneshot::Sender<Result<(), StoreError>>),
     Survey(oneshot::Sender<ChangeReport>),
@@ -50,7 +50,7 @@ pub(super) enum WriterCommand {
 }
 
 /// A commit, and who waits for it.
-type QueuedCommit = (SerializedCommit, oneshot::Sender<Result<(), StoreError>>);
+type QueuedCommit = (RawCommit, oneshot::Sender<Result<(), StoreError>>);
 
 impl WriterCommand {
     const fn writes(&self) -> bool {
@@ -247,10 +247,10 @@ impl WriterThread {
         batch: &mut Vec<QueuedCommit>,
         inbox: &Receiver<WriterCommand>,
     ) -> Result<(), StoreError> {
-        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
+        let drafts: Vec<&RawCommit> = batch.iter().map(|(draft, _)| draft).collect();
         let mut plan = self.writer.begin(&drafts)?;
         let synced = if plan.sync { self.sync_journal(&mut plan, batch, inbox) } else { Ok(()) };
-        let drafts: Vec<&SerializedCommit> = batch.iter().map(|(draft, _)| draft).collect();
+        let drafts: Vec<&RawCommit> = batch.iter().map(|(draft, _)| draft).collect();
         self.writer.end(&drafts, plan, synced)
     }
 
@@ -281,7 +281,7 @@ impl WriterThread {
     }
 
     /// Whether a commit has only outbox lines that need no sync, and overtakes no other commit.
-    fn may_follow(&self, draft: &SerializedCommit) -> bool {
+    fn may_follow(&self, draft: &RawCommit) -> bool {
         draft.durability == Durability::Written
             && draft.messages.is_empty()
             && !draft.outbox.is_empty()

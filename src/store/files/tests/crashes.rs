@@ -295,7 +295,7 @@ fn a_journal_begun_in_vain_is_not_believed() {
     assert_eq!(write_until_refused(&store, &[work]), 1);
     let layout = store.layout().clone();
     drop(store);
-    let stale = crate::store::files::record::Record::Checkpoint { open: vec![thread("b")] };
+    let stale = crate::store::files::journal::Record::Checkpoint { open: vec![thread("b")] };
     overwrite(&layout.journal(2), &stale.encode().unwrap());
     for _ in 0..2 {
         assert_eq!(open(dir.path()).unfinished(), std::slice::from_ref(&a));
