@@ -12,11 +12,11 @@ use super::compaction::CompactionState;
 use super::deliveries::Deliveries;
 use super::jobs::{DeliveryJob, Done, Jobs};
 use super::learning::LearningState;
-use super::mailbox::{Mailbox, RouterMsg};
 use super::progress::{LastLine, ProgressChannel};
 use super::publisher::Publisher;
 use super::relevance::GateState;
 use super::room_history::HistoryWait;
+use super::router::{Mailbox, RouterMsg};
 use super::runtime::Runtime;
 use super::waiters::Waiters;
 use crate::domain::{Approval, ApprovalId, Intent, MessageId, ThreadId, ToolCallId};
@@ -113,7 +113,6 @@ pub(super) enum StartReason {
 
 /// Why the actor's loop woke.
 enum LoopEvent {
-    Request(Option<Box<ThreadRequest>>),
     Delta(ModelDelta),
     DeltasEnded,
     Progress(LastLine),
@@ -231,7 +230,17 @@ impl Actor {
             let event = tokio::select! {
                 biased;
                 done = self.delivery.next() => LoopEvent::Done(done),
-                request = mailbox.recv(), if open => LoopEvent::Request(request.map(Box::new)),
+                request = mailbox.recv(), if open => {
+                    match request {
+                        Some(request) => {
+                            read += 1;
+                            reported_idle = false;
+                            Box::pin(self.read(request)).await;
+                        }
+                        None => open = false,
+                    }
+                    continue;
+                }
                 delta = next_delta(&mut self.deltas), if self.deltas.is_some() => delta.map_or(LoopEvent::DeltasEnded, LoopEvent::Delta),
                 line = self.progress.next() => LoopEvent::Progress(line),
                 done = self.jobs.next() => LoopEvent::Done(done),
@@ -245,12 +254,6 @@ impl Actor {
                 () = tokio::time::sleep(idle), if is_idle => LoopEvent::Idle,
             };
             match event {
-                LoopEvent::Request(Some(request)) => {
-                    read += 1;
-                    reported_idle = false;
-                    self.read(*request).await;
-                }
-                LoopEvent::Request(None) => open = false,
                 LoopEvent::Delta(delta) => self.take_deltas(delta),
                 LoopEvent::DeltasEnded => self.deltas = None,
                 LoopEvent::Progress(line) => self.show_progress(line),

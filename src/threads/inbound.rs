@@ -23,9 +23,12 @@ impl Actor {
             drop(reply.send(refused("the state directory cannot be written".to_owned())));
             return;
         }
-        self.hear_room(&event).await;
-        self.settle_peer(&mut event).await;
-        self.settle_followup(&mut event).await;
+        self.told_room = None;
+        if event.chat == ChatKind::Group {
+            self.hear_room(&event).await;
+            self.settle_peer(&mut event).await;
+            self.settle_followup(&mut event).await;
+        }
         let known = match self.knows(&event.message).await {
             Ok(known) => known,
             Err(error) => {
@@ -37,7 +40,7 @@ impl Actor {
         if known && matches!(event.kind, IngressKind::Said(_) | IngressKind::Command(_)) {
             // A replay: accepted again, without effects.
             self.tell_room_again(&event.message).await;
-            let (ticket, lookups) = (self.ticket(reply), Lookups::default());
+            let (ticket, lookups) = (self.reply_token(reply), Lookups::default());
             self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
             return;
         }
@@ -56,7 +59,7 @@ impl Actor {
             let names = self.others_here().await.into_iter().map(|card| card.name).collect();
             self.conversation.note_others(names);
         }
-        let ticket = self.ticket(reply);
+        let ticket = self.reply_token(reply);
         self.upcoming.push_back(Event::Arrived { event, ticket, known, lookups });
     }
 
@@ -150,14 +153,14 @@ impl Actor {
                     return;
                 }
                 self.note_asked_here(&run_message.source);
-                let ticket = self.ticket(reply);
+                let ticket = self.reply_token(reply);
                 self.upcoming.push_back(Event::RunMessage { run_message, ticket, known });
             }
             Err(why) => drop(reply.send(Acceptance::StorageFailed(why))),
         }
     }
 
-    fn ticket(&mut self, reply: oneshot::Sender<Acceptance>) -> ReplyToken {
+    fn reply_token(&mut self, reply: oneshot::Sender<Acceptance>) -> ReplyToken {
         let ticket = ReplyToken(self.next_ticket);
         self.next_ticket += 1;
         self.tickets.insert(ticket, reply);

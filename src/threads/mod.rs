@@ -23,7 +23,6 @@ mod idle_threads;
 mod inbound;
 mod jobs;
 mod learning;
-mod mailbox;
 mod memory_commands;
 mod memory_context;
 mod model_command;

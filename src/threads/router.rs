@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::actor::{Actor, StartReason};
 use super::count;
 use super::idle_threads::{IdleThread, IdleThreads};
-use super::mailbox::{MailboxSender, QUERIES, RouterMsg, mailbox};
 use super::runtime::Runtime;
 use crate::domain::{ThreadId, ThreadState};
 use crate::memory_release::release_unused_memory;
@@ -313,4 +312,75 @@ fn refuse(request: ThreadRequest) {
     if let ThreadRequest::Deliver { reply, .. } | ThreadRequest::Say { reply, .. } = request {
         drop(reply.send(Acceptance::Stopping));
     }
+}
+
+/// Most queries in a mailbox that are not read yet. Queries have space of their own, so that a full mailbox does not keep
+/// clients from subscribing.
+pub(super) const QUERIES: usize = 1024;
+
+/// A mailbox for this many events.
+pub(super) fn mailbox(events: usize) -> (MailboxSender, Mailbox) {
+    let (sender, requests) = mpsc::channel(events.saturating_add(QUERIES));
+    let room = Arc::new(Semaphore::new(events));
+    (MailboxSender { requests: sender, room: Arc::clone(&room) }, Mailbox { requests, room })
+}
+
+/// The router's end.
+#[derive(Debug)]
+pub(super) struct MailboxSender {
+    requests: mpsc::Sender<ThreadRequest>,
+    /// The capacity left for events.
+    room: Arc<Semaphore>,
+}
+
+impl MailboxSender {
+    /// Puts a request into the mailbox. An event that finds no capacity is given back as from a full queue.
+    pub(super) fn try_send(&self, request: ThreadRequest) -> Result<(), TrySendError<ThreadRequest>> {
+        if !request.is_event() {
+            return self.requests.try_send(request);
+        }
+        let Ok(permit) = self.room.try_acquire() else { return Err(TrySendError::Full(request)) };
+        self.requests.try_send(request)?;
+        // The reader frees it.
+        permit.forget();
+        Ok(())
+    }
+
+    /// How many events it has room for.
+    pub(super) fn free(&self) -> usize {
+        self.room.available_permits()
+    }
+}
+
+/// The actor's end.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    requests: mpsc::Receiver<ThreadRequest>,
+    room: Arc<Semaphore>,
+}
+
+impl Mailbox {
+    /// The next request; `None` once the router has closed the mailbox. Frees its capacity. Cancel-safe.
+    pub(super) async fn recv(&mut self) -> Option<ThreadRequest> {
+        let request = self.requests.recv().await?;
+        if request.is_event() {
+            self.room.add_permits(1);
+        }
+        Some(request)
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum RouterMsg {
+    /// This actor has no work and only keeps its history in memory.
+    BecameIdle {
+        thread: ThreadId,
+        /// How many messages it has read.
+        read: u64,
+        /// About how much memory its history takes.
+        bytes: usize,
+    },
+    /// This actor has had no work for the idle time and may end, unless messages have been sent to it since: `read` is
+    /// how many it had read by then.
+    IdleTimeout { thread: ThreadId, read: u64 },
 }
