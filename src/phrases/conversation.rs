@@ -103,6 +103,18 @@ phrases! {
         en: "I am being shut down and did not take this message. Please send it again later.",
         zh: "我正在关闭，没有收下这条消息，请稍后再发。",
     }
+    text not_stored_in_time() {
+        en: "The message could not be stored in time: send it again with the same id.",
+        zh: "消息没能及时保存：请用同一个 id 再发一次。",
+    }
+    text only_last_answer() {
+        en: "Only the last answer can be made anew, and only while nothing else is going on: send a new message instead.",
+        zh: "只有最后一个回答可以重新生成，而且只能在没有其他任务进行时：请改发一条新消息。",
+    }
+    text no_such_message() {
+        en: "There is no such message of yours in this conversation.",
+        zh: "这个对话里没有你的这条消息。",
+    }
     text stopped() { en: "Stopped.", zh: "已停止。" }
     format transcript(quoted: &str) {
         en: "The last spoken message was understood as:\n\n{quoted}",

@@ -1,5 +1,12 @@
 //! Code fences, read line by line: what opens one, what closes it, and how to close and open it elsewhere.
 
+/// A text in a code fence that is longer than any in the text.
+pub fn fenced(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
+}
+
 /// An opening or closing code fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fence {

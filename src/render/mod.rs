@@ -15,13 +15,14 @@ mod split;
 mod status;
 
 pub use budget::{BudgetPhrase, amount, budget_grant, cap_line, shortage};
+pub use fence::fenced;
 pub use grants::GrantPhrase;
 pub use lower::lower;
 pub use memory::{MemoryPhrase, ShownMemory, notes_with_handles};
 pub use models::ModelPhrase;
 pub use money::{Spent, dollars};
 pub use phrase::Phrase;
-pub use question::fit_question;
+pub use question::{approval_question, fit_question};
 pub use speakable::speakable;
 pub use split::split;
 pub use status::Status;

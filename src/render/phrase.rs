@@ -25,6 +25,12 @@ pub enum Phrase {
     Busy,
     /// The daemon is stopping; the message was refused.
     Stopping,
+    /// The message was not stored within the deadline; it may be stored all the same.
+    NotStoredInTime,
+    /// Only the last answer can be made again.
+    OnlyLastAnswer,
+    /// An edit of a message that the author has not written here.
+    NoSuchMessage,
     /// The turn was stopped by a person.
     Stopped,
     /// There is no turn to stop.
@@ -173,6 +179,9 @@ impl Phrase {
             }
             Self::Busy => conversation::busy(language).into(),
             Self::Stopping => conversation::stopping(language).into(),
+            Self::NotStoredInTime => conversation::not_stored_in_time(language).into(),
+            Self::OnlyLastAnswer => conversation::only_last_answer(language).into(),
+            Self::NoSuchMessage => conversation::no_such_message(language).into(),
             Self::Stopped => conversation::stopped(language).into(),
             Self::Transcript(text) => {
                 let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();

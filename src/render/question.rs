@@ -1,8 +1,11 @@
 //! Fits a question into one message of a platform. Reasons stay whole; of a command or a diff both ends are shown.
 
+use super::Phrase;
 use super::fence::Fence;
 use super::markdown::{BlockKind, blocks};
-use crate::domain::{Capabilities, Delivery, Intent, Language, LengthUnit, both_ends, both_ends_of_line};
+use crate::domain::{
+    Approval, Capabilities, Delivery, Intent, Language, LengthUnit, both_ends, both_ends_of_line,
+};
 use crate::phrases::conversation::left_out;
 
 /// Most units of a question, even where the platform allows more.
@@ -13,6 +16,22 @@ const FRAME: usize = 700;
 
 /// Least units for a code block.
 const LEAST_CODE: usize = 200;
+
+/// The question that asks for an approval.
+pub fn approval_question(approval: &Approval, language: Language) -> Intent {
+    Intent::ApprovalRequest {
+        approval_id: approval.id.clone(),
+        number: approval.number.to_string(),
+        kind: approval.kind,
+        language,
+        summary: approval.summary.clone(),
+        risk: approval.risk,
+        details: approval.details.clone(),
+        scopes: approval.scopes.clone(),
+        suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
+        expires_at: approval.expires_at.rfc3339(),
+    }
+}
 
 /// The shortened question where it is too long for one message; `None` where it fits.
 pub fn fit_question(question: &Intent, capabilities: &Capabilities) -> Option<Intent> {

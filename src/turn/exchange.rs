@@ -6,7 +6,7 @@
 use serde_json::Map;
 
 use super::Effect;
-use super::effect::Spoken;
+use super::event::Spoken;
 use super::history::{BEGINS_ANEW, REFUSED};
 use crate::domain::{Approval, ApprovalChoice, CorrelationId, IngressEvent, Intent, Language, Timestamp};
 use crate::ports::Durability;
@@ -59,18 +59,9 @@ impl Exchange {
     ) -> Self {
         let reply = reply.into();
         let metadata = Metadata {
-            platform: event.thread.platform().as_str().to_owned(),
-            thread_id: event.thread.clone(),
-            author_id: None,
-            author_name: None,
             message_id: Some(event.platform_message.clone()),
-            timestamp: now,
-            correlation_id: correlation,
-            status: Some(RunStatus::Done),
             command: true,
-            context: false,
-            checkpoint: false,
-            extra: Map::new(),
+            ..Metadata::of_agent(&event.thread, correlation, now, RunStatus::Done)
         };
         let said = CommandRecord {
             command: words.to_owned(),

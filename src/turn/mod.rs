@@ -23,7 +23,6 @@ mod approval;
 mod budget;
 mod compaction;
 mod context;
-mod effect;
 mod event;
 mod exchange;
 mod history;
@@ -39,8 +38,7 @@ pub use compaction::{
     summary_prompt,
 };
 pub use context::{CheckArguments, EffectsOf, Rules};
-pub use effect::{Effect, Spoken};
-pub use event::{ApprovalSlot, Event, GateDecision, Lookups, ReplyToken};
+pub use event::{ApprovalSlot, Effect, Event, GateDecision, Lookups, ReplyToken, Spoken};
 pub use machine::conversation::Conversation;
 pub use machine::memory::{MEMORY_UPSERT, RecallPlan};
 pub use prompt::{Audience, BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};

@@ -77,6 +77,31 @@ pub struct Metadata {
     pub extra: Map<String, Value>,
 }
 
+impl Metadata {
+    /// The metadata of a message of the agent.
+    pub fn of_agent(
+        thread: &ThreadId,
+        correlation_id: CorrelationId,
+        timestamp: Timestamp,
+        status: RunStatus,
+    ) -> Self {
+        Self {
+            platform: thread.platform().as_str().to_owned(),
+            thread_id: thread.clone(),
+            author_id: None,
+            author_name: None,
+            message_id: None,
+            timestamp,
+            correlation_id,
+            status: Some(status),
+            command: false,
+            context: false,
+            checkpoint: false,
+            extra: Map::new(),
+        }
+    }
+}
+
 /// One message of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UiMessage {

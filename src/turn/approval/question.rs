@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::policy::tools::needs_owner;
 use crate::ports::{Judgement, WholeText};
-use crate::render::{Phrase, fit_question};
+use crate::render::{Phrase, approval_question, fenced, fit_question};
 use crate::turn::context::TurnContext;
 use crate::turn::event::ApprovalSlot;
 use crate::turn::runs::over_budget::CapQuestion;
@@ -75,19 +75,7 @@ impl Question {
             expires_at,
             state: ApprovalState::Pending,
         };
-        let language = ctx.language();
-        let asks = Intent::ApprovalRequest {
-            approval_id: approval.id.clone(),
-            number: approval.number.to_string(),
-            kind: approval.kind,
-            language,
-            summary: approval.summary.clone(),
-            risk: approval.risk,
-            details: approval.details.clone(),
-            scopes: approval.scopes.clone(),
-            suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
-            expires_at: approval.expires_at.rfc3339(),
-        };
+        let asks = approval_question(&approval, ctx.language());
         Self::with_whole(approval, asks, judgement.whole, ctx)
     }
 
@@ -128,11 +116,4 @@ impl Question {
         let intents = vec![(format!("{source}.whole"), first), (source, asks)];
         Self { approval, whole: stored, intents }
     }
-}
-
-/// A text in a code fence that is longer than any fence in the text.
-fn fenced(text: &str) -> String {
-    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.saturating_add(1).max(3));
-    format!("{fence}\n{text}\n{fence}")
 }

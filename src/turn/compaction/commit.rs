@@ -1,7 +1,5 @@
 //! The message of a checkpoint, and the answer to a `/compact` that waits for it.
 
-use serde_json::Map;
-
 use super::check::{record_of, sizes};
 use super::span::CompactionSpan;
 use super::summary::Draft;
@@ -56,18 +54,8 @@ pub(in crate::turn) fn checkpoint_message(
         id: MessageId::made(correlation.as_str(), ".1"),
         role: Role::Assistant,
         metadata: Metadata {
-            platform: thread.platform().as_str().to_owned(),
-            thread_id: thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: None,
-            timestamp: now,
-            correlation_id: correlation,
-            status: Some(RunStatus::Done),
-            command: false,
-            context: false,
             checkpoint: true,
-            extra: Map::new(),
+            ..Metadata::of_agent(thread, correlation, now, RunStatus::Done)
         },
         parts: vec![Part::Checkpoint(Box::new(record))],
     }

@@ -27,7 +27,7 @@ impl Stopped {
 }
 
 impl Conversation {
-    pub(super) fn obey(
+    pub(super) fn run_command(
         &mut self,
         order: &CommandInvocation,
         event: &IngressEvent,

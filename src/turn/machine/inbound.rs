@@ -14,9 +14,6 @@ use crate::turn::user_message::{scheduled_run, user_message};
 use crate::turn::{Effect, Lookups, ReplyToken, Spoken};
 use crate::uimessage::UiMessage;
 
-const ONLY_LAST: &str = "only the last answer can be made anew, and only while nothing else is going on: \
-     send a new message instead";
-
 const BEING_ANSWERED: &str = "the message is being answered: stop the answer first, or wait for its end";
 
 const NOT_WAITING: &str = "only a message of yours that still waits can be withdrawn";
@@ -25,6 +22,10 @@ const NOT_WAITING: &str = "only a message of yours that still waits can be withd
 const WITHDRAWN: &str = "withdrawn";
 
 impl Conversation {
+    fn refused(&self, ticket: ReplyToken, why: &Phrase) -> Effect {
+        Effect::Answer(ticket, Acceptance::Refused(why.say(self.language())))
+    }
+
     pub(super) fn arrived(
         &mut self,
         event: &IngressEvent,
@@ -69,7 +70,7 @@ impl Conversation {
                         return effects;
                     }
                 }
-                effects.extend(self.obey(order, event, ticket, lookups, now, fresh()));
+                effects.extend(self.run_command(order, event, ticket, lookups, now, fresh()));
                 effects
             }
             IngressKind::Decision(decision) => self.decide(decision, event, ticket, lookups, now, fresh),
@@ -189,10 +190,7 @@ impl Conversation {
         fresh: &mut dyn FnMut() -> CorrelationId,
     ) -> Vec<Effect> {
         match Queue::edit(event, said, lookups.earlier.as_deref(), &self.at(now), fresh) {
-            Edit::Unknown => {
-                let why = "there is no such message of yours in this conversation".to_owned();
-                vec![Effect::Answer(ticket, Acceptance::Refused(why))]
-            }
+            Edit::Unknown => vec![self.refused(ticket, &Phrase::NoSuchMessage)],
             Edit::Unchanged => {
                 vec![Effect::Answer(ticket, Acceptance::Duplicate { message: event.message.clone() })]
             }
@@ -276,7 +274,7 @@ impl Conversation {
                 let message = user_message(event, said, correlation, &self.at(now));
                 self.answer_again(answer, vec![message], question, ticket, now)
             }
-            _ => vec![Effect::Answer(ticket, Acceptance::Refused(ONLY_LAST.to_owned()))],
+            _ => vec![self.refused(ticket, &Phrase::OnlyLastAnswer)],
         }
     }
 
@@ -285,7 +283,7 @@ impl Conversation {
             Some((question, last)) if answer.is_none_or(|answer| *answer == last.id) => {
                 self.answer_again(last, Vec::new(), question, ticket, now)
             }
-            _ => vec![Effect::Answer(ticket, Acceptance::Refused(ONLY_LAST.to_owned()))],
+            _ => vec![self.refused(ticket, &Phrase::OnlyLastAnswer)],
         }
     }
 

@@ -1,7 +1,5 @@
 //! One run: the assistant message it writes, its current step, and its open calls.
 
-use serde_json::Map;
-
 use super::loop_guard::LoopGuard;
 use super::open_calls::{Call, OpenCalls};
 use crate::domain::{CorrelationId, MessageId, ThreadId, Timestamp, ToolCallId};
@@ -392,20 +390,7 @@ fn blank_message(thread: &ThreadId, correlation: &CorrelationId, number: u32, no
     UiMessage {
         id: MessageId::made(correlation.as_str(), &format!(".{number}")),
         role: Role::Assistant,
-        metadata: Metadata {
-            platform: thread.platform().as_str().to_owned(),
-            thread_id: thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: None,
-            timestamp: now,
-            correlation_id: correlation.clone(),
-            status: Some(RunStatus::Running),
-            command: false,
-            context: false,
-            checkpoint: false,
-            extra: Map::new(),
-        },
+        metadata: Metadata::of_agent(thread, correlation.clone(), now, RunStatus::Running),
         parts: Vec::new(),
     }
 }

@@ -61,20 +61,7 @@ pub(in crate::turn) fn message_from(
     UiMessage {
         id: said_by(run_message),
         role: Role::Assistant,
-        metadata: Metadata {
-            platform: thread.platform().as_str().to_owned(),
-            thread_id: thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: None,
-            timestamp: now,
-            correlation_id: correlation.clone(),
-            status: Some(RunStatus::Done),
-            command: false,
-            context: false,
-            checkpoint: false,
-            extra,
-        },
+        metadata: Metadata { extra, ..Metadata::of_agent(thread, correlation.clone(), now, RunStatus::Done) },
         parts: words.into_iter().chain(file_part(&run_message.intent)).collect(),
     }
 }
