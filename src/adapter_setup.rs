@@ -68,7 +68,7 @@ impl AdapterInput<'_> {
                 approvals: self.state.approvals.clone(),
                 access: self.state.access.clone(),
                 answer_rights: AnswerRights::new(move |asked, by, role| rights.may_decide(asked, by, role)),
-                notes: self.state.notes.shelf(platform.as_str()),
+                notes: self.state.notes.nested(platform.as_str()),
                 http: self.http.client(server)?,
                 files: self.state.files.clone(),
                 clock: self.clock.clone(),

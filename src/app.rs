@@ -332,7 +332,7 @@ impl App {
             configuration: Arc::new(configuration.clone()),
             instructions: Arc::new(InstructionsHistory::new(
                 settings.project.join(AGENT_MD),
-                state.notes.shelf("instructions"),
+                state.notes.nested("instructions"),
             )),
             log: Arc::new(LogFiles::new(&settings.state)),
             backup: Arc::new(FileBackup::new(&settings.project, &settings.state)),
@@ -350,7 +350,7 @@ impl App {
             memory: state.memory.clone(),
             search: state.search.clone(),
             audit: state.audit.clone(),
-            thread_marks: state.notes.shelf("threads"),
+            thread_marks: state.notes.nested("threads"),
             files: state.files.clone(),
             enrich: voice.enrich,
             speech: voice.speech.as_ref().map(|speech| speech.speaker.clone()),
@@ -365,7 +365,7 @@ impl App {
         let (access, audit, clock) = (state.access.clone(), state.audit.clone(), world.clock.clone());
         let ids = world.ids.clone();
         let direct_chats: Arc<dyn DirectChats> =
-            Arc::new(StoredDirectChats::new(state.notes.shelf("direct")));
+            Arc::new(StoredDirectChats::new(state.notes.nested("direct")));
         let reading = meter.clone();
         // An error is in the log, and the first call reads again.
         actors.tasks.spawn(async move { reading.load().await.unwrap_or_default() });
@@ -470,7 +470,7 @@ fn usage_meter(
 ) -> UsageMeter {
     UsageMeter::new(MeterParts {
         ledger: state.usage.clone(),
-        notes: state.notes.shelf("usage"),
+        notes: state.notes.nested("usage"),
         clock: world.clock.clone(),
         ids: world.ids.clone(),
         metrics: metrics.clone(),
@@ -508,7 +508,7 @@ fn sweep_scratch(settings: &Settings, tasks: &TaskTracker) {
 
 /// The tasks of the project, and the requests for their scheduler.
 fn task_book(settings: &Settings, state: &State, world: &Environment) -> (TaskBook, TaskRequests) {
-    let states = state.notes.shelf("tasks");
+    let states = state.notes.nested("tasks");
     TaskBook::new(state.tasks.clone(), states, world.clock.clone(), settings.zone.clone())
         .with_models(settings.model.named.keys())
         .for_daemon()
@@ -637,7 +637,7 @@ fn runtime(
             context_tokens: helper_window(&settings.model),
         },
         groups: shared.groups,
-        tokens: TokenRatios::new(state.notes.shelf("tokens")),
+        tokens: TokenRatios::new(state.notes.nested("tokens")),
         audit: state.audit,
         adapters: adapters.all().map(|adapter| (adapter.platform(), adapter.clone())).collect(),
         clock: world.clock,
@@ -690,7 +690,7 @@ fn thread_models(settings: &Settings, state: &State, world: &Environment) -> Thr
         Some((name.clone(), limited(world.named.get(name)?, provider, tokens)))
     });
     let default = limited(&world.model, &settings.model.provider, settings.model.context_tokens);
-    ThreadModels::new(default, named.collect(), settings.model.choosers, state.notes.shelf("models"))
+    ThreadModels::new(default, named.collect(), settings.model.choosers, state.notes.nested("models"))
 }
 
 /// How much the model for the agent's own chores can read.

@@ -80,13 +80,13 @@ fn thread(platform: &str, chat: &str) -> Option<ThreadId> {
 
 fn open_rooms(dir: &Path, settings: &Settings, clock: &Arc<dyn Clock>) -> Option<Arc<dyn Rooms>> {
     if dir.starts_with(&settings.project) {
-        tracing::warn!(dir = %dir.display(), "groups.sharedDir is inside the project and not used: tools could change it");
+        tracing::warn!(dir = %dir.display(), "shared directory refused, it is inside the project and tools could change it");
         return None;
     }
     match SharedRooms::open(dir, settings.groups.keep_days, clock.clone()) {
         Ok(rooms) => Some(Arc::new(rooms)),
         Err(fault) => {
-            tracing::warn!(%fault, "groups.sharedDir is not used, agents do not hear each other");
+            tracing::warn!(%fault, "shared directory not opened, messages of other agents are not received");
             None
         }
     }

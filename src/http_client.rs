@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::{Certificate, Client, ClientBuilder};
+use reqwest::multipart::{Form, Part};
+use reqwest::{Certificate, Client, ClientBuilder, Response};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most idle connections kept per server: each has its own buffers.
@@ -110,6 +111,50 @@ pub(crate) fn with_causes(words: impl Into<String>, error: &dyn Error) -> String
         cause = inner.source();
     }
     story
+}
+
+/// Why the body of a response could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("the answer is too long")]
+    TooLong,
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// The body of a response of at most `most` bytes.
+pub(crate) async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, BodyError> {
+    let mut body = Vec::new();
+    while let Some(piece) =
+        response.chunk().await.map_err(|error| BodyError::Broken(transport_error(&error)))?
+    {
+        if body.len() + piece.len() > most {
+            return Err(BodyError::TooLong);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// The text of a transport error, without the URL, which may hold a secret.
+pub(crate) fn transport_error(error: &reqwest::Error) -> String {
+    let words = match () {
+        () if error.is_timeout() => "timed out",
+        () if error.is_connect() => "cannot connect",
+        () if error.is_builder() => "not a valid request",
+        () => "the connection broke",
+    };
+    with_causes(words, error)
+}
+
+/// A form with one file.
+pub(crate) fn file_form(
+    fields: impl IntoIterator<Item = (&'static str, String)>,
+    field: &'static str,
+    file: Part,
+) -> Form {
+    let form = fields.into_iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
+    form.part(field, file)
 }
 
 #[cfg(test)]

@@ -90,12 +90,12 @@ fn begin_project(project: &Path, env: &Env) -> Result<(), WriteError> {
 
 /// What outlives a daemon that starts over with other settings in the same process.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptResources {
     listener: Option<TcpListener>,
     logs: Option<Guard>,
 }
 
-impl Kept {
+impl KeptResources {
     /// Starts the log, or goes on with that of the daemon before.
     fn log(
         &mut self,
@@ -146,7 +146,7 @@ async fn serve_projects(
     let mut signals = Signals::listen()?;
     survive_file_size_limits()?;
     raise_open_files();
-    let mut kept = Kept::default();
+    let mut kept = KeptResources::default();
     loop {
         let Some(mut settings) = load_or_say(project, env, adapters, err)? else {
             return Ok(Exit::Configuration);
@@ -173,7 +173,7 @@ async fn serve(
     env: &Env,
     adapters: &AdapterTable,
     signals: &mut Signals,
-    kept: &mut Kept,
+    kept: &mut KeptResources,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Ended> {
@@ -225,7 +225,7 @@ async fn serve(
     // From here on every exit goes through the stop below.
     let served = tokio::select! {
         _signal = signals.next() => Ok(Ended::Exit(Exit::Ok)),
-        () = notify::watchdog(async || works(&app.threads, &*state.threads, &pool).await) => {
+        () = notify::watchdog(async || is_healthy(&app.threads, &*state.threads, &pool).await) => {
             Ok(Ended::Exit(Exit::Ok))
         }
         told = announce(&app, &summary, out) => told.map(|()| Ended::Exit(Exit::Ok)),
@@ -246,7 +246,7 @@ async fn serve(
     tokio::select! {
         () = stopped => served,
         _second = signals.next() => {
-            tracing::warn!("stopped at once: what was running goes on at the next start");
+            tracing::warn!("second signal, exiting without waiting for running work");
             Ok(Ended::Exit(Exit::Failed))
         }
     }
@@ -262,7 +262,7 @@ fn not_started(error: &StartError, settings: &Settings, err: &mut dyn Write) -> 
 
 /// The health that the watchdog reports: the router answers, the store writes, and the blocking pool has a free
 /// thread. Platforms do not count.
-async fn works(threads: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
+async fn is_healthy(threads: &ThreadsHandle, store: &dyn ThreadStore, pool: &PoolProbe) -> bool {
     let (threads, disk, blocking) = tokio::join!(threads.answers(), store.answers(), pool.answers());
     threads && disk && blocking
 }

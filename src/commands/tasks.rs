@@ -47,7 +47,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Exit> {
     let Some(cli) = CliContext::at(project, env, err)? else { return Ok(Exit::Failed) };
     let Some(settings) = load_or_say(project, env, adapters, err)? else { return Ok(Exit::Configuration) };
-    let states = cli.store.notes.shelf("tasks");
+    let states = cli.store.notes.nested("tasks");
     let tasks = TaskBook::new(cli.store.tasks.clone(), states, Arc::new(SystemClock), settings.zone.clone())
         .with_models(settings.model.named.keys());
     let mut context = Context { cli, settings, tasks, out, err };

@@ -88,7 +88,6 @@ pub enum ConfigFault {
         /// The line of the first one.
         first_line: usize,
     },
-    /// An unknown key.
     UnknownKey {
         /// The key, or its path, that was probably meant.
         meant: Option<String>,
@@ -107,7 +106,6 @@ pub enum ConfigFault {
     },
     /// A value of the wrong type.
     WrongType {
-        /// The expected type.
         expected: JsonType,
         found: JsonType,
         /// Whether the value would be valid without its quotes.
@@ -127,7 +125,6 @@ pub enum ConfigFault {
         /// The valid range.
         range: Range,
     },
-    /// An empty text.
     EmptyText,
     /// A text that is too long.
     LongText {
@@ -155,7 +152,10 @@ pub enum ConfigFault {
     /// Not a name for a model.
     BadModelName(String),
     /// An identity that is linked to two people.
-    TwoPeers { found: String, other: String },
+    TwoPeers {
+        found: String,
+        other: String,
+    },
     /// Neither a role nor the id of a person.
     BadApprover {
         found: String,
@@ -165,7 +165,10 @@ pub enum ConfigFault {
     /// Not a host name.
     BadHost(String),
     /// No origin of a web page; `meant` is the origin of the address that was written.
-    BadOrigin { found: String, meant: Option<String> },
+    BadOrigin {
+        found: String,
+        meant: Option<String>,
+    },
     /// Not a time zone of the IANA database.
     BadTimeZone(String),
     /// Not the beginning of one plain command.
@@ -186,7 +189,9 @@ pub enum ConfigFault {
     /// Not the path of a key.
     BadKey,
     /// An index behind the end of a list.
-    NoElement { length: usize },
+    NoElement {
+        length: usize,
+    },
     /// A key inside a value that has no keys.
     NotInside,
     /// The types refuse what the checker accepted: a bug.

@@ -10,7 +10,6 @@ pub(crate) struct ProviderDef {
     pub(crate) id: &'static str,
     /// Empty where the person gives it.
     pub(crate) base_url: &'static str,
-    /// The variable of its key.
     pub(crate) key_variable: &'static str,
     /// The proposed model; empty where there is none.
     pub(crate) model: &'static str,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{
     AccessStore, ApprovalStore, BoxFuture, Clock, EnrichStep, FileStore, Ids, KeyValueStore, StoreError,
 };
@@ -95,6 +97,13 @@ pub struct HookRequest {
     pub body: Vec<u8>,
 }
 
+impl HookRequest {
+    /// A header that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
 /// The response: JSON, or no body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
@@ -106,6 +115,10 @@ impl HookAnswer {
     /// A status without a body.
     pub const fn of(status: u16) -> Self {
         Self { status, body: Vec::new() }
+    }
+
+    pub fn json(status: u16, body: &Value) -> Self {
+        Self { status, body: body.to_string().into_bytes() }
     }
 }
 

@@ -4,19 +4,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{BoxFuture, StoreError};
+use super::{BoxFuture, Durability, StoreError};
 use crate::domain::{AuthorId, ThreadId};
 
-/// The key-value store of one adapter. Losing a value that was `put` loses no message: a draft is no longer edited, a
-/// session starts again. Values that a guarantee depends on are written with `keep`.
+/// The key-value store of one adapter. A value that a guarantee depends on is [`Synced`](Durability::Synced). Losing
+/// another loses no message: a draft is no longer edited, a session starts again.
 pub trait KeyValueStore: Send + Sync + std::fmt::Debug {
     fn get(&self, name: &str) -> BoxFuture<'_, Result<Option<Value>, StoreError>>;
 
-    /// Replaces a value. Survives the end of the process.
-    fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>>;
-
-    /// Replaces a value durably. Survives a power loss as well, and takes longer.
-    fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Replaces a value.
+    fn put(&self, name: &str, note: Value, durability: Durability) -> BoxFuture<'_, Result<(), StoreError>>;
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>>;
 
@@ -24,7 +21,7 @@ pub trait KeyValueStore: Send + Sync + std::fmt::Debug {
     fn all(&self) -> BoxFuture<'_, Result<Vec<(String, Value)>, StoreError>>;
 
     /// A nested store of this name.
-    fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore>;
+    fn nested(&self, name: &str) -> Arc<dyn KeyValueStore>;
 }
 
 /// The thread of the direct chat with each owner, known since the owner last wrote there.

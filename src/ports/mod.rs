@@ -100,8 +100,9 @@ pub use tasks::{
     TaskPreview, TaskRefusal, TaskSummary, TaskText, TaskTimes, TaskViewer, Tasks,
 };
 pub use threads_handle::{
-    Acceptance, Change, Changes, RunMessage, RunMessageSource, RunOutcome, Subscription, ThreadRequest,
-    ThreadView, ThreadWork, ThreadsHandle, WaitUntil, WeakThreadsHandle,
+    Acceptance, Change, Changes, RejectReason, Rejection, RunMessage, RunMessageSource, RunOutcome,
+    StoredEvent, Subscription, ThreadRequest, ThreadView, ThreadWork, ThreadsHandle, WaitUntil,
+    WeakThreadsHandle,
 };
 pub use tool::{CallSite, Progress, TextChange, Tool, ToolBox, ToolContext, ToolFailure, ToolOutcome};
 pub use usage::{

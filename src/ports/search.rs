@@ -56,7 +56,6 @@ pub struct HistoryRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryPlace {
     Newest,
-    /// Before this message.
     Before(MessageId),
     /// Has this message in its middle.
     Around(MessageId),

@@ -32,6 +32,55 @@ pub enum Acceptance {
     Stopping,
 }
 
+impl Acceptance {
+    /// The event as it is stored.
+    ///
+    /// # Errors
+    /// When nothing was stored.
+    pub fn into_result(self) -> Result<StoredEvent, Rejection> {
+        let rejected = |reason, detail: &str| Err(Rejection { reason, detail: detail.to_owned() });
+        match self {
+            Self::Accepted { message, correlation } => {
+                Ok(StoredEvent { message, correlation: Some(correlation), duplicate: false })
+            }
+            Self::Duplicate { message } => Ok(StoredEvent { message, correlation: None, duplicate: true }),
+            Self::Busy => rejected(RejectReason::Busy, "too many messages wait in the conversation"),
+            Self::Refused(detail) => Err(Rejection { reason: RejectReason::Refused, detail }),
+            Self::StorageFailed(detail) => Err(Rejection { reason: RejectReason::StorageFailed, detail }),
+            Self::Stopping => rejected(RejectReason::Stopping, "the daemon is stopping"),
+        }
+    }
+}
+
+/// An event that is durable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    pub message: MessageId,
+    /// Its run; unknown for a duplicate.
+    pub correlation: Option<CorrelationId>,
+    /// Whether it was stored before.
+    pub duplicate: bool,
+}
+
+/// Why an event was not stored, with a detail for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    pub reason: RejectReason,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RejectReason {
+    /// The thread's queue is full.
+    Busy,
+    /// The event is not valid in the state of the thread.
+    Refused,
+    StorageFailed,
+    Stopping,
+    /// No acceptance within the deadline; the event may be stored all the same.
+    TimedOut,
+}
+
 /// The live state of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadView {

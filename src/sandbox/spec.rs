@@ -36,7 +36,6 @@ impl Isolation {
 pub struct ResourceLimits {
     /// CPU seconds of one process.
     pub cpu_secs: u64,
-    /// Bytes of one file.
     pub file_bytes: u64,
     /// Processes beside those that the user has already.
     pub processes: u64,

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::replace_file;
 use crate::domain::{AuthorId, Timestamp};
 use crate::ports::{
-    BoxFuture, EditableInstructions, InstructionsEditor, InstructionsVersion, InstructionsWrite,
+    BoxFuture, Durability, EditableInstructions, InstructionsEditor, InstructionsVersion, InstructionsWrite,
     KeyValueStore, StoreError, StoreErrorKind,
 };
 
@@ -59,7 +59,8 @@ impl InstructionsHistory {
             return Ok(());
         }
         let id = format!("v{:015}", at.as_millis());
-        self.versions.keep(&id, json!({ "text": text, "at": at.rfc3339(), "by": by.as_str() })).await?;
+        let version = json!({ "text": text, "at": at.rfc3339(), "by": by.as_str() });
+        self.versions.put(&id, version, Durability::Synced).await?;
         for (old, _) in all.iter().skip(KEPT.saturating_sub(1)) {
             self.versions.remove(old).await?;
         }

@@ -11,7 +11,7 @@ use crate::domain::{
     CapScope, CorrelationId, Intent, MessageId, ThreadId, Timestamp, ToolCallId, short_digest,
 };
 use crate::phrases;
-use crate::ports::{Acceptance, RunMessage, RunMessageSource};
+use crate::ports::{RejectReason, Rejection, RunMessage, RunMessageSource};
 
 /// How long to wait before an event or a delivery that was not taken is submitted again.
 pub(super) const AGAIN: Duration = Duration::from_secs(5);
@@ -82,12 +82,10 @@ impl RunParts {
             intent,
         };
         loop {
-            match self.threads.say(target.clone(), run_message.clone()).await {
-                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
-                Acceptance::Refused(reason) => return Err(reason),
-                Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
-                    tokio::time::sleep(AGAIN).await;
-                }
+            match self.threads.say(target.clone(), run_message.clone()).await.into_result() {
+                Ok(_) => return Ok(()),
+                Err(Rejection { reason: RejectReason::Refused, detail }) => return Err(detail),
+                Err(_) => tokio::time::sleep(AGAIN).await,
             }
         }
     }

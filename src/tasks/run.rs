@@ -19,7 +19,9 @@ use crate::domain::{
 };
 use crate::fail_point::fail_point;
 use crate::phrases;
-use crate::ports::{Acceptance, AccessStore, Budget, Clock, DirectChats, RunOutcome, ThreadsHandle};
+use crate::ports::{
+    AccessStore, Budget, Clock, DirectChats, RejectReason, Rejection, RunOutcome, ThreadsHandle,
+};
 use crate::uimessage::RunStatus;
 
 /// How often the end of a run is asked for that its thread does not know.
@@ -217,12 +219,10 @@ impl Run {
             kind: IngressKind::Said(said),
         };
         loop {
-            match self.parts.threads.deliver(event.clone()).await {
-                Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => return Ok(()),
-                Acceptance::Refused(reason) => return Err(reason),
-                Acceptance::Busy | Acceptance::StorageFailed(_) | Acceptance::Stopping => {
-                    tokio::time::sleep(AGAIN).await;
-                }
+            match self.parts.threads.deliver(event.clone()).await.into_result() {
+                Ok(_) => return Ok(()),
+                Err(Rejection { reason: RejectReason::Refused, detail }) => return Err(detail),
+                Err(_) => tokio::time::sleep(AGAIN).await,
             }
         }
     }
@@ -333,9 +333,8 @@ impl Run {
             chat: ChatKind::Program,
             kind,
         };
-        let accepted = self.parts.threads.deliver(event).await;
-        if !matches!(accepted, Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) {
-            tracing::warn!(task = %self.id, ?accepted, name, "task command not accepted");
+        if let Err(rejection) = self.parts.threads.deliver(event).await.into_result() {
+            tracing::warn!(task = %self.id, ?rejection, name, "task command not accepted");
         }
     }
 

@@ -24,7 +24,7 @@ use super::words;
 use crate::domain::{MessageId, ThreadId, Timestamp, short_digest};
 use crate::fail_point::fail_point;
 use crate::phrases;
-use crate::ports::{KeyValueStore, StoreError, StoreErrorKind, TaskFiles, TaskRefusal};
+use crate::ports::{Durability, KeyValueStore, StoreError, StoreErrorKind, TaskFiles, TaskRefusal};
 
 /// How long the wall clock is trusted.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -542,7 +542,7 @@ impl Scheduler {
         let gone = || self.gone.get(id)?.task.as_ref();
         let Some(task) = self.tasks.get(id).or_else(gone) else { return };
         let Ok(state) = serde_json::to_value(&task.state) else { return };
-        if let Err(error) = self.parts.states.put(id.as_str(), state).await {
+        if let Err(error) = self.parts.states.put(id.as_str(), state, Durability::Written).await {
             tracing::error!(task = %id, error = &error as &dyn std::error::Error, "task state not written");
         }
     }

@@ -15,7 +15,7 @@ use super::state::TaskState;
 use super::words;
 use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
 use crate::ports::{
-    BoxFuture, Clock, KeyValueStore, PlannedTask, StoreError, TaskChange, TaskDetails, TaskFiles,
+    BoxFuture, Clock, Durability, KeyValueStore, PlannedTask, StoreError, TaskChange, TaskDetails, TaskFiles,
     TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
 };
 
@@ -99,7 +99,7 @@ impl TaskBook {
         let (mut task, _) = self.task(id).await?;
         change(&mut task.state, self.clock.now());
         let state = serde_json::to_value(&task.state).unwrap_or_default();
-        Ok(self.states.put(id.as_str(), state).await?)
+        Ok(self.states.put(id.as_str(), state, Durability::Written).await?)
     }
 }
 

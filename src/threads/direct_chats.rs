@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::domain::{AuthorId, ThreadId};
-use crate::ports::{BoxFuture, DirectChats, KeyValueStore};
+use crate::ports::{BoxFuture, DirectChats, Durability, KeyValueStore};
 
 /// Direct chats by person. Owners are few, so all of them are cached.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl DirectChats for StoredDirectChats {
                 return;
             }
             let address = Value::String(thread.as_str().to_owned());
-            if let Err(error) = self.store.put(person.as_str(), address).await {
+            if let Err(error) = self.store.put(person.as_str(), address, Durability::Written).await {
                 tracing::warn!(%error, "direct chat of an owner not recorded");
             }
         })

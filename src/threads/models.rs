@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::domain::{ModelChoosers, ThreadId};
-use crate::ports::{BoxFuture, KeyValueStore, Model, ModelChoices, NamedModel, StoreError};
+use crate::ports::{BoxFuture, Durability, KeyValueStore, Model, ModelChoices, NamedModel, StoreError};
 
 /// A model with its limits.
 #[derive(Clone, Debug)]
@@ -126,7 +126,10 @@ impl ModelChoices for ThreadModels {
             let _turn = self.0.turn.acquire().await.map_err(|_| StoreError::closed())?;
             self.0.load().await?;
             match name {
-                Some(name) => self.0.notes.keep(thread.as_str(), json!({ "model": name })).await?,
+                Some(name) => {
+                    let chosen = json!({ "model": name });
+                    self.0.notes.put(thread.as_str(), chosen, Durability::Synced).await?;
+                }
                 None => self.0.notes.remove(thread.as_str()).await?,
             }
             if let Some(chosen) = self.0.chosen().as_mut() {

@@ -59,7 +59,6 @@ pub struct Limits {
     pub history_cache: usize,
     /// Deadline of one tool call.
     pub tool_deadline: Duration,
-    /// Deadline of one delivery.
     pub delivery_deadline: Duration,
     /// How long an idle actor stays in memory.
     pub idle: Duration,

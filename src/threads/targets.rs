@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::actor::Actor;
 use crate::domain::{ApprovalId, AuthorId, DeliveryId, Intent, Language, OutboundIntent, ThreadId};
 use crate::ports::{
-    Acceptance, DeliveryError, OutboxEntry, Receipt, RunMessage, RunMessageSource, ThreadsHandle,
+    DeliveryError, OutboxEntry, Receipt, RejectReason, Rejection, RunMessage, RunMessageSource, ThreadsHandle,
 };
 use crate::render::Phrase;
 use crate::turn::{DELIVER_TO, Spoken};
@@ -140,15 +140,12 @@ pub(super) async fn hand_over(
         None => RunMessageSource::Result { by: entry.on_behalf_of },
     };
     let run_message = RunMessage { from, correlation, source, intent };
-    let later = |reason: String| Err(DeliveryError::Retry { after: None, reason });
-    match threads.say(target, run_message).await {
-        Acceptance::Accepted { message, .. } | Acceptance::Duplicate { message } => {
-            Ok(Receipt { platform_message: Some(message.to_string()) })
+    match threads.say(target, run_message).await.into_result() {
+        Ok(stored) => Ok(Receipt { platform_message: Some(stored.message.to_string()) }),
+        Err(Rejection { reason: RejectReason::Refused, detail: reason }) => {
+            Err(DeliveryError::Permanent { reason })
         }
-        Acceptance::Refused(reason) => Err(DeliveryError::Permanent { reason }),
-        Acceptance::Busy => later("the other thread has too much waiting".to_owned()),
-        Acceptance::StorageFailed(reason) => later(reason),
-        Acceptance::Stopping => later("the daemon is stopping".to_owned()),
+        Err(Rejection { detail: reason, .. }) => Err(DeliveryError::Retry { after: None, reason }),
     }
 }
 

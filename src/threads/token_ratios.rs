@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::ports::KeyValueStore;
+use crate::ports::{Durability, KeyValueStore};
 
 /// How many of the last counts decide.
 const SAMPLES: usize = 8;
@@ -66,7 +66,7 @@ impl TokenRatios {
             }
             json!({ "ratios": known.ratios })
         };
-        if let Err(error) = self.notes.put(model, note).await {
+        if let Err(error) = self.notes.put(model, note, Durability::Written).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "token ratio not kept");
         }
     }
@@ -127,13 +127,9 @@ mod tests {
             Box::pin(async move { Ok(found) })
         }
 
-        fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
+        fn put(&self, name: &str, note: Value, _: Durability) -> BoxFuture<'_, Result<(), StoreError>> {
             self.0.lock().unwrap().insert(name.to_owned(), note);
             Box::pin(async { Ok(()) })
-        }
-
-        fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
-            self.put(name, note)
         }
 
         fn remove(&self, _: &str) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -144,7 +140,7 @@ mod tests {
             Box::pin(async { Ok(Vec::new()) })
         }
 
-        fn shelf(&self, _: &str) -> Arc<dyn KeyValueStore> {
+        fn nested(&self, _: &str) -> Arc<dyn KeyValueStore> {
             Arc::new(self.clone())
         }
     }

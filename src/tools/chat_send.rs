@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 use super::arguments;
 use super::schema::schema_of;
 use crate::domain::{Effects, Intent, ThreadId, ToolSpec};
-use crate::ports::{
-    Acceptance, BoxFuture, RunMessage, RunMessageSource, Tool, ToolContext, ToolFailure, ToolOutcome,
-};
+use crate::ports::{BoxFuture, RunMessage, RunMessageSource, Tool, ToolContext, ToolFailure, ToolOutcome};
 
 const MAX_CHARS: usize = 16_000;
 
@@ -79,12 +77,8 @@ pub(super) async fn say(context: &ToolContext, thread: ThreadId, intent: Intent)
         source: RunMessageSource::Call(context.call.clone()),
         intent,
     };
-    match context.threads.say(thread, run_message).await {
-        Acceptance::Accepted { .. } | Acceptance::Duplicate { .. } => Ok(()),
-        Acceptance::Busy => Err(ToolFailure::Failed("that conversation has too much waiting".into())),
-        Acceptance::Refused(why) | Acceptance::StorageFailed(why) => Err(ToolFailure::Failed(why)),
-        Acceptance::Stopping => Err(ToolFailure::Failed("the daemon is stopping".into())),
-    }
+    let accepted = context.threads.say(thread, run_message).await.into_result();
+    accepted.map(drop).map_err(|rejection| ToolFailure::Failed(rejection.detail))
 }
 
 #[cfg(test)]

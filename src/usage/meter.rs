@@ -18,7 +18,7 @@ use crate::domain::{
 };
 use crate::metrics::Metrics;
 use crate::ports::{
-    BoxFuture, CallEnd, Clock, Ids, KeyValueStore, LedgerMark, LineVisitor, Meter, MeterError,
+    BoxFuture, CallEnd, Clock, Durability, Ids, KeyValueStore, LedgerMark, LineVisitor, Meter, MeterError,
     MeteredService, PlannedCall, Reach, Reserved, StoreError, UsageLedger, entry_line,
 };
 
@@ -267,7 +267,7 @@ impl Inner {
     async fn save(&self, mark: LedgerMark, book: Book) {
         let sums = SavedSums { form: SAVED_FORM, zone: self.zone_name(), mark, book };
         let Ok(note) = serde_json::to_value(&sums) else { return };
-        if let Err(error) = self.parts.notes.put(SUMS_NOTE, note).await {
+        if let Err(error) = self.parts.notes.put(SUMS_NOTE, note, Durability::Written).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "usage sums not saved");
         }
     }

@@ -247,7 +247,7 @@ pub(crate) fn tasks_in(dir: &Path) -> Arc<dyn shipagent::ports::Tasks> {
 }
 
 fn task_book(state: &shipagent::store::State) -> shipagent::tasks::TaskBook {
-    let states = state.notes.shelf("tasks");
+    let states = state.notes.nested("tasks");
     shipagent::tasks::TaskBook::new(
         state.tasks.clone(),
         states,
@@ -315,7 +315,7 @@ impl Stage {
                 },
                 Default::default(),
                 Default::default(),
-                state.notes.shelf("models"),
+                state.notes.nested("models"),
             ),
             tools: ToolBox::new([]),
             adapters,
@@ -330,7 +330,7 @@ impl Stage {
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
             tasks: Arc::new(shipagent::tasks::ChatTasks { tasks: Arc::new(task_book(&state)) }),
             task_book: Arc::new(task_book(&state)),
-            direct_chats: Arc::new(shipagent::threads::StoredDirectChats::new(state.notes.shelf("direct"))),
+            direct_chats: Arc::new(shipagent::threads::StoredDirectChats::new(state.notes.nested("direct"))),
             groups: Arc::new(shipagent::threads::Groups::new(
                 shipagent::threads::GroupSettings::default(),
                 shipagent::domain::AgentCard::new("stage", "stage"),

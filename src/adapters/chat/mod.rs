@@ -10,7 +10,6 @@ mod outbound;
 mod pace;
 mod peer_book;
 pub mod probe;
-mod question;
 mod task_slot;
 mod text_adapter;
 mod token_cache;
@@ -24,11 +23,11 @@ pub use buttons::{Button, Menu, decode, rows};
 pub use draft_scheduler::{DraftFrame, DraftMessage, DraftScheduler, DraftTarget, DraftTask};
 pub use inbound::{FetchError, is_kept, keep, name_before};
 pub use outbound::{
-    Block, BlockButton, ButtonsBlock, FileBlock, QuestionSummary, approval_buttons, ask_back_buttons, lower,
+    Block, BlockButton, ButtonsBlock, FileBlock, QuestionSummary, approval_buttons, ask_back_buttons,
+    is_first_part, lower, lower_entry, question,
 };
 pub use pace::{Pace, Rate};
 pub use peer_book::{PeerBook, PeerMention, with_mentions};
-pub use question::{fenced, plain_words, question};
 pub use task_slot::TaskSlot;
 pub use text_adapter::{
     LineReader, TextAdapter, TextConnection, TextLimits, TextLink, TextMessage, TextOutgoing, TextTransport,

@@ -17,7 +17,7 @@ use super::inbound::{
     InboundPlatform, InboundProfile, Intake, LookupError, Pipeline, Press, PressAnswer, PressedIn, Urgency,
     thread_of,
 };
-use super::{AddressingFacts, ChatParts, FetchError, GroupsSection, Pace, Rate, Threading, plain_words};
+use super::{AddressingFacts, ChatParts, FetchError, GroupsSection, Pace, Rate, Threading, lower_entry};
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, Capabilities, ChatKind, CommandInvocation, Platform, Said,
     StoredFile,
@@ -183,13 +183,12 @@ impl<T: TextTransport> TextAdapter<T> {
 
     async fn send(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
         let later = |reason: &str| DeliveryError::Retry { after: None, reason: reason.to_owned() };
-        let Some(words) = plain_words(&entry.intent.intent, self.parts.clock.now()) else {
-            return Err(DeliveryError::Permanent { reason: "shown in passing, not delivered".to_owned() });
-        };
+        let (limits, now) = (self.transport.limits(), self.parts.clock.now());
+        let text = lower_entry(&entry, &limits.capabilities, self.parts.language, now)?.into_text();
         let link = self.link.borrow().clone().ok_or_else(|| later("not connected"))?;
         let chat = entry.intent.thread_id.chat();
-        for line in self.transport.lines(&chat, &words) {
-            self.pace.wait(&chat, self.transport.limits().rate).await;
+        for line in self.transport.lines(&chat, &text) {
+            self.pace.wait(&chat, limits.rate).await;
             link.send(TextOutgoing::Line(line)).await.map_err(|_| later("disconnected"))?;
         }
         let (confirm, confirmed) = oneshot::channel();

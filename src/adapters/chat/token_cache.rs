@@ -87,6 +87,29 @@ impl<E: Clone> TokenCache<E> {
         answer.map(|granted| granted.token)
     }
 
+    /// Makes a call with the token, and once more with a fresh one where the platform refuses it.
+    ///
+    /// # Errors
+    /// When no token is granted or the call fails.
+    pub async fn with_token<T, F>(
+        &self,
+        is_refused: impl Fn(&E) -> bool,
+        call: impl Fn(SecretString) -> F,
+    ) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>>,
+    {
+        let token = self.get().await?;
+        match call(token.clone()).await {
+            Err(error) if is_refused(&error) => {
+                tracing::info!("access token refused");
+                self.reject(&token);
+                call(self.get().await?).await
+            }
+            result => result,
+        }
+    }
+
     /// Invalidates a token that the platform rejected.
     pub fn reject(&self, bad: &SecretString) {
         let mut state = self.state();

@@ -7,18 +7,25 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Most entries.
+/// Most entries, unless another capacity is given.
 const MOST: usize = 1000;
 
 /// Entries with a time to live each.
 #[derive(Debug)]
 pub struct TtlCache<K, V> {
+    capacity: usize,
     known: Mutex<HashMap<K, (Instant, V)>>,
 }
 
 impl<K, V> Default for TtlCache<K, V> {
     fn default() -> Self {
-        Self { known: Mutex::default() }
+        Self::with_capacity(MOST)
+    }
+}
+
+impl<K, V> TtlCache<K, V> {
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { capacity, known: Mutex::default() }
     }
 }
 
@@ -29,16 +36,18 @@ impl<K: Eq + Hash, V: Clone> TtlCache<K, V> {
         known.get(key).filter(|(until, _)| Instant::now() < *until).map(|(_, value)| value.clone())
     }
 
-    /// Stores an entry for this time.
-    pub fn put(&self, key: K, value: V, lasts: Duration) {
+    /// Stores an entry for this time; false where the cache is full.
+    pub fn put(&self, key: K, value: V, lasts: Duration) -> bool {
         let now = Instant::now();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        if known.len() >= self.capacity {
             known.retain(|_, (until, _)| now < *until);
         }
-        if known.len() < MOST {
+        let has_room = known.len() < self.capacity;
+        if has_room {
             known.insert(key, (now + lasts, value));
         }
+        has_room
     }
 }
 

@@ -13,28 +13,30 @@ use super::calls::{Bot, PastMessage};
 use super::connection::{ClientConfig, ConnectionRefused, Reconnect};
 use super::delivery::{FeishuSender, OVERALL};
 use super::fault::FeishuError;
-use super::growing::Sequences;
-use super::hook::FeishuHook;
 use super::inbound::{FeishuInbound, PROFILE};
 use super::notes::Notes;
+use super::phrases::{bad_credentials, unverified_webhook};
 use super::section::{FeishuMode, FeishuOptions};
 use super::socket::connect;
-use super::webhook::Seal;
-use crate::adapters::chat::inbound::{Intake, Pipeline};
+use super::streaming::Sequences;
+use super::webhook::{FeishuScheme, RequestVerifier};
+use crate::adapters::chat::inbound::{Intake, Pipeline, Webhook};
 use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTask, Pace, PeerBook, TaskSlot};
 use crate::domain::{
-    AgentAccount, AuthorId, Capabilities, CorrelationId, Delivery, LengthUnit, MessageId, OutboundIntent,
-    Platform, ThreadId,
+    AgentAccount, AuthorId, Capabilities, CorrelationId, Delivery, Language, LengthUnit, MessageId,
+    OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, HistoryError, Hook, HookAnswer,
-    HookRequest, OutboxEntry, PastWords, Peers, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, HistoryError, Hook, OutboxEntry,
+    PastWords, Peers, Running,
 };
 
 /// What reading the messages of a group needs.
 const HISTORY_SCOPES: &str = "im:message.group_msg or im:message.history:readonly";
 /// Most bytes of one message. A card holds 30 KB, quotes and escapes included.
 const MOST_BYTES: usize = 9000;
+/// Interval of the heartbeat in webhook mode.
+const ALIVE_EVERY: Duration = Duration::from_secs(60);
 
 /// One Feishu or Lark app.
 #[derive(Debug)]
@@ -48,7 +50,7 @@ pub struct FeishuAdapter {
     draft_task: TaskSlot<DraftTask>,
     intake: Arc<Intake>,
     peers: PeerBook,
-    hook: FeishuHook,
+    hook: Arc<Webhook<FeishuScheme>>,
 }
 
 impl FeishuAdapter {
@@ -66,16 +68,17 @@ impl FeishuAdapter {
             language: parts.language,
             pace: Pace::new(OVERALL),
             drafts,
-            shows_growing: AtomicBool::new(true),
+            streaming_supported: AtomicBool::new(true),
             sequences: Sequences::default(),
             peers: peers.clone(),
         };
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
-        let seal = match &options.mode {
-            FeishuMode::Websocket => Seal::default(),
-            FeishuMode::Webhook { encrypt_key, verification_token } => {
-                Seal { encrypt_key: encrypt_key.clone(), verification_token: verification_token.clone() }
-            }
+        let verifier = match &options.mode {
+            FeishuMode::Websocket => RequestVerifier::default(),
+            FeishuMode::Webhook { encrypt_key, verification_token } => RequestVerifier {
+                encrypt_key: encrypt_key.clone(),
+                verification_token: verification_token.clone(),
+            },
         };
         Self {
             platform,
@@ -85,10 +88,15 @@ impl FeishuAdapter {
             draft_task: TaskSlot::new(draft_task),
             intake,
             peers,
-            hook: FeishuHook::new(seal),
+            hook: Arc::new(Webhook::new(FeishuScheme { verifier, clock: parts.clock.clone() })),
             options,
             parts,
         }
+    }
+
+    /// The webhook handler.
+    pub fn hook(&self) -> Arc<dyn Hook> {
+        self.hook.clone()
     }
 
     /// The API client of this app.
@@ -119,13 +127,17 @@ impl FeishuAdapter {
         Box::pin(self.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
     }
 
+    fn language(&self) -> Language {
+        self.parts.language.unwrap_or_default()
+    }
+
     /// The app's own identity. A platform that refuses this call gets a default identity, and the adapter runs all the
     /// same.
     async fn who_am_i(&self) -> Result<Bot, AdapterError> {
         match self.api.bot().await {
             Ok(me) => Ok(me),
             Err(error) if error.is_bad_credentials() => {
-                Err(AdapterError::Fatal(format!("the app id or secret is wrong: {error}")))
+                Err(AdapterError::Fatal(bad_credentials(&error.to_string(), self.language())))
             }
             // A codeless refusal comes from a proxy and says nothing about the platform.
             Err(error @ FeishuError::Refused { .. })
@@ -146,7 +158,16 @@ impl FeishuAdapter {
     ) -> Result<(), AdapterError> {
         match &self.options.mode {
             FeishuMode::Websocket => self.connected(&pipeline, io, stop).await,
-            FeishuMode::Webhook { .. } => self.hooked(pipeline, io, stop).await,
+            FeishuMode::Webhook { encrypt_key: None, verification_token: None } => {
+                Err(AdapterError::Fatal(unverified_webhook(self.language()).to_owned()))
+            }
+            FeishuMode::Webhook { .. } => {
+                let alive = || {
+                    io.health.alive(io.clock.now());
+                    std::future::ready(Ok(()))
+                };
+                self.hook.serve(pipeline, stop, ALIVE_EVERY, alive).await
+            }
         }
     }
 
@@ -169,7 +190,9 @@ impl FeishuAdapter {
                     connection.serve(pipeline, io, stop).await
                 }
                 Err(ConnectionRefused::Later(reason)) => reason,
-                Err(ConnectionRefused::Never(reason)) => return Err(AdapterError::Fatal(reason)),
+                Err(ConnectionRefused::Never(refusal)) => {
+                    return Err(AdapterError::Fatal(refusal.say(self.language())));
+                }
             };
             if stop.is_cancelled() {
                 return Ok(());
@@ -181,33 +204,6 @@ impl FeishuAdapter {
                 () = tokio::time::sleep(wait) => {}
             }
         }
-    }
-
-    async fn hooked(
-        &self,
-        pipeline: Arc<Pipeline>,
-        io: &AdapterIo,
-        stop: &CancellationToken,
-    ) -> Result<(), AdapterError> {
-        if !self.hook.seal.protects() {
-            let missing =
-                "webhook mode needs adapters.feishu.encryptKey or adapters.feishu.verificationToken";
-            return Err(AdapterError::Fatal(missing.to_owned()));
-        }
-        let _open = self.hook.events.open(pipeline);
-        io.health.alive(io.clock.now());
-        stop.cancelled().await;
-        Ok(())
-    }
-}
-
-impl Hook for FeishuAdapter {
-    fn path(&self) -> &'static str {
-        "/hooks/feishu"
-    }
-
-    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
-        Box::pin(async move { self.hook.answer(&request, self.parts.clock.now()).await })
     }
 }
 
@@ -247,18 +243,19 @@ impl Adapter for FeishuAdapter {
         // The topics of a group have lists of their own.
         let chat = thread.topic().is_none().then(|| thread.chat())?;
         Some(Box::pin(async move {
-            let told = self.api.list_recent_messages(&chat, most).await.map_err(|error| match &error {
-                FeishuError::Refused { .. } if error.is_missing_scope() => {
-                    self.peers.lacks(Some(HISTORY_SCOPES.to_owned()));
-                    HistoryError::Refused(format!("the app lacks {HISTORY_SCOPES}: {error}"))
-                }
-                FeishuError::Refused { .. } => HistoryError::Refused(error.to_string()),
-                FeishuError::Busy { .. } | FeishuError::Network(_) => {
-                    HistoryError::Unavailable(error.to_string())
-                }
-            })?;
+            let reported =
+                self.api.list_recent_messages(&chat, most).await.map_err(|error| match &error {
+                    FeishuError::Refused { .. } if error.is_missing_scope() => {
+                        self.peers.lacks(Some(HISTORY_SCOPES.to_owned()));
+                        HistoryError::Refused(format!("the app lacks {HISTORY_SCOPES}: {error}"))
+                    }
+                    FeishuError::Refused { .. } => HistoryError::Refused(error.to_string()),
+                    FeishuError::Busy { .. } | FeishuError::Network(_) => {
+                        HistoryError::Unavailable(error.to_string())
+                    }
+                })?;
             self.peers.lacks(None);
-            let others = told.into_iter().filter(|message| message.sender != self.options.app_id);
+            let others = reported.into_iter().filter(|message| message.sender != self.options.app_id);
             let past = |message: PastMessage| PastWords {
                 platform_message: message.id,
                 author: message.sender,

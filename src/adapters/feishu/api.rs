@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::multipart::{Form, Part};
+use reqwest::multipart::Part;
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::attachments::FETCH_WITHIN;
 use super::fault::FeishuError;
 use crate::adapters::chat::{Granted, TokenCache};
-use crate::http_client::with_causes;
+use crate::http_client::{BodyError, file_form, read_body, transport_error};
 
 /// Deadline of an ordinary call.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -113,29 +113,22 @@ impl FeishuApi {
         let request = request.header("locale", "zh").json(body);
         let response = request.send().await.map_err(|error| network(&error))?;
         let status = response.status().as_u16();
-        Ok((status, bounded(response).await?))
+        Ok((status, read_body(response, MOST_BYTES).await?))
     }
 
     async fn with_token(&self, call: &ApiCall, reading: ResponseReading) -> Result<ApiResponse, FeishuError> {
-        let token = self.tokens.get().await?;
-        match self.once(call, &token, reading).await {
-            Err(error) if error.wants_fresh_token() => {
-                self.tokens.reject(&token);
-                let token = self.tokens.get().await?;
-                self.once(call, &token, reading).await
-            }
-            other => other,
-        }
+        let once = |token| self.once(call, token, reading);
+        self.tokens.with_token(FeishuError::wants_fresh_token, once).await
     }
 
     async fn once(
         &self,
         call: &ApiCall,
-        token: &SecretString,
+        token: SecretString,
         reading: ResponseReading,
     ) -> Result<ApiResponse, FeishuError> {
         let began = Instant::now();
-        let result = self.answer(call, token, reading).await;
+        let result = self.answer(call, &token, reading).await;
         let took = began.elapsed().as_millis();
         match &result {
             Ok(_) => tracing::debug!(method = %call.method, path = call.path, took, "feishu call"),
@@ -167,7 +160,7 @@ impl FeishuApi {
         };
         let log = header("x-tt-logid").unwrap_or_default();
         let after = header("x-ogw-ratelimit-reset").and_then(|text| text.parse().ok());
-        let body = bounded(response).await?;
+        let body = read_body(response, MOST_BYTES).await?;
         read_envelope(status.as_u16(), &body, after.map(Duration::from_secs), &log).map(ApiResponse::Json)
     }
 
@@ -190,7 +183,10 @@ impl FeishuApi {
             Body::Json(body) => {
                 request.header("content-type", "application/json; charset=utf-8").body(body.to_string())
             }
-            Body::Upload(upload) => request.multipart(form(upload)).timeout(LONG_DEADLINE),
+            Body::Upload(FileUpload { fields, field, name, bytes }) => {
+                let part = Part::bytes(bytes.clone()).file_name(name.clone());
+                request.multipart(file_form(fields.clone(), field, part)).timeout(LONG_DEADLINE)
+            }
         })
     }
 }
@@ -205,13 +201,6 @@ enum ResponseReading {
 enum ApiResponse {
     Json(Value),
     Bytes(Box<Response>),
-}
-
-fn form(upload: &FileUpload) -> Form {
-    let part = Part::bytes(upload.bytes.clone()).file_name(upload.name.clone());
-    let fields = upload.fields.iter();
-    let form = fields.fold(Form::new(), |form, (name, value)| form.text(*name, value.clone()));
-    form.part(upload.field, part)
 }
 
 /// Parses a response: the envelope of a success, else the error.
@@ -242,7 +231,7 @@ async fn fetch_token(
     let request = http.post(url).timeout(DEADLINE).json(&body);
     let response = request.send().await.map_err(|error| network(&error))?;
     let status = response.status().as_u16();
-    let answer = read_envelope(status, &bounded(response).await?, None, "")?;
+    let answer = read_envelope(status, &read_body(response, MOST_BYTES).await?, None, "")?;
     let token = answer.get("tenant_access_token").and_then(Value::as_str).unwrap_or_default();
     if token.is_empty() {
         return Err(FeishuError::Network("an answer without a token".to_owned()));
@@ -251,25 +240,14 @@ async fn fetch_token(
     Ok(Granted { token: token.to_owned().into(), good_for })
 }
 
-async fn bounded(mut response: Response) -> Result<Vec<u8>, FeishuError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
-        if body.len() + chunk.len() > MOST_BYTES {
-            return Err(FeishuError::Network("the answer is too long".to_owned()));
-        }
-        body.extend_from_slice(&chunk);
+impl From<BodyError> for FeishuError {
+    fn from(error: BodyError) -> Self {
+        Self::Network(error.to_string())
     }
-    Ok(body)
 }
 
-/// A transport error without the URL: a URL may hold a ticket.
 fn network(error: &reqwest::Error) -> FeishuError {
-    let words = match () {
-        () if error.is_timeout() => "timed out",
-        () if error.is_connect() => "cannot connect",
-        () => "the connection broke",
-    };
-    FeishuError::Network(with_causes(words, error))
+    FeishuError::Network(transport_error(error))
 }
 
 #[cfg(test)]

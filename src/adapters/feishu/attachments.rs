@@ -41,8 +41,8 @@ pub(super) async fn fetch_one(
         FeishuError::Refused { .. } => FetchError::Denied(error.to_string()),
         FeishuError::Network(_) | FeishuError::Busy { .. } => FetchError::Broken(error.to_string()),
     })?;
-    let told = response.headers().get("content-type").and_then(|value| value.to_str().ok());
-    let media_type = media_type(resource.kind, told, stored.name());
+    let reported = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    let media_type = media_type(resource.kind, reported, stored.name());
     keep(files, stored, response.bytes_stream(), MOST_IN).await?;
     Ok(media_type)
 }
@@ -58,9 +58,11 @@ fn picture_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn media_type(kind: ResourceKind, told: Option<&str>, name: &str) -> String {
-    let told = told.map(|told| told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-    let told = told.filter(|told| told.contains('/') && told != "application/octet-stream");
+fn media_type(kind: ResourceKind, reported: Option<&str>, name: &str) -> String {
+    let reported =
+        reported.map(|reported| reported.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let reported =
+        reported.filter(|reported| reported.contains('/') && reported != "application/octet-stream");
     let by_name = match extension(name).as_str() {
         "png" => Some("image/png"),
         "jpg" | "jpeg" => Some("image/jpeg"),
@@ -73,7 +75,7 @@ fn media_type(kind: ResourceKind, told: Option<&str>, name: &str) -> String {
         "json" => Some("application/json"),
         _ => None,
     };
-    told.unwrap_or_else(|| {
+    reported.unwrap_or_else(|| {
         let by_kind = match kind {
             ResourceKind::Image => "image/png",
             ResourceKind::Audio => "audio/ogg",
@@ -98,9 +100,9 @@ pub(super) struct OutgoingFile<'a> {
 
 /// Why a file cannot be sent.
 #[derive(Debug)]
-pub(super) enum Unsent {
+pub(super) enum UploadError {
     /// The file is empty, missing, or over the platform's limit; the person gets this notice.
-    Unfit(Phrase),
+    Unsendable(Phrase),
     Api(FeishuError),
 }
 
@@ -109,53 +111,61 @@ pub(super) async fn upload(
     api: &FeishuApi,
     files: &dyn FileStore,
     attachment: &OutgoingFile<'_>,
-) -> Result<ReadyMessage, Unsent> {
-    let lost = || Unsent::Unfit(Phrase::FileLost(attachment.name.to_owned()));
+) -> Result<ReadyMessage, UploadError> {
+    let lost = || UploadError::Unsendable(Phrase::FileLost(attachment.name.to_owned()));
     let found = files.open(attachment.file.thread(), attachment.file.name()).await.ok().flatten();
     let found = found.ok_or_else(lost)?;
     let length = found.length;
     if length > MOST_FILE {
         let megabytes = MOST_FILE >> 20;
-        return Err(Unsent::Unfit(Phrase::FileTooBig { name: attachment.name.to_owned(), megabytes }));
+        return Err(UploadError::Unsendable(Phrase::FileTooBig {
+            name: attachment.name.to_owned(),
+            megabytes,
+        }));
     }
     if length == 0 {
         return Err(lost());
     }
     let bytes = found.bytes().await.map_err(|_| lost())?;
-    let way = way(attachment.kind, attachment.name, length);
-    let (kind, key, value) = match way {
-        DownloadMethod::Image => {
+    let upload_kind = upload_kind(attachment.kind, attachment.name, length);
+    let (kind, key, value) = match upload_kind {
+        UploadKind::Image => {
             match api.upload_image(attachment.name, bytes.clone()).await {
                 Ok(key) => ("image", "image_key", key),
                 // What the platform refuses as an image it may still accept as a file.
                 Err(FeishuError::Refused { .. }) => {
-                    let key = api.upload_file(attachment.name, "stream", bytes).await.map_err(Unsent::Api)?;
+                    let key =
+                        api.upload_file(attachment.name, "stream", bytes).await.map_err(UploadError::Api)?;
                     ("file", "file_key", key)
                 }
-                Err(error) => return Err(Unsent::Api(error)),
+                Err(error) => return Err(UploadError::Api(error)),
             }
         }
-        DownloadMethod::Voice => {
-            ("audio", "file_key", api.upload_file(attachment.name, "opus", bytes).await.map_err(Unsent::Api)?)
-        }
-        DownloadMethod::File(kind) => {
-            ("file", "file_key", api.upload_file(attachment.name, kind, bytes).await.map_err(Unsent::Api)?)
-        }
+        UploadKind::Voice => (
+            "audio",
+            "file_key",
+            api.upload_file(attachment.name, "opus", bytes).await.map_err(UploadError::Api)?,
+        ),
+        UploadKind::File(kind) => (
+            "file",
+            "file_key",
+            api.upload_file(attachment.name, kind, bytes).await.map_err(UploadError::Api)?,
+        ),
     };
     Ok(ReadyMessage { kind, content: serde_json::json!({ key: value }).to_string() })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DownloadMethod {
+enum UploadKind {
     Image,
     Voice,
     /// With the platform's file type.
     File(&'static str),
 }
 
-fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
+fn upload_kind(kind: AttachmentKind, name: &str, length: u64) -> UploadKind {
     let extension = extension(name);
-    let file = DownloadMethod::File(match extension.as_str() {
+    let file = UploadKind::File(match extension.as_str() {
         "pdf" => "pdf",
         "doc" | "docx" => "doc",
         "xls" | "xlsx" => "xls",
@@ -163,9 +173,9 @@ fn way(kind: AttachmentKind, name: &str, length: u64) -> DownloadMethod {
         _ => "stream",
     });
     match kind {
-        AttachmentKind::Image if length <= MOST_IMAGE => DownloadMethod::Image,
+        AttachmentKind::Image if length <= MOST_IMAGE => UploadKind::Image,
         // The platform plays only Opus as voice.
-        AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => DownloadMethod::Voice,
+        AttachmentKind::Voice if matches!(extension.as_str(), "opus" | "ogg") => UploadKind::Voice,
         AttachmentKind::Image | AttachmentKind::Voice | AttachmentKind::File => file,
     }
 }
@@ -178,15 +188,15 @@ mod tests {
     #[test]
     fn each_file_goes_the_way_the_platform_has_for_it() {
         for (kind, name, length, expected) in [
-            (AttachmentKind::Image, "a.png", 1, DownloadMethod::Image),
-            (AttachmentKind::Image, "a.png", MOST_IMAGE + 1, DownloadMethod::File("stream")),
-            (AttachmentKind::Voice, "a.opus", 1, DownloadMethod::Voice),
-            (AttachmentKind::Voice, "a.mp3", 1, DownloadMethod::File("stream")),
-            (AttachmentKind::File, "Report.PDF", 1, DownloadMethod::File("pdf")),
-            (AttachmentKind::File, "a.docx", 1, DownloadMethod::File("doc")),
-            (AttachmentKind::File, "noending", 1, DownloadMethod::File("stream")),
+            (AttachmentKind::Image, "a.png", 1, UploadKind::Image),
+            (AttachmentKind::Image, "a.png", MOST_IMAGE + 1, UploadKind::File("stream")),
+            (AttachmentKind::Voice, "a.opus", 1, UploadKind::Voice),
+            (AttachmentKind::Voice, "a.mp3", 1, UploadKind::File("stream")),
+            (AttachmentKind::File, "Report.PDF", 1, UploadKind::File("pdf")),
+            (AttachmentKind::File, "a.docx", 1, UploadKind::File("doc")),
+            (AttachmentKind::File, "noending", 1, UploadKind::File("stream")),
         ] {
-            assert_eq!(way(kind, name, length), expected, "{name}");
+            assert_eq!(upload_kind(kind, name, length), expected, "{name}");
         }
     }
 
@@ -209,13 +219,13 @@ mod tests {
 
     #[test]
     fn what_a_file_is_is_told_or_guessed() {
-        for (kind, told, name, expected) in [
+        for (kind, reported, name, expected) in [
             (ResourceKind::Image, Some("image/jpeg; x=1"), "image.png", "image/jpeg"),
             (ResourceKind::File, Some("application/octet-stream"), "a.pdf", "application/pdf"),
             (ResourceKind::File, None, "a.bin", "application/octet-stream"),
             (ResourceKind::Audio, None, "voice.opus", "audio/ogg"),
         ] {
-            assert_eq!(media_type(kind, told, name), expected, "{name}");
+            assert_eq!(media_type(kind, reported, name), expected, "{name}");
         }
         for (head, expected) in [
             (&b"\xff\xd8\xff\xe0rest"[..], Some("image/jpeg")),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::markdown::{CARD_TABLES, dressed, harmless, has_tables, is_plain};
+use super::markdown::{CARD_TABLES, card_markdown, has_tables, is_plain, without_mentions};
 use crate::adapters::chat::{PeerMention, with_mentions};
 
 /// Most bytes of a card or a post in a request body; the platform's limit is 30 KB.
@@ -30,21 +30,21 @@ impl ReadyMessage {
     }
 
     pub(super) fn text(text: &str) -> Self {
-        Self { kind: "text", content: json!({ "text": harmless(text) }).to_string() }
+        Self { kind: "text", content: json!({ "text": without_mentions(text) }).to_string() }
     }
 
     fn post(markdown: &str) -> Self {
-        let piece = json!({ "tag": "md", "text": dressed(markdown, 0) });
+        let piece = json!({ "tag": "md", "text": card_markdown(markdown, 0) });
         let content = json!({ "zh_cn": { "title": "", "content": [[piece]] } }).to_string();
         Self { kind: "post", content }
     }
 
     /// A text whose mentions are the platform's own.
     fn text_calling(text: &str, called: &[PeerMention]) -> Self {
-        // A mark stands for each mention, since everything else that reads as one is made harmless.
+        // A mark stands for each mention, since everything else that reads as one is made without_mentions.
         let mark = |mention: &PeerMention| Some(format!("{MARK}{}{MARK}", mention.range.start));
         let marked = with_mentions(text, called, mark);
-        let mut text = harmless(&marked);
+        let mut text = without_mentions(&marked);
         for mention in called {
             let inert = |c: char| !matches!(c, '<' | '>' | '"' | '&' | MARK);
             let name: String = mention.name.chars().filter(|c| inert(*c)).collect();
@@ -57,7 +57,7 @@ impl ReadyMessage {
 
     /// A post with a line of mentions below the text.
     fn post_calling(markdown: &str, called: &[PeerMention]) -> Self {
-        let piece = json!({ "tag": "md", "text": dressed(markdown, 0) });
+        let piece = json!({ "tag": "md", "text": card_markdown(markdown, 0) });
         let mut ids: Vec<&String> = called.iter().filter_map(|mention| mention.seen_as.as_ref()).collect();
         ids.dedup();
         let mentions: Vec<Value> = ids.into_iter().map(|id| json!({ "tag": "at", "user_id": id })).collect();
@@ -72,18 +72,18 @@ impl ReadyMessage {
 }
 
 /// The formats of an answer, best first. The last one is accepted for any content.
-pub(super) fn ladder(markdown: &str) -> Vec<ReadyMessage> {
+pub(super) fn message_formats(markdown: &str) -> Vec<ReadyMessage> {
     if is_plain(markdown) {
         return vec![ReadyMessage::text(markdown), ReadyMessage::post(markdown)];
     }
-    let mut dresses = vec![ReadyMessage::card(&answer_card(markdown, CARD_TABLES))];
+    let mut formats = vec![ReadyMessage::card(&answer_card(markdown, CARD_TABLES))];
     if has_tables(markdown) {
-        dresses.push(ReadyMessage::card(&answer_card(markdown, 0)));
+        formats.push(ReadyMessage::card(&answer_card(markdown, 0)));
     }
-    dresses.push(ReadyMessage::post(markdown));
-    dresses.retain(ReadyMessage::fits);
-    dresses.push(ReadyMessage::text(markdown));
-    dresses
+    formats.push(ReadyMessage::post(markdown));
+    formats.retain(ReadyMessage::fits);
+    formats.push(ReadyMessage::text(markdown));
+    formats
 }
 
 /// The formats of an answer that mentions other bots, best first. A card mentions nobody for certain.
@@ -94,18 +94,19 @@ pub(super) fn calling(markdown: &str, called: &[PeerMention]) -> Vec<ReadyMessag
     }
     formats.push(ReadyMessage::post_calling(markdown, called));
     formats.retain(ReadyMessage::fits);
-    formats.extend(ladder(markdown));
+    formats.extend(message_formats(markdown));
     formats
 }
 
 /// The card of an answer.
 pub(super) fn answer_card(markdown: &str, tables: usize) -> Value {
-    let words = json!({ "tag": "markdown", "element_id": ANSWER, "content": dressed(markdown, tables) });
+    let words =
+        json!({ "tag": "markdown", "element_id": ANSWER, "content": card_markdown(markdown, tables) });
     with_elements(json!({ "update_multi": true }), vec![words])
 }
 
 /// The card of a draft in streaming mode.
-pub(super) fn growing_card(markdown: &str) -> Value {
+pub(super) fn streaming_card(markdown: &str) -> Value {
     let words = json!({ "tag": "markdown", "element_id": ANSWER, "content": shown(markdown) });
     let config = json!({ "streaming_mode": true, "update_multi": true, "summary": { "content": "…" } });
     with_elements(config, vec![words])
@@ -113,7 +114,7 @@ pub(super) fn growing_card(markdown: &str) -> Value {
 
 /// The text of a draft: never empty, which the platform refuses.
 pub(super) fn shown(markdown: &str) -> String {
-    let words = dressed(markdown, CARD_TABLES);
+    let words = card_markdown(markdown, CARD_TABLES);
     if words.trim().is_empty() { "…".to_owned() } else { words }
 }
 
@@ -141,7 +142,7 @@ pub(super) struct CardButton {
 
 /// The card of an approval with its button rows.
 pub(super) fn question_card(question: &str, rows: Vec<Vec<CardButton>>) -> Value {
-    let mut elements = vec![json!({ "tag": "markdown", "content": dressed(question, 0) })];
+    let mut elements = vec![json!({ "tag": "markdown", "content": card_markdown(question, 0) })];
     elements.extend(rows.into_iter().map(|row| {
         let column = |button: CardButton| {
             json!({ "tag": "column", "width": "auto", "elements": [as_element(button)] })
@@ -154,7 +155,7 @@ pub(super) fn question_card(question: &str, rows: Vec<Vec<CardButton>>) -> Value
 
 /// The card of a decided approval, with the outcome.
 pub(super) fn settled_card(question: &str, outcome: &str) -> Value {
-    let words = |text: &str| json!({ "tag": "markdown", "content": dressed(text, 0) });
+    let words = |text: &str| json!({ "tag": "markdown", "content": card_markdown(text, 0) });
     let mut elements = Vec::new();
     if !question.is_empty() {
         elements.extend([words(question), json!({ "tag": "hr" })]);
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     fn kinds(markdown: &str) -> Vec<&'static str> {
-        ladder(markdown).iter().map(|dress| dress.kind).collect()
+        message_formats(markdown).iter().map(|format| format.kind).collect()
     }
 
     #[test]
@@ -223,12 +224,12 @@ mod tests {
     fn a_card_with_twelve_tables_shows_three_of_them_as_tables() {
         let table = |number: usize| format!("Table {number}\n\n| a | b |\n|---|---|\n| {number} | x |\n\n");
         let markdown: String = (1..=12).map(table).collect();
-        let ladder = ladder(&markdown);
-        let tables = |dress: &ReadyMessage| dress.content.matches("|---|").count();
-        assert_eq!(ladder.iter().map(tables).collect::<Vec<_>>(), [3, 0, 0, 12]);
-        for dress in &ladder {
+        let message_formats = message_formats(&markdown);
+        let tables = |format: &ReadyMessage| format.content.matches("|---|").count();
+        assert_eq!(message_formats.iter().map(tables).collect::<Vec<_>>(), [3, 0, 0, 12]);
+        for format in &message_formats {
             for number in 1..=12 {
-                assert!(dress.content.contains(&format!("Table {number}")), "{dress:?}");
+                assert!(format.content.contains(&format!("Table {number}")), "{format:?}");
             }
         }
     }
@@ -313,12 +314,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_dress_fits_and_the_last_says_everything(text in "(\\PC|\n){0,3000}") {
-            let ladder = ladder(&text);
-            for dress in &ladder {
-                prop_assert!(dress.fits());
+        fn every_format_fits_and_the_last_has_the_whole_text(text in "(\\PC|\n){0,3000}") {
+            let message_formats = message_formats(&text);
+            for format in &message_formats {
+                prop_assert!(format.fits());
             }
-            let plain = ladder.iter().find(|dress| dress.kind == "text").unwrap();
+            let plain = message_formats.iter().find(|format| format.kind == "text").unwrap();
             let json: Value = serde_json::from_str(&plain.content).unwrap();
             prop_assert_eq!(json["text"].as_str().unwrap().replace('\u{200b}', ""), text.replace('\u{200b}', ""));
         }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::phrases::connection_refused;
 use crate::adapters::Backoff;
+use crate::domain::Language;
 
 /// The client settings that the platform sends with the endpoint; a pong may change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,30 @@ pub(super) enum ConnectionRefused {
     /// A retry may succeed.
     Later(String),
     /// The settings or the app must change first.
-    Never(String),
+    Never(FinalRefusal),
+}
+
+/// A refusal that no retry changes, with the platform's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FinalRefusal {
+    refusal: Refusal,
+    detail: String,
+}
+
+impl FinalRefusal {
+    pub(super) fn say(&self, language: Language) -> String {
+        connection_refused(self.refusal, &self.detail, language)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    NoCredentials,
+    WrongCredentials,
+    TooManyConnections,
+    /// Feishu instead of Lark, or the other way round.
+    OtherPlatform,
+    Refused,
 }
 
 #[derive(Debug, Deserialize)]
@@ -124,18 +149,16 @@ pub(super) fn read_endpoint(status: u16, body: &[u8]) -> Result<ConnectionEndpoi
     Ok(ConnectionEndpoint { url, service, config })
 }
 
-fn refusal(code: i64, words: String) -> ConnectionRefused {
-    let hint = match code {
-        1_000_040_344 => "no credentials were given",
-        1_000_040_345 => "the app id or secret is wrong, or no version of the app is published",
-        1_000_040_350 => "the app has too many connections",
-        1_000_040_351 => {
-            "the app lives on the other platform: set adapters.feishu.domain to the one it was made on"
-        }
-        403 | 514 => "the platform refuses the app",
-        _ => return ConnectionRefused::Later(words),
+fn refusal(code: i64, detail: String) -> ConnectionRefused {
+    let refusal = match code {
+        1_000_040_344 => Refusal::NoCredentials,
+        1_000_040_345 => Refusal::WrongCredentials,
+        1_000_040_350 => Refusal::TooManyConnections,
+        1_000_040_351 => Refusal::OtherPlatform,
+        403 | 514 => Refusal::Refused,
+        _ => return ConnectionRefused::Later(detail),
     };
-    ConnectionRefused::Never(format!("{hint} ({words})"))
+    ConnectionRefused::Never(FinalRefusal { refusal, detail })
 }
 
 /// Parses the headers of a refused handshake.
@@ -144,15 +167,12 @@ pub(super) fn read_handshake(
     message: Option<&str>,
     detail: Option<&str>,
 ) -> ConnectionRefused {
-    let words = format!("{} {}", status.unwrap_or("?"), message.unwrap_or_default());
+    let words = format!("{} {}", status.unwrap_or("?"), message.unwrap_or_default()).trim().to_owned();
+    let never = |refusal, detail| ConnectionRefused::Never(FinalRefusal { refusal, detail });
     match (status, detail) {
-        (Some("403"), _) => {
-            ConnectionRefused::Never(format!("the platform refuses the app ({})", words.trim()))
-        }
-        (Some("514"), Some("1000040350")) => {
-            ConnectionRefused::Never(format!("the app has too many connections ({})", words.trim()))
-        }
-        _ => ConnectionRefused::Later(format!("the handshake failed ({})", words.trim())),
+        (Some("403"), _) => never(Refusal::Refused, words),
+        (Some("514"), Some("1000040350")) => never(Refusal::TooManyConnections, words),
+        _ => ConnectionRefused::Later(format!("the handshake failed ({words})")),
     }
 }
 

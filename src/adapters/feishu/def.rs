@@ -10,7 +10,7 @@ use crate::adapters::chat::inbound::InboundOptions;
 use crate::adapters::chat::probe;
 use crate::domain::Language;
 use crate::ports::{
-    AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, Hook, InitKey, InitValue, Probe,
+    AdapterDef, AdapterParts, BoxFuture, BuiltAdapter, ConfiguredAdapter, InitKey, InitValue, Probe,
     ProbeParts, parse_section, section_schema,
 };
 
@@ -56,7 +56,7 @@ impl ConfiguredAdapter for FeishuSection {
         let inbound = InboundOptions::new(&parts, &self.allowed_users, &self.allowed_chats, &self.groups);
         let options = self.options(inbound);
         let adapter = Arc::new(FeishuAdapter::new(parts.platform, options, parts.chat));
-        let hook = self.by_webhook().then(|| -> Arc<dyn Hook> { adapter.clone() });
+        let hook = self.by_webhook().then(|| adapter.hook());
         BuiltAdapter { adapter, hook }
     }
 

@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use super::adapter::capabilities;
 use super::api::FeishuApi;
-use super::attachments::{OutgoingFile, Unsent, upload};
+use super::attachments::{OutgoingFile, UploadError, upload};
 use super::calls::{CallTarget, InTopic};
-use super::card::{ReadyMessage, calling, ladder, question_card, settled_card};
+use super::card::{ReadyMessage, calling, message_formats, question_card, settled_card};
 use super::fault::FeishuError;
-use super::growing::Sequences;
 use super::notes::{Notes, SentQuestion};
 use super::press::card_rows;
+use super::streaming::Sequences;
 use crate::adapters::chat::{
-    Block, ButtonsBlock, DraftScheduler, Pace, PeerBook, PeerMention, QuestionSummary, Rate, lower,
+    Block, ButtonsBlock, DraftScheduler, Pace, PeerBook, PeerMention, QuestionSummary, Rate, is_first_part,
+    lower_entry,
 };
 use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId, short_digest};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
@@ -35,7 +36,7 @@ pub(super) struct FeishuSender {
     pub(super) pace: Pace,
     pub(super) drafts: DraftScheduler,
     /// Whether the platform supports streaming cards; cleared by the first refusal.
-    pub(super) shows_growing: AtomicBool,
+    pub(super) streaming_supported: AtomicBool,
     pub(super) sequences: Sequences,
     pub(super) peers: PeerBook,
 }
@@ -47,33 +48,30 @@ pub(super) fn uuid(delivery: &str, part: &str) -> String {
 
 impl FeishuSender {
     pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
+        let block = lower_entry(&entry, &capabilities(), self.language, self.clock.now())?;
         let OutboxEntry { id, intent, .. } = entry;
         let id = id.as_str();
-        match lower(&intent.intent, &capabilities(), self.language, self.clock.now()) {
-            Some(Block::Text(text)) => {
+        match block {
+            Block::Text(text) => {
                 let called = self.called(&intent, &text).await;
                 if !called.is_empty() {
-                    self.withdraw_growing(&intent).await;
+                    self.withdraw_streaming(&intent).await;
                     return self.say_by(&intent, id, calling(&text, &called)).await;
                 }
-                if let Some(receipt) = self.finish_growing(&intent, id, &text).await? {
+                if let Some(receipt) = self.finish_streaming(&intent, id, &text).await? {
                     return Ok(receipt);
                 }
                 self.say(&intent, id, &text).await
             }
-            Some(Block::Buttons(block)) => {
-                self.end_growing(&intent).await;
+            Block::Buttons(block) => {
+                self.close_streaming(&intent).await;
                 self.ask(&intent, id, block).await
             }
-            Some(Block::EditOf { question, outcome }) => self.resolve(&intent, id, &question, &outcome).await,
-            Some(Block::File(file)) => {
-                self.end_growing(&intent).await;
+            Block::EditOf { question, outcome } => self.resolve(&intent, id, &question, &outcome).await,
+            Block::File(file) => {
+                self.close_streaming(&intent).await;
                 let attachment = OutgoingFile { file: &file.file, name: &file.name, kind: file.kind };
                 self.attach(&intent, id, &attachment, file.caption.as_deref()).await
-            }
-            None => {
-                let reason = "drafts and progress are shown, not delivered".to_owned();
-                Err(DeliveryError::Permanent { reason })
             }
         }
     }
@@ -91,7 +89,7 @@ impl FeishuSender {
 
     /// Sends text in the best format that the platform accepts.
     async fn say(&self, intent: &OutboundIntent, id: &str, markdown: &str) -> Result<Receipt, DeliveryError> {
-        self.say_by(intent, id, ladder(markdown)).await
+        self.say_by(intent, id, message_formats(markdown)).await
     }
 
     async fn say_by(
@@ -102,11 +100,11 @@ impl FeishuSender {
     ) -> Result<Receipt, DeliveryError> {
         let target = self.target(intent, id).await;
         let mut refused = None;
-        for (rung, dress) in formats.iter().enumerate() {
-            match self.send(&intent.thread_id, &target, dress, id, &rung.to_string()).await {
-                Ok(message) => return Ok(Receipt { platform_message: Some(message) }),
-                Err(error) if error.may_go_plainer() => {
-                    tracing::info!(kind = dress.kind, %error, "message format refused, trying a plainer one");
+        for (index, message) in formats.iter().enumerate() {
+            match self.send(&intent.thread_id, &target, message, id, &index.to_string()).await {
+                Ok(sent) => return Ok(Receipt { platform_message: Some(sent) }),
+                Err(error) if error.allows_plainer_format() => {
+                    tracing::info!(kind = message.kind, %error, "message format refused, trying a plainer one");
                     refused = Some(error);
                 }
                 Err(error) => return Err(error.into()),
@@ -140,7 +138,7 @@ impl FeishuSender {
                 Ok(Receipt { platform_message: Some(message) })
             }
             // The text says how to answer without buttons.
-            Err(error) if error.may_go_plainer() => self.say(intent, id, &markdown).await,
+            Err(error) if error.allows_plainer_format() => self.say(intent, id, &markdown).await,
             Err(error) => Err(error.into()),
         }
     }
@@ -173,11 +171,11 @@ impl FeishuSender {
     ) -> Result<Receipt, DeliveryError> {
         let message = match upload(&self.api, &*self.files, attachment).await {
             Ok(message) => message,
-            Err(Unsent::Unfit(phrase)) => {
+            Err(UploadError::Unsendable(phrase)) => {
                 let language = self.language.unwrap_or_else(|| Language::of(caption.unwrap_or_default()));
                 return self.say(intent, id, &phrase.say(language)).await;
             }
-            Err(Unsent::Api(error)) => return Err(error.into()),
+            Err(UploadError::Api(error)) => return Err(error.into()),
         };
         let target = self.target(intent, id).await;
         let sent = self.send(&intent.thread_id, &target, &message, id, "file").await?;
@@ -227,10 +225,8 @@ impl FeishuSender {
                 topic: InTopic::Yes,
             });
         }
-        // Only the first part of a long answer is a reply to the question.
-        let first = id.rsplit_once('#').is_none_or(|(_, index)| index == "0");
         match question {
-            Some(message) if first && self.notes.chat(&chat).await == ChatKind::Group => {
+            Some(message) if is_first_part(id) && self.notes.chat(&chat).await == ChatKind::Group => {
                 CallTarget::Reply { message: message.clone(), topic: InTopic::No }
             }
             _ => CallTarget::Chat(chat),

@@ -9,6 +9,7 @@ use super::connection::ConnectionRefused;
 use super::fault::FeishuError;
 use super::section::{FeishuMode, FeishuOptions};
 use super::socket::endpoint;
+use crate::domain::Language;
 
 /// The result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +70,8 @@ pub async fn check(http: Client, options: &FeishuOptions) -> Vec<FeishuFinding> 
             Err(ConnectionRefused::Later(reason)) => {
                 found(CheckSubject::Connection, CheckStatus::Lacking, reason)
             }
-            Err(ConnectionRefused::Never(reason)) => {
-                found(CheckSubject::Connection, CheckStatus::Broken, reason)
+            Err(ConnectionRefused::Never(refusal)) => {
+                found(CheckSubject::Connection, CheckStatus::Broken, refusal.say(Language::En))
             }
         }
     }

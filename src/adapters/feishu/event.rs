@@ -195,7 +195,7 @@ fn read_message(envelope: EventEnvelope, me: &str, edited: bool) -> FeishuEvent 
     };
     let IdWire { open_id, union_id: sender_union } = sender.sender_id;
     let Some(sender_id) = open_id.filter(|id| !id.is_empty()) else {
-        return FeishuEvent::Nothing("a message from nobody".to_owned());
+        return FeishuEvent::Nothing("a message without a sender".to_owned());
     };
     if message.message_id.is_empty() || message.chat_id.is_empty() {
         return FeishuEvent::Nothing("a message without an id".to_owned());
@@ -282,7 +282,7 @@ fn pressed(event: Value, id: String) -> FeishuEvent {
             message,
             chat,
         })),
-        _ => FeishuEvent::Nothing("a press by nobody".to_owned()),
+        _ => FeishuEvent::Nothing("a press without a person or an id".to_owned()),
     }
 }
 

@@ -110,7 +110,7 @@ impl FeishuError {
 
     /// Whether a plainer format may be accepted: true for every refusal that is about neither the target nor the
     /// sender, because the codes for a bad card are not all documented.
-    pub(super) fn may_go_plainer(&self) -> bool {
+    pub(super) fn allows_plainer_format(&self) -> bool {
         let Self::Refused { code, .. } = self else { return false };
         let place = matches!(
             code,
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn the_platforms_own_word_on_when_is_kept() {
         let after = Some(Duration::from_secs(42));
-        let DeliveryError::Retry { after: told, .. } =
+        let DeliveryError::Retry { after: reported, .. } =
             FeishuError::of(99_991_400, String::new(), after).into()
         else {
             panic!("not tried again")
         };
-        assert_eq!(told, after);
+        assert_eq!(reported, after);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             (99_991_672, false),
             (230_020, false),
         ] {
-            assert_eq!(FeishuError::of(code, String::new(), None).may_go_plainer(), plainer, "{code}");
+            assert_eq!(FeishuError::of(code, String::new(), None).allows_plainer_format(), plainer, "{code}");
         }
     }
 }

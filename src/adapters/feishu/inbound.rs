@@ -22,7 +22,9 @@ use crate::adapters::chat::inbound::{
     InboundMessage, InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent,
     Recall, Urgency, thread_of,
 };
-use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before};
+use crate::adapters::chat::{
+    Addressed, AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before,
+};
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language, PeerWords,
     Platform, Quoted, Said, SpeakerKind, StoredFile,
@@ -322,7 +324,10 @@ impl InboundPlatform for FeishuInbound {
                 });
             }
         }
-        Some(QueuedEvent::new(inbound, stored.context_only))
+        Some(QueuedEvent::new(
+            inbound,
+            if stored.context_only { Addressed::Overhear } else { Addressed::Answer },
+        ))
     }
 
     fn admitted<'a>(&'a self, message: &'a mut InboundMessage) -> BoxFuture<'a, Result<(), StoreError>> {

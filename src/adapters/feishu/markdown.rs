@@ -12,7 +12,7 @@ use crate::render::markdown::without_pictures;
 pub(super) const CARD_TABLES: usize = 3;
 
 /// The source for a card or a post with at most `tables` tables; further ones become text.
-pub(super) fn dressed(markdown: &str, tables: usize) -> String {
+pub(super) fn card_markdown(markdown: &str, tables: usize) -> String {
     let markdown = &without_pictures(markdown);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let (mut in_code, mut seen) = (false, 0);
@@ -62,7 +62,7 @@ pub(super) fn has_tables(markdown: &str) -> bool {
 }
 
 /// Escapes `<at …>`, so that a text mentions no one.
-pub(super) fn harmless(text: &str) -> String {
+pub(super) fn without_mentions(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('<') {
         out.push_str(before);
@@ -179,19 +179,19 @@ mod tests {
             ("`<b>`", "`<b>`"),
             ("中文 **加粗**", "中文 **加粗**"),
         ] {
-            assert_eq!(dressed(source, CARD_TABLES), expected, "{source:?}");
+            assert_eq!(card_markdown(source, CARD_TABLES), expected, "{source:?}");
         }
     }
 
     #[test]
     fn tables_beyond_the_limit_become_text() {
         let table = "| a | 名字 |\n|---|---|\n| `x` | 中 |\n| long <b> | y |\n";
-        assert_eq!(dressed(table, 1), table.replace("<b>", "&#60;b>"));
+        assert_eq!(card_markdown(table, 1), table.replace("<b>", "&#60;b>"));
         let text = "```\na        | 名字\n-------- | ----\nx        | 中\nlong <b> | y\n```\n";
-        assert_eq!(dressed(table, 0), text);
+        assert_eq!(card_markdown(table, 0), text);
         let two = format!("{table}\nbetween\n\n{table}\nafter");
         let expected = format!("{}\nbetween\n\n{text}\nafter", table.replace("<b>", "&#60;b>"));
-        assert_eq!(dressed(&two, 1), expected);
+        assert_eq!(card_markdown(&two, 1), expected);
         assert!(has_tables(table) && !has_tables("a | b"));
     }
 
@@ -214,14 +214,14 @@ mod tests {
     #[test]
     fn a_plain_text_calls_nobody() {
         assert_eq!(
-            harmless("<at user_id=\"all\">x</at> a<b"),
+            without_mentions("<at user_id=\"all\">x</at> a<b"),
             "<\u{200b}at user_id=\"all\">x</\u{200b}at> a<b".replace("</\u{200b}at", "<\u{200b}/at")
         );
-        assert_eq!(harmless("<AT x"), "<\u{200b}AT x");
+        assert_eq!(without_mentions("<AT x"), "<\u{200b}AT x");
     }
 
     fn assert_nobody_is_called(source: &str) {
-        let shown = dressed(source, CARD_TABLES).to_ascii_lowercase();
+        let shown = card_markdown(source, CARD_TABLES).to_ascii_lowercase();
         assert!(!shown.contains("<at") && !shown.contains("</at"), "{shown}");
     }
 
@@ -242,7 +242,7 @@ mod tests {
             Just("\n- ".to_owned()), Just("> ".to_owned()), Just("**".to_owned()),
         ], 0..30)) {
             let source: String = pieces.concat();
-            let escaped = dressed(&source, 1).replace("&#60;", "<");
+            let escaped = card_markdown(&source, 1).replace("&#60;", "<");
             let kept = words(&escaped);
             for piece in &pieces {
                 if piece.chars().all(|c| c.is_ascii_lowercase()) && !piece.is_empty() {

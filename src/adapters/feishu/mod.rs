@@ -15,8 +15,6 @@ mod event;
 mod fault;
 mod fragments;
 mod frame;
-mod growing;
-mod hook;
 mod inbound;
 mod markdown;
 mod notes;
@@ -24,6 +22,7 @@ pub(crate) mod phrases;
 mod press;
 mod section;
 mod socket;
+mod streaming;
 mod webhook;
 
 pub use adapter::{FeishuAdapter, capabilities};

@@ -7,19 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::domain::{ApprovalId, ApprovalKind, ChatKind, CorrelationId, Language, ScopeKind, ThreadId};
-use crate::ports::{KeyValueStore, StoreError};
+use crate::ports::{Durability, KeyValueStore, StoreError};
 
 /// Most cached notes.
 const MOST: usize = 10_000;
-
-/// Which failure a note must survive.
-#[derive(Clone, Copy, Debug)]
-enum NoteDurability {
-    /// A process crash.
-    Process,
-    /// A power loss, where a guarantee depends on the note.
-    Disk,
-}
 
 /// An approval that was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +52,7 @@ impl Notes {
 
     /// Stores whether a chat is direct. The button of an old approval is judged by it.
     pub(super) async fn learn_chat(&self, chat: &str, kind: ChatKind) -> Result<(), StoreError> {
-        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), NoteDurability::Disk).await
+        self.learn(format!("chat-{chat}"), Value::Bool(kind == ChatKind::Direct), Durability::Synced).await
     }
 
     /// Whether a chat is direct; an unknown chat counts as a group.
@@ -79,7 +70,7 @@ impl Notes {
         if self.recall(name.clone()).await.is_some() {
             return Ok(());
         }
-        self.learn(name, Value::String(message.to_owned()), NoteDurability::Disk).await
+        self.learn(name, Value::String(message.to_owned()), Durability::Synced).await
     }
 
     pub(super) async fn topic(&self, topic: &str) -> Option<String> {
@@ -94,7 +85,7 @@ impl Notes {
         shown: &SentQuestion,
     ) -> Result<(), StoreError> {
         let note = serde_json::to_value(shown).unwrap_or_default();
-        self.book.put(&question_name(approval, chat), note).await
+        self.book.put(&question_name(approval, chat), note, Durability::Written).await
     }
 
     /// The message of an approval in a chat.
@@ -104,31 +95,28 @@ impl Notes {
     }
 
     /// Stores a thread's streaming card.
-    pub(super) async fn learn_growing(
+    pub(super) async fn store_streaming(
         &self,
         thread: &ThreadId,
-        growing: &StreamingCard,
+        streaming: &StreamingCard,
     ) -> Result<(), StoreError> {
-        let note = serde_json::to_value(growing).unwrap_or_default();
+        let note = serde_json::to_value(streaming).unwrap_or_default();
         // Losing the note of a finished card would send the answer twice.
-        let sure = if growing.ended.is_some() { NoteDurability::Disk } else { NoteDurability::Process };
-        self.learn(format!("growing-{thread}"), note, sure).await
+        let durability = if streaming.ended.is_some() { Durability::Synced } else { Durability::Written };
+        self.learn(format!("growing-{thread}"), note, durability).await
     }
 
     /// A thread's current or last streaming card.
-    pub(super) async fn growing(&self, thread: &ThreadId) -> Option<StreamingCard> {
+    pub(super) async fn streaming(&self, thread: &ThreadId) -> Option<StreamingCard> {
         serde_json::from_value(self.recall(format!("growing-{thread}")).await?).ok()
     }
 
-    async fn learn(&self, name: String, note: Value, sure: NoteDurability) -> Result<(), StoreError> {
+    async fn learn(&self, name: String, note: Value, durability: Durability) -> Result<(), StoreError> {
         // A cached read is cheaper than a write.
         if self.recall(name.clone()).await.as_ref() == Some(&note) {
             return Ok(());
         }
-        match sure {
-            NoteDurability::Process => self.book.put(&name, note.clone()).await?,
-            NoteDurability::Disk => self.book.keep(&name, note.clone()).await?,
-        }
+        self.book.put(&name, note.clone(), durability).await?;
         self.keep(name, note);
         Ok(())
     }

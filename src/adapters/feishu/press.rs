@@ -6,8 +6,8 @@ use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
 use super::notes::SentQuestion;
 use crate::adapters::chat::{BlockButton, Button, Menu, approval_buttons, question};
-use crate::domain::{Answer, Approval, ApprovalId, Intent, Language, Timestamp};
-use crate::render::{Phrase, fit_question};
+use crate::domain::{Answer, Approval, ApprovalId, Language, Timestamp};
+use crate::render::{approval_question, fit_question};
 
 /// The key of our value in a button.
 const KEY: &str = "ship";
@@ -46,18 +46,7 @@ pub(super) fn button_data(value: &Value) -> Option<String> {
 /// The approval's text, rebuilt from its record.
 pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> SentQuestion {
     let language = Language::of(&approval.summary);
-    let intent = Intent::ApprovalRequest {
-        approval_id: approval.id.clone(),
-        number: approval.number.to_string(),
-        kind: approval.kind,
-        language,
-        summary: approval.summary.clone(),
-        risk: approval.risk,
-        details: approval.details.clone(),
-        scopes: approval.scopes.clone(),
-        suggested_replies: Phrase::suggested_replies(approval.kind, approval.number, language),
-        expires_at: approval.expires_at.rfc3339(),
-    };
+    let intent = approval_question(approval, language);
     let intent = fit_question(&intent, &capabilities()).unwrap_or(intent);
     let question = question(&intent, now).unwrap_or_default();
     let scopes = approval.scopes.clone();

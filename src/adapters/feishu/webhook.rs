@@ -1,6 +1,6 @@
-//! Webhook requests: verification, decryption and replay protection. Pure: the caller passes the time.
+//! Webhook requests: verification, decryption and responses.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use aes::Aes256;
 use base64::Engine as _;
@@ -8,19 +8,19 @@ use base64::engine::general_purpose::STANDARD;
 use cbc::cipher::{BlockDecryptMut as _, KeyIvInit as _, block_padding::Pkcs7};
 use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 
+use crate::adapters::chat::inbound::{Outcome, WebhookRequest, WebhookScheme};
 use crate::domain::{Timestamp, hex};
+use crate::ports::{Clock, HookAnswer, HookRequest};
 
-/// The allowed clock difference, and how long a request is remembered.
+/// The allowed clock difference.
 const WINDOW_MS: i64 = 5 * 60 * 1000;
-/// Most remembered requests.
-const MOST_NONCES: usize = 10_000;
 
 /// The keys that prove a request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seal {
+pub(super) struct RequestVerifier {
     pub(super) encrypt_key: Option<SecretString>,
     /// Part of every event.
     pub(super) verification_token: Option<SecretString>,
@@ -60,7 +60,7 @@ pub(super) enum Rejected {
     Unprotected,
 }
 
-impl Seal {
+impl RequestVerifier {
     /// Whether there is a key to verify requests with.
     pub(super) fn protects(&self) -> bool {
         self.encrypt_key.is_some() || self.verification_token.is_some()
@@ -137,27 +137,40 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
 
-/// The requests accepted before: a replay has no effect.
-#[derive(Debug, Default)]
-pub(super) struct Replays {
-    accepted: BTreeMap<String, Timestamp>,
+/// The app's webhook.
+#[derive(Debug)]
+pub(super) struct FeishuScheme {
+    pub(super) verifier: RequestVerifier,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
-impl Replays {
-    /// Whether this request was accepted before.
-    pub(super) fn knows(&self, nonce: &str) -> bool {
-        self.accepted.contains_key(nonce)
+impl WebhookScheme for FeishuScheme {
+    const PATH: &'static str = "/hooks/feishu";
+
+    fn verify(&self, request: &HookRequest) -> WebhookRequest {
+        let proof = Signature {
+            timestamp: request.header("x-lark-request-timestamp"),
+            nonce: request.header("x-lark-request-nonce"),
+            signature: request.header("x-lark-signature"),
+        };
+        match self.verifier.open(proof, &request.body, self.clock.now()) {
+            Ok(OpenedRequest::Event { event, nonce }) => WebhookRequest::Event { event, nonce },
+            Ok(OpenedRequest::Challenge(challenge)) => {
+                WebhookRequest::Answer(HookAnswer::json(200, &json!({ "challenge": challenge })))
+            }
+            Err(rejected) => {
+                tracing::warn!(%rejected, "webhook request refused");
+                WebhookRequest::Answer(HookAnswer::json(403, &json!({ "msg": "refused" })))
+            }
+        }
     }
 
-    /// Remembers an accepted request for as long as its timestamp is valid.
-    pub(super) fn remember(&mut self, nonce: String, now: Timestamp) {
-        if self.accepted.len() >= MOST_NONCES {
-            // Older requests are refused by their timestamp.
-            let fresh = |at: &Timestamp| now.as_millis().saturating_sub(at.as_millis()) <= 2 * WINDOW_MS;
-            self.accepted.retain(|_, at| fresh(at));
-        }
-        if self.accepted.len() < MOST_NONCES {
-            self.accepted.insert(nonce, now);
+    fn respond(&self, outcome: Option<&Outcome>) -> HookAnswer {
+        match outcome {
+            Some(Outcome::Taken) => HookAnswer::json(200, &json!({})),
+            Some(Outcome::Answered(data)) => HookAnswer::json(200, data),
+            Some(Outcome::Again(_)) => HookAnswer::json(500, &json!({})),
+            None => HookAnswer::of(503),
         }
     }
 }
@@ -165,15 +178,14 @@ impl Replays {
 #[cfg(test)]
 mod tests {
     use cbc::cipher::BlockEncryptMut as _;
-    use serde_json::json;
 
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-    fn seal(key: Option<&str>, token: Option<&str>) -> Seal {
+    fn verifier(key: Option<&str>, token: Option<&str>) -> RequestVerifier {
         let secret = |text: &str| SecretString::from(text.to_owned());
-        Seal { encrypt_key: key.map(secret), verification_token: token.map(secret) }
+        RequestVerifier { encrypt_key: key.map(secret), verification_token: token.map(secret) }
     }
 
     fn encrypted(key: &str, event: &Value) -> Vec<u8> {
@@ -203,17 +215,20 @@ mod tests {
     fn a_challenge_is_answered_once_its_token_is_right() {
         let ask = json!({ "type": "url_verification", "challenge": "c", "token": "t" });
         let plain = ask.to_string();
-        let open = |seal: Seal, body: &[u8]| seal.open(Signature::default(), body, NOW);
-        assert_eq!(open(seal(None, Some("t")), plain.as_bytes()), Ok(OpenedRequest::Challenge("c".into())));
-        assert_eq!(open(seal(None, Some("x")), plain.as_bytes()), Err(Rejected::Forged));
+        let open = |verifier: RequestVerifier, body: &[u8]| verifier.open(Signature::default(), body, NOW);
         assert_eq!(
-            open(seal(Some("k"), None), &encrypted("k", &ask)),
+            open(verifier(None, Some("t")), plain.as_bytes()),
             Ok(OpenedRequest::Challenge("c".into()))
         );
-        assert_eq!(open(seal(Some("k"), None), &encrypted("y", &ask)), Err(Rejected::Sealed));
-        assert_eq!(open(seal(Some("k"), None), plain.as_bytes()), Err(Rejected::Forged));
-        assert_eq!(open(seal(None, None), plain.as_bytes()), Err(Rejected::Unprotected));
-        assert_eq!(open(seal(None, Some("t")), b"{"), Err(Rejected::Malformed));
+        assert_eq!(open(verifier(None, Some("x")), plain.as_bytes()), Err(Rejected::Forged));
+        assert_eq!(
+            open(verifier(Some("k"), None), &encrypted("k", &ask)),
+            Ok(OpenedRequest::Challenge("c".into()))
+        );
+        assert_eq!(open(verifier(Some("k"), None), &encrypted("y", &ask)), Err(Rejected::Sealed));
+        assert_eq!(open(verifier(Some("k"), None), plain.as_bytes()), Err(Rejected::Forged));
+        assert_eq!(open(verifier(None, None), plain.as_bytes()), Err(Rejected::Unprotected));
+        assert_eq!(open(verifier(None, Some("t")), b"{"), Err(Rejected::Malformed));
     }
 
     #[test]
@@ -224,7 +239,7 @@ mod tests {
         let open = |timestamp: &str, signature: &str, body: &[u8]| {
             let proof =
                 Signature { timestamp: Some(timestamp), nonce: Some("n"), signature: Some(signature) };
-            seal(Some("k"), Some("t")).open(proof, body, NOW)
+            verifier(Some("k"), Some("t")).open(proof, body, NOW)
         };
         let good = signed("k", &stamp(0), "n", &body);
         let Ok(OpenedRequest::Event { event: read, nonce: Some(nonce) }) = open(&stamp(0), &good, &body)
@@ -243,21 +258,7 @@ mod tests {
             let old = signed("k", &stamp(shift), "n", &body);
             assert_eq!(open(&stamp(shift), &old, &body), Err(Rejected::Stale), "{shift}");
         }
-        let unsigned = seal(Some("k"), None).open(Signature::default(), &body, NOW);
+        let unsigned = verifier(Some("k"), None).open(Signature::default(), &body, NOW);
         assert_eq!(unsigned, Err(Rejected::Forged));
-    }
-
-    #[test]
-    fn an_accepted_request_is_known_when_it_comes_again() {
-        let mut replays = Replays::default();
-        assert!(!replays.knows("a"));
-        replays.remember("a".into(), NOW);
-        assert!(replays.knows("a"));
-        for number in 0..2 * MOST_NONCES {
-            replays.remember(number.to_string(), NOW);
-        }
-        assert_eq!(replays.accepted.len(), MOST_NONCES);
-        replays.remember("later".into(), NOW.plus_millis(11 * 60 * 1000));
-        assert!(replays.knows("later") && !replays.knows("a"));
     }
 }

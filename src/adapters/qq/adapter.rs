@@ -4,29 +4,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use reqwest::Method;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::api::QqApi;
 use super::call_failure::FailureKind;
 use super::connection::GatewayConnection;
-use super::http::Method;
-use super::inbound::{PROFILE, QqInbound, RawEvent};
+use super::inbound::{PROFILE, QqInbound};
 use super::options::{QqEvents, QqOptions};
+use super::phrases::bad_credentials;
 use super::reply_budget_actor::ReplyBudgetHandle;
 use super::send::QqSender;
 use super::session::SessionStore;
 use super::text;
-use super::webhook::{SignedRequest, WebhookKey, event_answer};
-use crate::adapters::chat::inbound::{Intake, Outcome, Pipeline, Webhook};
+use super::webhook::{QqScheme, WebhookKey};
+use crate::adapters::chat::inbound::{Intake, Pipeline, Webhook};
 use crate::adapters::chat::{ChatParts, DraftFrame, DraftScheduler, DraftTarget, DraftTask, TaskSlot};
 use crate::domain::{
     AgentAccount, Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform,
     ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, HookAnswer, HookRequest,
-    OutboxEntry, Peers, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, OutboxEntry, Peers, Running,
 };
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
@@ -48,8 +48,7 @@ pub struct QqAdapter {
     intake: Arc<Intake>,
     drafts: DraftScheduler,
     draft_task: TaskSlot<DraftTask>,
-    key: Option<WebhookKey>,
-    webhook: Webhook,
+    hook: Arc<Webhook<QqScheme>>,
     /// Runs the reply budget actor for as long as the adapter lives.
     _budget_task: JoinSet<()>,
 }
@@ -73,8 +72,9 @@ impl QqAdapter {
         });
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
         let (drafts, draft_task) = DraftScheduler::new();
+        let scheme = QqScheme { key: WebhookKey::new(&options.app_secret), clock: parts.clock.clone() };
         Self {
-            key: WebhookKey::new(&options.app_secret),
+            hook: Arc::new(Webhook::new(scheme)),
             platform,
             options,
             parts,
@@ -83,34 +83,13 @@ impl QqAdapter {
             intake,
             drafts,
             draft_task: TaskSlot::new(draft_task),
-            webhook: Webhook::default(),
             _budget_task: budget_task,
         }
     }
 
-    /// Answers a webhook request.
-    async fn answer(&self, request: &HookRequest) -> HookAnswer {
-        let answer =
-            |status: u16, body: &serde_json::Value| HookAnswer { status, body: body.to_string().into() };
-        let Some(key) = self.key.as_ref().filter(|_| self.options.events == QqEvents::Webhook) else {
-            return HookAnswer::of(404);
-        };
-        let header =
-            |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
-        match key.read(signature, timestamp, &request.body, self.parts.clock.now()) {
-            SignedRequest::Validation(body) | SignedRequest::Beat(body) => answer(200, &body),
-            SignedRequest::Event(dispatch) => {
-                match self.webhook.receive(&RawEvent::value(dispatch, None)).await {
-                    Some(outcome) => answer(200, &event_answer(!matches!(outcome, Outcome::Again(_)))),
-                    None => answer(503, &event_answer(false)),
-                }
-            }
-            SignedRequest::Refused(why) => {
-                tracing::warn!(why, "webhook request refused");
-                HookAnswer::of(401)
-            }
-        }
+    /// The webhook handler.
+    pub fn hook(&self) -> Arc<dyn Hook> {
+        self.hook.clone()
     }
 
     async fn receive(&self, io: AdapterIo, stop: CancellationToken) -> Result<(), AdapterError> {
@@ -131,54 +110,34 @@ impl QqAdapter {
             QqEvents::Gateway => {
                 let connection = GatewayConnection {
                     api: self.api.clone(),
-                    memory: SessionStore {
+                    sessions: SessionStore {
                         app_id: self.options.app_id.clone(),
                         notes: Arc::clone(&self.parts.notes),
                     },
-                    ids: Arc::clone(&self.parts.ids),
+                    parts: self.parts.clone(),
                     pipeline,
                     io,
                     stop,
                 };
                 connection.run().await
             }
-            QqEvents::Webhook => self.check_api(pipeline, io, stop).await,
+            QqEvents::Webhook => self.hook.serve(pipeline, &stop, LOOK_EVERY, || self.check_api(&io)).await,
         }
     }
 
     /// Webhook mode: events arrive by HTTP; the API is checked at an interval.
-    async fn check_api(
-        &self,
-        pipeline: Arc<Pipeline>,
-        io: AdapterIo,
-        stop: CancellationToken,
-    ) -> Result<(), AdapterError> {
-        let _open = self.webhook.open(pipeline);
-        loop {
-            match self.api.call(Method::GET, "/gateway", None).await {
-                Ok(_) => io.health.alive(io.clock.now()),
-                // A server without this call is still reachable.
-                Err(trouble) if trouble.kind == FailureKind::Refused => io.health.alive(io.clock.now()),
-                Err(trouble) if trouble.kind == FailureKind::Credentials => {
-                    return Err(AdapterError::Fatal(format!("QQ refused the credentials ({trouble})")));
-                }
-                Err(error) => tracing::warn!(%error, "api check failed"),
+    async fn check_api(&self, io: &AdapterIo) -> Result<(), AdapterError> {
+        match self.api.call(Method::GET, "/gateway", None).await {
+            Ok(_) => io.health.alive(io.clock.now()),
+            // A server without this call is still reachable.
+            Err(failure) if failure.kind == FailureKind::Refused => io.health.alive(io.clock.now()),
+            Err(failure) if failure.kind == FailureKind::Credentials => {
+                let language = self.parts.language.unwrap_or_default();
+                return Err(AdapterError::Fatal(bad_credentials(&failure.what, language)));
             }
-            tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
+            Err(error) => tracing::warn!(%error, "api check failed"),
         }
-    }
-}
-
-impl Hook for QqAdapter {
-    fn path(&self) -> &'static str {
-        "/hooks/qq"
-    }
-
-    fn call(&self, request: HookRequest) -> BoxFuture<'_, HookAnswer> {
-        Box::pin(async move { self.answer(&request).await })
+        Ok(())
     }
 }
 
@@ -197,7 +156,7 @@ impl Adapter for QqAdapter {
 
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            let target = Arc::new(Passing { sender: Arc::clone(&self.sender) });
+            let target = Arc::new(TransientTarget { sender: Arc::clone(&self.sender) });
             let receiving = Box::pin(self.receive(io, stop.clone()));
             self.draft_task.run_beside(target, &stop, receiving).await
         })
@@ -233,11 +192,11 @@ impl Adapter for QqAdapter {
 }
 
 /// Sends progress and typing indicators, which may be dropped.
-struct Passing {
+struct TransientTarget {
     sender: Arc<QqSender>,
 }
 
-impl DraftTarget for Passing {
+impl DraftTarget for TransientTarget {
     fn render_draft(
         &self,
         thread: ThreadId,
@@ -248,10 +207,10 @@ impl DraftTarget for Passing {
         Box::pin(async move {
             match frame {
                 // Once per run: each costs a reply.
-                DraftFrame::Typing => self.sender.pass(&thread, format!("typing {correlation}"), None).await,
+                DraftFrame::Typing => self.sender.show(&thread, format!("typing {correlation}"), None).await,
                 DraftFrame::Progress(words) => {
                     let name = format!("progress {correlation} {words}");
-                    self.sender.pass(&thread, name, Some(&words)).await;
+                    self.sender.show(&thread, name, Some(&words)).await;
                 }
                 DraftFrame::Draft(_) => {}
             }

@@ -3,17 +3,25 @@
 
 use std::time::Duration;
 
+use reqwest::multipart::Part;
+use reqwest::{Client, Method, RequestBuilder, Response};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::call_failure::{CallFailure, FailureKind};
-use super::http::{CALL, Method, QqHttp, UPLOAD, answer};
 use super::options::QqOptions;
 use crate::adapters::chat::{Granted, TokenCache};
+use crate::http_client::{BodyError, file_form, read_body, transport_error};
 
 /// The header that names the token's app, as in the platform's own clients.
 const APP_HEADER: &str = "x-union-appid";
 
+/// Deadline of a call: the platform warns that a call may have taken effect before a slow response.
+const CALL: Duration = Duration::from_secs(15);
+/// Deadline of a call that carries a file.
+pub(super) const UPLOAD: Duration = Duration::from_secs(50);
+/// Most bytes of a response.
+const LONGEST_ANSWER: usize = 4 << 20;
 /// How long before its expiry a token is renewed. The platform returns the same token until its last minute.
 const RENEW_EARLY: Duration = Duration::from_secs(30);
 /// Lifetime of a token where the platform reports none, in seconds. A token that expires earlier is refused and then
@@ -22,7 +30,7 @@ const USUAL: u64 = 7200;
 
 #[derive(Clone, Debug)]
 pub(super) struct QqApi {
-    http: QqHttp,
+    http: Client,
     base: String,
     app_id: String,
     tokens: TokenCache<CallFailure>,
@@ -30,15 +38,14 @@ pub(super) struct QqApi {
 
 impl QqApi {
     /// The API for one app. Opens no connection.
-    pub(super) fn new(http: reqwest::Client, options: &QqOptions) -> Self {
-        let (http, base, app_id) = (QqHttp::new(http), options.base(), options.app_id.clone());
+    pub(super) fn new(http: Client, options: &QqOptions) -> Self {
+        let (base, app_id) = (options.base(), options.app_id.clone());
         let (fetch_http, url) = (http.clone(), options.token_url.clone());
-        let secret = options.app_secret.clone();
-        let body = move |app_id: &str| json!({ "appId": app_id, "clientSecret": secret.expose_secret() });
-        let fetch_app_id = app_id.clone();
+        let (secret, fetch_app_id) = (options.app_secret.clone(), app_id.clone());
         let tokens = TokenCache::new(RENEW_EARLY, move || {
-            let (http, url, body) = (fetch_http.clone(), url.clone(), body(&fetch_app_id));
-            Box::pin(async move { fetch_token(&http, &url, &body).await })
+            let body = json!({ "appId": fetch_app_id, "clientSecret": secret.expose_secret() });
+            let request = with_json(fetch_http.post(&url).timeout(CALL), Some(&body));
+            Box::pin(fetch_token(request))
         });
         Self { http, base, app_id, tokens }
     }
@@ -65,23 +72,7 @@ impl QqApi {
         body: Option<&Value>,
     ) -> Result<Value, CallFailure> {
         let url = format!("{}{path}", self.base);
-        let token = self.tokens.get().await?;
-        let first = self.once(method.clone(), &url, &token, body, deadline).await;
-        let Some(fresh) = self.fresh_after(&token, &first).await? else { return first };
-        no_third_try(self.once(method, &url, &fresh, body, deadline).await)
-    }
-
-    async fn once(
-        &self,
-        method: Method,
-        url: &str,
-        token: &SecretString,
-        body: Option<&Value>,
-        deadline: Duration,
-    ) -> Result<Value, CallFailure> {
-        let authorization = authorization(token);
-        let headers = [("authorization", authorization.as_str()), (APP_HEADER, self.app_id.as_str())];
-        self.http.json(method, url, &headers, body, deadline).await
+        self.send(|| with_json(self.http.request(method.clone(), &url).timeout(deadline), body)).await
     }
 
     /// Makes a call with an image: API v1 takes images with the message.
@@ -92,43 +83,63 @@ impl QqApi {
         image: &[u8],
         name: &str,
     ) -> Result<Value, CallFailure> {
-        let request = |token: &SecretString| {
-            let part = reqwest::multipart::Part::bytes(image.to_vec()).file_name(name.to_owned());
-            let form = reqwest::multipart::Form::new().part("file_image", part);
-            let form = fields.iter().fold(form, |form, (key, value)| form.text(*key, value.clone()));
-            let request = self.http.client().post(format!("{}{path}", self.base));
-            let request = request.header("authorization", authorization(token));
-            request.header(APP_HEADER, self.app_id.as_str()).timeout(UPLOAD).multipart(form)
-        };
-        let token = self.tokens.get().await?;
-        let first = answer(request(&token)).await;
-        let Some(fresh) = self.fresh_after(&token, &first).await? else { return first };
-        no_third_try(answer(request(&fresh)).await)
+        let url = format!("{}{path}", self.base);
+        self.send(|| {
+            let part = Part::bytes(image.to_vec()).file_name(name.to_owned());
+            let form = file_form(fields.iter().cloned(), "file_image", part);
+            self.http.post(&url).timeout(UPLOAD).multipart(form)
+        })
+        .await
     }
 
-    /// A fresh token, where a call was refused for its token.
-    async fn fresh_after(
-        &self,
-        token: &SecretString,
-        result: &Result<Value, CallFailure>,
-    ) -> Result<Option<SecretString>, CallFailure> {
-        match result {
-            Err(trouble) if trouble.kind == FailureKind::Token => {
-                tracing::info!(app_id = self.app_id, what = trouble.what, "access token refused");
-                self.tokens.reject(token);
-                self.tokens.get().await.map(Some)
-            }
-            _ => Ok(None),
+    /// A fresh token that is refused as well may be accepted later, so the call counts as retryable.
+    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Value, CallFailure> {
+        let call = |token: SecretString| {
+            let request = request().header("authorization", authorization(&token));
+            answer(request.header(APP_HEADER, &self.app_id))
+        };
+        let refused = |failure: &CallFailure| failure.kind == FailureKind::Token;
+        self.tokens.with_token(refused, call).await.map_err(|failure| match failure.kind {
+            FailureKind::Token => CallFailure { kind: FailureKind::Later, ..failure },
+            _ => failure,
+        })
+    }
+}
+
+/// The platform requires exactly this content type, without a charset.
+fn with_json(request: RequestBuilder, body: Option<&Value>) -> RequestBuilder {
+    match body {
+        Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+        None => request,
+    }
+}
+
+/// Sends a request and parses the response.
+async fn answer(request: RequestBuilder) -> Result<Value, CallFailure> {
+    let unreachable = |error: reqwest::Error| CallFailure::unreachable(transport_error(&error));
+    let response = request.send().await.map_err(unreachable)?;
+    let status = response.status().as_u16();
+    let after = retry_after(&response);
+    let trace = response.headers().get("x-tps-trace-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let bytes = read_body(response, LONGEST_ANSWER).await.map_err(|error| match error {
+        BodyError::TooLong => {
+            CallFailure { kind: FailureKind::Refused, what: error.to_string(), after: None }
+        }
+        BodyError::Broken(what) => CallFailure::unreachable(what),
+    })?;
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    match CallFailure::of(status, &body, after) {
+        None => Ok(body),
+        Some(failure) => {
+            tracing::debug!(status, trace, what = failure.what, "qq call refused");
+            Err(failure)
         }
     }
 }
 
-/// A fresh token that is refused as well may be accepted later, so the call counts as retryable.
-fn no_third_try(second: Result<Value, CallFailure>) -> Result<Value, CallFailure> {
-    second.map_err(|trouble| match trouble.kind {
-        FailureKind::Token => CallFailure { kind: FailureKind::Later, ..trouble },
-        _ => trouble,
-    })
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// The token's value in a header and in gateway frames.
@@ -136,8 +147,8 @@ pub(super) fn authorization(token: &SecretString) -> String {
     format!("QQBot {}", token.expose_secret())
 }
 
-async fn fetch_token(http: &QqHttp, url: &str, body: &Value) -> Result<Granted, CallFailure> {
-    let answer = http.json(Method::POST, url, &[], Some(body), CALL).await?;
+async fn fetch_token(request: RequestBuilder) -> Result<Granted, CallFailure> {
+    let answer = answer(request).await?;
     let (token, good_for) = read_token(&answer).ok_or_else(|| CallFailure {
         kind: FailureKind::Later,
         what: "the platform's answer has no access token".to_owned(),

@@ -1,10 +1,10 @@
 //! The bot's checks for `shipagent doctor`, without starting the bot.
 
+use reqwest::Method;
 use serde_json::Value;
 
 use super::api::QqApi;
 use super::call_failure::{CallFailure, FailureKind};
-use super::http::Method;
 use super::options::QqOptions;
 
 /// The result of one check.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -23,17 +24,18 @@ use super::gateway::{
     Gateway, GatewayAction, GatewayFrame, GatewaySession, INTENTS, NextConnection, after_close, close_words,
     intent_names,
 };
-use super::http::Method;
 use super::inbound::RawEvent;
+use super::phrases::{bad_credentials, no_intents};
 use super::sequence_tracker::SequenceTracker;
 use super::session::SessionStore;
 use crate::adapters::chat::inbound::{InFlight, Pipeline};
-use crate::ports::{AdapterError, AdapterIo, Ids};
+use crate::domain::Language;
+use crate::ports::{AdapterError, AdapterIo, ChatParts};
 
 /// Deadline of connecting and of the handshake.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CONNECT_WITHIN: Duration = Duration::from_secs(20);
 /// A connection that lasted this long resets the back-off.
-const LASTING: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 /// Waits between connections that failed or did not last, in seconds.
 const WAITS: [u64; 7] = [0, 1, 2, 5, 10, 30, 60];
 /// The wait after a refused session.
@@ -41,7 +43,7 @@ const REFUSED: Duration = Duration::from_secs(3);
 /// The wait after the platform's rate limit.
 const TOO_FAST: Duration = Duration::from_secs(60);
 /// How long running event jobs get at shutdown.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_WAIT: Duration = Duration::from_millis(500);
 
 type GatewaySocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -54,8 +56,8 @@ struct Label {
 
 pub(super) struct GatewayConnection {
     pub(super) api: QqApi,
-    pub(super) memory: SessionStore,
-    pub(super) ids: Arc<dyn Ids>,
+    pub(super) sessions: SessionStore,
+    pub(super) parts: ChatParts,
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) io: AdapterIo,
     pub(super) stop: CancellationToken,
@@ -73,7 +75,7 @@ struct SessionState {
     /// When the platform accepted the current session.
     since: Option<Instant>,
     /// An expired session is being retried once.
-    last_chance: bool,
+    resumed_expired: bool,
 }
 
 struct Ended {
@@ -87,7 +89,7 @@ impl GatewayConnection {
     /// Keeps a connection open until stopped.
     pub(super) async fn run(self) -> Result<(), AdapterError> {
         let mut state = SessionState {
-            tracker: self.memory.recall().await.map(SequenceTracker::new),
+            tracker: self.sessions.recall().await.map(SequenceTracker::new),
             ..SessionState::default()
         };
         loop {
@@ -104,9 +106,13 @@ impl GatewayConnection {
         }
         // The socket is dropped without a close frame: an orderly close ends the session as well.
         if !state.jobs.is_empty() {
-            self.wait(&mut state, FAREWELL).await;
+            self.wait(&mut state, SHUTDOWN_WAIT).await;
         }
         Ok(())
+    }
+
+    fn language(&self) -> Language {
+        self.parts.language.unwrap_or_default()
     }
 
     /// Runs one connection from its address to its end.
@@ -116,13 +122,11 @@ impl GatewayConnection {
         let (token, url) = match self.address().await {
             Ok(found) => found,
             Err(CallFailure { kind: FailureKind::Credentials, what, .. }) => {
-                return Err(AdapterError::Fatal(format!(
-                    "QQ refused the credentials ({what}): check adapters.qq.appId and appSecret"
-                )));
+                return Err(AdapterError::Fatal(bad_credentials(&what, self.language())));
             }
-            Err(trouble) => return Ok(failed(trouble.what)),
+            Err(failure) => return Ok(failed(failure.what)),
         };
-        let mut socket = match timeout(PATIENCE, connect_async(&url)).await {
+        let mut socket = match timeout(CONNECT_WITHIN, connect_async(&url)).await {
             Ok(Ok((socket, _))) => socket,
             Ok(Err(error)) => return Ok(failed(format!("cannot connect to the gateway: {error}"))),
             Err(_) => return Ok(failed("the gateway does not answer".to_owned())),
@@ -130,7 +134,7 @@ impl GatewayConnection {
         let session = session_of(state);
         let intents = INTENTS.get(state.intents).copied().unwrap_or_default();
         let mut gateway = Gateway::new(&token, intents, session);
-        let (next, why) = self.talk(&mut socket, &mut gateway, state).await;
+        let (next, why) = self.serve(&mut socket, &mut gateway, state).await;
         // A session may be refused because of its token.
         if matches!(next, NextConnection::NewToken | NextConnection::IdentifyLater) {
             self.api.tokens().reject(&token);
@@ -142,7 +146,7 @@ impl GatewayConnection {
     async fn address(&self) -> Result<(SecretString, String), CallFailure> {
         let answer = match self.api.call(Method::GET, "/gateway", None).await {
             // `/gateway/bot` returns the same with more fields; not every server has both.
-            Err(trouble) if trouble.kind == FailureKind::Refused => {
+            Err(failure) if failure.kind == FailureKind::Refused => {
                 self.api.call(Method::GET, "/gateway/bot", None).await?
             }
             answer => answer?,
@@ -152,18 +156,18 @@ impl GatewayConnection {
         Ok((self.api.tokens().get().await?, url))
     }
 
-    async fn talk(
+    async fn serve(
         &self,
         socket: &mut GatewaySocket,
         gateway: &mut Gateway,
         state: &mut SessionState,
     ) -> (NextConnection, String) {
-        let mut beats: Option<Interval> = None;
-        let patience = tokio::time::sleep(PATIENCE);
-        let mut patience = std::pin::pin!(patience);
+        let mut heartbeats: Option<Interval> = None;
+        let deadline = tokio::time::sleep(CONNECT_WITHIN);
+        let mut deadline = std::pin::pin!(deadline);
         loop {
-            let acts = tokio::select! {
-                heard = socket.next() => match frame_of(heard) {
+            let actions = tokio::select! {
+                received = socket.next() => match frame_of(received) {
                     Ok(Some(frame)) => {
                         if gateway.is_live() {
                             self.io.health.alive(self.io.clock.now());
@@ -173,34 +177,32 @@ impl GatewayConnection {
                     Ok(None) => continue,
                     Err(code) => return (after_close(code), close_words(code)),
                 },
-                () = tick(&mut beats), if beats.is_some() => vec![gateway.beat(accepted(state))],
+                () = heartbeat_due(&mut heartbeats), if heartbeats.is_some() => vec![gateway.beat(accepted(state))],
                 label = state.jobs.next() => {
                     self.settle(&label, state).await;
                     continue;
                 }
-                () = &mut patience, if !gateway.is_live() => {
-                    return (NextConnection::Resume, "the platform does not let us in".to_owned());
+                () = &mut deadline, if !gateway.is_live() => {
+                    return (NextConnection::Resume, "the platform did not accept the session in time".to_owned());
                 }
             };
-            for act in acts {
-                match act {
+            for action in actions {
+                match action {
                     GatewayAction::BeatEvery(every) => {
                         let mut interval = tokio::time::interval_at(Instant::now() + every, every);
                         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-                        beats = Some(interval);
+                        heartbeats = Some(interval);
                     }
-                    GatewayAction::Say(frame) => {
-                        let sent = timeout(PATIENCE, socket.send(Message::text(frame.to_string()))).await;
+                    GatewayAction::Send(frame) => {
+                        let sent =
+                            timeout(CONNECT_WITHIN, socket.send(Message::text(frame.to_string()))).await;
                         if !matches!(sent, Ok(Ok(()))) {
-                            return (
-                                NextConnection::Resume,
-                                "the connection takes nothing any more".to_owned(),
-                            );
+                            return (NextConnection::Resume, "a frame could not be sent".to_owned());
                         }
                     }
                     GatewayAction::Disconnect(next, why) => return (next, why),
-                    GatewayAction::Began(_) | GatewayAction::WentOn | GatewayAction::Take(..) => {
-                        self.perform(act, state).await
+                    GatewayAction::Identified(_) | GatewayAction::Resumed | GatewayAction::Event(..) => {
+                        self.perform(action, state).await
                     }
                 }
             }
@@ -208,29 +210,29 @@ impl GatewayConnection {
     }
 
     /// Handles the actions on the session.
-    async fn perform(&self, act: GatewayAction, state: &mut SessionState) {
-        match act {
-            GatewayAction::Began(session) => {
+    async fn perform(&self, action: GatewayAction, state: &mut SessionState) {
+        match action {
+            GatewayAction::Identified(session) => {
                 tracing::info!(
                     intents = intent_names(INTENTS.get(state.intents).copied().unwrap_or_default()),
                     "session started"
                 );
                 state.tracker = Some(SequenceTracker::new(session));
-                self.got_in(state);
-                self.memory.began(session_of(state)).await;
+                self.session_accepted(state);
+                self.sessions.store_session(session_of(state)).await;
             }
-            GatewayAction::WentOn => {
+            GatewayAction::Resumed => {
                 tracing::info!(seq = accepted(state), "session resumed");
-                self.got_in(state);
+                self.session_accepted(state);
             }
-            GatewayAction::Take(seq, dispatch) => self.take(seq, dispatch, state),
-            GatewayAction::Say(_) | GatewayAction::BeatEvery(_) | GatewayAction::Disconnect(..) => {}
+            GatewayAction::Event(seq, dispatch) => self.take(seq, dispatch, state),
+            GatewayAction::Send(_) | GatewayAction::BeatEvery(_) | GatewayAction::Disconnect(..) => {}
         }
     }
 
-    fn got_in(&self, state: &mut SessionState) {
+    fn session_accepted(&self, state: &mut SessionState) {
         state.since = Some(Instant::now());
-        state.last_chance = false;
+        state.resumed_expired = false;
         self.io.health.alive(self.io.clock.now());
     }
 
@@ -247,7 +249,7 @@ impl GatewayConnection {
     async fn settle(&self, label: &Label, state: &mut SessionState) {
         let mine = state.tracker.as_mut().filter(|tracker| tracker.session.id == label.session);
         if mine.is_some_and(|tracker| tracker.settle(label.seq)) {
-            self.memory.came_further(session_of(state)).await;
+            self.sessions.store_sequence(session_of(state)).await;
         }
     }
 
@@ -263,12 +265,12 @@ impl GatewayConnection {
     fn prepare(&self, state: &mut SessionState, ended: &Ended) -> Result<Duration, AdapterError> {
         let floor = match ended.next {
             NextConnection::Resume | NextConnection::NewToken => Duration::ZERO,
-            NextConnection::ResumeOnce if state.last_chance && !ended.live => {
+            NextConnection::ResumeOnce if state.resumed_expired && !ended.live => {
                 state.tracker = None;
                 Duration::ZERO
             }
             NextConnection::ResumeOnce => {
-                state.last_chance = true;
+                state.resumed_expired = true;
                 Duration::ZERO
             }
             NextConnection::Identify => {
@@ -281,31 +283,29 @@ impl GatewayConnection {
             }
             NextConnection::SlowDown => TOO_FAST,
             NextConnection::FewerIntents => {
-                self.ask_for_less(state)?;
+                self.drop_intents(state)?;
                 Duration::ZERO
             }
             NextConnection::Stop => return Err(AdapterError::Fatal(format!("QQ: {}", ended.why))),
         };
         // The platform limits sessions per day: a session that is accepted and soon closed must not reset the back-off.
-        if state.since.take().is_some_and(|since| since.elapsed() >= LASTING) {
+        if state.since.take().is_some_and(|since| since.elapsed() >= STABLE_AFTER) {
             state.failures = 0;
         }
         let wait = WAITS.get(state.failures).or(WAITS.last()).copied().unwrap_or_default();
         state.failures += 1;
         // Up to a quarter less, so that clients that lost their connections together do not reconnect together.
-        let spread = Duration::from_secs(wait).mul_f64(1.0 - 0.25 * self.ids.chance());
+        let spread = Duration::from_secs(wait).mul_f64(1.0 - 0.25 * self.parts.ids.chance());
         Ok(spread.max(floor))
     }
 
-    fn ask_for_less(&self, state: &mut SessionState) -> Result<(), AdapterError> {
+    fn drop_intents(&self, state: &mut SessionState) -> Result<(), AdapterError> {
         let before = INTENTS.get(state.intents).copied().unwrap_or_default();
         state.intents += 1;
         state.tracker = None;
         let Some(now) = INTENTS.get(state.intents).copied() else {
-            return Err(AdapterError::Fatal(format!(
-                "QQ grants this bot none of the events it needs: ask for {} in the bot's console",
-                intent_names(INTENTS.first().copied().unwrap_or_default())
-            )));
+            let names = intent_names(INTENTS.first().copied().unwrap_or_default());
+            return Err(AdapterError::Fatal(no_intents(&names, self.language())));
         };
         tracing::warn!(
             asked = intent_names(before),
@@ -326,10 +326,10 @@ fn accepted(state: &SessionState) -> Option<u64> {
     state.tracker.as_ref().map(|tracker| tracker.session.seq)
 }
 
-async fn tick(beats: &mut Option<Interval>) {
-    match beats {
-        Some(beats) => {
-            beats.tick().await;
+async fn heartbeat_due(heartbeats: &mut Option<Interval>) {
+    match heartbeats {
+        Some(heartbeats) => {
+            heartbeats.tick().await;
         }
         None => std::future::pending().await,
     }
@@ -337,9 +337,9 @@ async fn tick(beats: &mut Option<Interval>) {
 
 /// The frame of a socket message, `None` where it holds none, or the close code.
 fn frame_of(
-    heard: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
+    received: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
 ) -> Result<Option<GatewayFrame>, Option<u16>> {
-    match heard {
+    match received {
         Some(Ok(Message::Close(close))) => Err(close.map(|close| u16::from(close.code))),
         Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
             let frame = GatewayFrame::read(&message.into_data());

@@ -42,15 +42,15 @@ pub(super) struct GatewaySession {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum GatewayAction {
-    Say(Value),
+    Send(Value),
     /// Start sending heartbeats at this interval.
     BeatEvery(Duration),
     /// A session has started.
-    Began(GatewaySession),
+    Identified(GatewaySession),
     /// The session is resumed; all missed events have been sent.
-    WentOn,
+    Resumed,
     /// An event. Its sequence number must be settled before a later one counts.
-    Take(u64, Dispatch),
+    Event(u64, Dispatch),
     /// Close the connection and continue so.
     Disconnect(NextConnection, String),
 }
@@ -175,7 +175,7 @@ impl Gateway {
             }
         };
         self.stage = stage;
-        vec![GatewayAction::Say(frame), GatewayAction::BeatEvery(Duration::from_millis(every))]
+        vec![GatewayAction::Send(frame), GatewayAction::BeatEvery(Duration::from_millis(every))]
     }
 
     fn dispatch(&mut self, frame: GatewayFrame) -> Vec<GatewayAction> {
@@ -187,19 +187,19 @@ impl Gateway {
                 let text = |place: &str| frame.d.pointer(place).and_then(Value::as_str).map(str::to_owned);
                 let id = text("/session_id").unwrap_or_default();
                 let me = text("/user/id");
-                vec![GatewayAction::Began(GatewaySession { id, seq, me })]
+                vec![GatewayAction::Identified(GatewaySession { id, seq, me })]
             }
             "RESUMED" => {
                 self.stage = HandshakeState::Live;
-                vec![GatewayAction::WentOn]
+                vec![GatewayAction::Resumed]
             }
-            _ => vec![GatewayAction::Take(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
+            _ => vec![GatewayAction::Event(seq, Dispatch { name, event_id: frame.id, body: frame.d })],
         }
     }
 }
 
 fn beat_frame(accepted: Option<u64>) -> GatewayAction {
-    GatewayAction::Say(json!({ "op": HEARTBEAT, "d": accepted }))
+    GatewayAction::Send(json!({ "op": HEARTBEAT, "d": accepted }))
 }
 
 /// What a close code requires.
@@ -282,7 +282,7 @@ mod tests {
     fn a_new_connection_identifies_and_begins() {
         let mut gateway = Gateway::new(&"tok".into(), 5, None);
         let acts = gateway.receive(frame(json!({ "op": 10, "d": { "heartbeat_interval": 41250 } })), None);
-        let [GatewayAction::Say(identify), GatewayAction::BeatEvery(every)] = acts.as_slice() else {
+        let [GatewayAction::Send(identify), GatewayAction::BeatEvery(every)] = acts.as_slice() else {
             panic!("{acts:?}")
         };
         assert_eq!(identify["op"], 2);
@@ -293,7 +293,7 @@ mod tests {
         let ready = json!({ "op": 0, "s": 1, "t": "READY",
             "d": { "session_id": "s9", "user": { "id": "900", "bot": true } } });
         let began = GatewaySession { id: "s9".to_owned(), seq: 1, me: Some("900".to_owned()) };
-        assert_eq!(gateway.receive(frame(ready), None), [GatewayAction::Began(began)]);
+        assert_eq!(gateway.receive(frame(ready), None), [GatewayAction::Identified(began)]);
         assert!(gateway.is_live());
     }
 
@@ -302,26 +302,26 @@ mod tests {
         let mut gateway = Gateway::new(&"tok".into(), 5, Some(session()));
         let acts = gateway.receive(frame(json!({ "op": 10, "d": {} })), None);
         let resume = json!({ "op": 6, "d": { "token": "QQBot tok", "session_id": "s1", "seq": 41 } });
-        assert_eq!(acts[0], GatewayAction::Say(resume));
+        assert_eq!(acts[0], GatewayAction::Send(resume));
         let event = json!({ "op": 0, "s": 42, "t": "C2C_MESSAGE_CREATE", "id": "e", "d": { "id": "m" } });
         let taken = Dispatch {
             name: "C2C_MESSAGE_CREATE".to_owned(),
             event_id: Some("e".to_owned()),
             body: json!({ "id": "m" }),
         };
-        assert_eq!(gateway.receive(frame(event), None), [GatewayAction::Take(42, taken)]);
+        assert_eq!(gateway.receive(frame(event), None), [GatewayAction::Event(42, taken)]);
         assert_eq!(
             gateway.receive(frame(json!({ "op": 0, "s": 43, "t": "RESUMED", "d": "" })), None),
-            [GatewayAction::WentOn]
+            [GatewayAction::Resumed]
         );
     }
 
     #[test]
     fn an_unanswered_beat_ends_the_connection() {
         let mut gateway = Gateway::new(&"tok".into(), 5, None);
-        assert_eq!(gateway.beat(None), GatewayAction::Say(json!({ "op": 1, "d": null })));
+        assert_eq!(gateway.beat(None), GatewayAction::Send(json!({ "op": 1, "d": null })));
         gateway.receive(frame(json!({ "op": 11 })), None);
-        assert_eq!(gateway.beat(Some(7)), GatewayAction::Say(json!({ "op": 1, "d": 7 })));
+        assert_eq!(gateway.beat(Some(7)), GatewayAction::Send(json!({ "op": 1, "d": 7 })));
         assert!(matches!(gateway.beat(Some(7)), GatewayAction::Disconnect(NextConnection::Resume, _)));
     }
 

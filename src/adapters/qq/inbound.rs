@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::event::{
     Dispatch, FileDescription as AttachedFile, QqEvent, QqEventMessage, QqPress, read, runs_it,
 };
-use super::http::Method;
 use super::reply_budget::{Key, ReplyPriority};
 use super::scene::Scene;
 use super::send::QqSender;
@@ -19,7 +19,9 @@ use crate::adapters::chat::inbound::{
     InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent, Urgency,
     thread_of,
 };
-use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Threading, is_kept, keep, name_before};
+use crate::adapters::chat::{
+    Addressed, AddressingFacts, ChatParts, FetchError, Threading, is_kept, keep, name_before,
+};
 use crate::domain::{
     Approval, Author, AuthorId, AuthorRole, BadId, CommandInvocation, Platform, Said, StoredFile, Timestamp,
     Voice,
@@ -241,7 +243,10 @@ impl InboundPlatform for QqInbound {
         {
             message.author.role = AuthorRole::Admin;
         }
-        Some(QueuedEvent::new(inbound, event.context_only))
+        Some(QueuedEvent::new(
+            inbound,
+            if event.context_only { Addressed::Overhear } else { Addressed::Answer },
+        ))
     }
 
     fn admitted<'a>(&'a self, message: &'a mut InboundMessage) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::api::QqApi;
+use super::api::{QqApi, UPLOAD};
 use super::call_failure::{CallFailure, FailureKind};
 use super::compose::{file_body, reply};
-use super::http::{Method, UPLOAD};
 use super::send::SendTarget;
 use super::text;
 use crate::adapters::chat::FileBlock;

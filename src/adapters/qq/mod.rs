@@ -12,7 +12,6 @@ mod connection;
 mod def;
 mod event;
 mod gateway;
-mod http;
 mod inbound;
 mod media;
 mod message_text;

@@ -11,6 +11,14 @@ phrases! {
         en: "(I could not send the file {name} here. It is in the console.)",
         zh: "（无法在此发送文件 {name}，可在控制台下载。）",
     }
+    format bad_credentials(detail: &str) {
+        en: "QQ refused the credentials ({detail}): check adapters.qq.appId and appSecret",
+        zh: "QQ 拒绝了凭据（{detail}）：请检查 adapters.qq.appId 和 appSecret",
+    }
+    format no_intents(names: &str) {
+        en: "QQ grants this bot none of the events it needs: ask for {names} in the bot's console",
+        zh: "QQ 没有授予此机器人所需的任何事件：请在机器人管理后台申请 {names}",
+    }
     text no_sessions() { en: "no further connection can be begun today", zh: "今天无法再建立新的连接" }
     text no_sessions_fix() {
         en: "wait until tomorrow, and see in .ship/logs why so many were begun",

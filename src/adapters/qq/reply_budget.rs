@@ -12,9 +12,9 @@ use super::scene::Scene;
 use crate::domain::Timestamp;
 
 /// How many replies are reserved for required messages: approvals, answers, errors.
-const KEPT_BACK: u32 = 3;
+const RESERVED_REPLIES: u32 = 3;
 /// How many messages are kept as reply targets.
-const TICKETS: usize = 8;
+const TARGETS: usize = 8;
 /// How many replies are kept after the message they answered is dropped.
 const REMEMBERED: usize = 32;
 /// Sequence numbers of replies go from 1 to this.
@@ -86,28 +86,29 @@ pub(super) enum Reservation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReplyBudget {
     pub(super) scene: Scene,
-    tickets: Vec<ReplyAllowance>,
+    #[serde(rename = "tickets")]
+    targets: Vec<ReplyAllowance>,
     slots: Vec<ReplySlot>,
 }
 
 impl ReplyBudget {
     pub(super) const fn new(scene: Scene) -> Self {
-        Self { scene, tickets: Vec::new(), slots: Vec::new() }
+        Self { scene, targets: Vec::new(), slots: Vec::new() }
     }
 
     /// Adds a reply target. Idempotent.
     pub(super) fn open(&mut self, scene: Scene, key: Key, at: Timestamp) {
         self.scene = scene;
-        if self.tickets.iter().all(|ticket| ticket.key != key) {
-            self.tickets.push(ReplyAllowance { key, at, closed: false });
+        if self.targets.iter().all(|target| target.key != key) {
+            self.targets.push(ReplyAllowance { key, at, closed: false });
         }
-        let surplus = self.tickets.len().saturating_sub(TICKETS);
-        self.tickets.drain(..surplus);
-        let known = |slot: &ReplySlot| self.tickets.iter().any(|ticket| ticket.key == slot.key);
+        let surplus = self.targets.len().saturating_sub(TARGETS);
+        self.targets.drain(..surplus);
+        let known = |slot: &ReplySlot| self.targets.iter().any(|target| target.key == slot.key);
         let mut forgettable = self.slots.iter().filter(|slot| slot.done && !known(slot)).count();
-        let tickets = &self.tickets;
+        let targets = &self.targets;
         self.slots.retain(|slot| {
-            let loose = slot.done && tickets.iter().all(|ticket| ticket.key != slot.key);
+            let loose = slot.done && targets.iter().all(|target| target.key != slot.key);
             let keep = !loose || forgettable <= REMEMBERED;
             forgettable -= usize::from(loose);
             keep
@@ -120,7 +121,7 @@ impl ReplyBudget {
         &mut self,
         part: &str,
         reply_to: Option<&str>,
-        weight: ReplyPriority,
+        priority: ReplyPriority,
         form: TextForm,
         now: Timestamp,
     ) -> Reservation {
@@ -131,20 +132,21 @@ impl ReplyBudget {
                 Reservation::Send { key: slot.key.clone(), seq: slot.seq, form: slot.form }
             };
         }
-        let fits =
-            |ticket: &&ReplyAllowance| self.is_open(ticket, now) && self.left(ticket) > kept_back(weight);
-        let asked = self.tickets.iter().find(|ticket| Some(ticket.key.as_str()) == reply_to).filter(fits);
-        let Some(ticket) = asked.or_else(|| self.tickets.iter().rev().find(fits)) else {
+        let fits = |target: &&ReplyAllowance| {
+            self.is_open(target, now) && self.left(target) > reserved_for(priority)
+        };
+        let asked = self.targets.iter().find(|target| Some(target.key.as_str()) == reply_to).filter(fits);
+        let Some(target) = asked.or_else(|| self.targets.iter().rev().find(fits)) else {
             return Reservation::Wait;
         };
-        let key = ticket.key.clone();
+        let key = target.key.clone();
         let seq = self.free_number(&key, part, form);
         self.slots.push(ReplySlot { part: part.to_owned(), key: key.clone(), seq, form, done: false });
         Reservation::Send { key, seq, form }
     }
 
     /// The part was refused in its form; records another form with a new sequence number.
-    pub(super) fn recast(&mut self, part: &str, form: TextForm) {
+    pub(super) fn change_form(&mut self, part: &str, form: TextForm) {
         let Some(at) = self.slots.iter().position(|slot| slot.part == part && !slot.done) else { return };
         let Some(key) = self.slots.get(at).map(|slot| slot.key.clone()) else { return };
         let seq = self.free_number(&key, part, form);
@@ -167,19 +169,19 @@ impl ReplyBudget {
 
     /// The platform accepts no more replies to this target; parts reserved for it need another.
     pub(super) fn close(&mut self, key: &Key) {
-        for ticket in self.tickets.iter_mut().filter(|ticket| ticket.key == *key) {
-            ticket.closed = true;
+        for target in self.targets.iter_mut().filter(|target| target.key == *key) {
+            target.closed = true;
         }
         self.slots.retain(|slot| slot.done || slot.key != *key);
     }
 
-    fn is_open(&self, ticket: &ReplyAllowance, now: Timestamp) -> bool {
-        !ticket.closed && u128::from(now.millis_since(ticket.at)) < self.scene.window().as_millis()
+    fn is_open(&self, target: &ReplyAllowance, now: Timestamp) -> bool {
+        !target.closed && u128::from(now.millis_since(target.at)) < self.scene.window().as_millis()
     }
 
-    fn left(&self, ticket: &ReplyAllowance) -> u32 {
+    fn left(&self, target: &ReplyAllowance) -> u32 {
         let Some(replies) = self.scene.replies() else { return u32::MAX };
-        let used = self.slots.iter().filter(|slot| slot.key == ticket.key).count();
+        let used = self.slots.iter().filter(|slot| slot.key == target.key).count();
         replies.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
     }
 
@@ -191,10 +193,10 @@ impl ReplyBudget {
     }
 }
 
-const fn kept_back(weight: ReplyPriority) -> u32 {
-    match weight {
+const fn reserved_for(priority: ReplyPriority) -> u32 {
+    match priority {
         ReplyPriority::Needed => 0,
-        ReplyPriority::Passing => KEPT_BACK,
+        ReplyPriority::Passing => RESERVED_REPLIES,
     }
 }
 
@@ -217,11 +219,11 @@ mod tests {
     }
 
     fn group_with(ids: &[&str]) -> ReplyBudget {
-        let mut account = ReplyBudget::new(Scene::Group);
+        let mut budget = ReplyBudget::new(Scene::Group);
         for id in ids {
-            account.open(Scene::Group, message(id), NOW);
+            budget.open(Scene::Group, message(id), NOW);
         }
-        account
+        budget
     }
 
     fn key_of(grant: &Reservation) -> Option<&str> {
@@ -233,34 +235,34 @@ mod tests {
 
     #[test]
     fn a_message_allows_five_replies_and_the_sixth_waits_for_the_next_message() {
-        let mut account = group_with(&["m1"]);
+        let mut budget = group_with(&["m1"]);
         for part in 0..5 {
             let grant =
-                account.reserve(&format!("p{part}"), Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
+                budget.reserve(&format!("p{part}"), Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
             assert_eq!(key_of(&grant), Some("m1"));
         }
         assert_eq!(
-            account.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
+            budget.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
             Reservation::Wait
         );
-        account.open(Scene::Group, message("m2"), NOW);
+        budget.open(Scene::Group, message("m2"), NOW);
         assert_eq!(
-            key_of(&account.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
+            key_of(&budget.reserve("p5", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
             Some("m2")
         );
     }
 
     #[test]
     fn twenty_passing_words_leave_room_for_what_must_be_said() {
-        let mut account = group_with(&["m1"]);
-        let passing = |n: usize, account: &mut ReplyBudget| {
-            account.reserve(&format!("progress{n}"), None, ReplyPriority::Passing, TextForm::Plain, NOW)
+        let mut budget = group_with(&["m1"]);
+        let passing = |n: usize, budget: &mut ReplyBudget| {
+            budget.reserve(&format!("progress{n}"), None, ReplyPriority::Passing, TextForm::Plain, NOW)
         };
-        let sent = (0..20).filter(|n| passing(*n, &mut account) != Reservation::Wait).count();
+        let sent = (0..20).filter(|n| passing(*n, &mut budget) != Reservation::Wait).count();
         assert_eq!(sent, 2);
         for part in ["question", "answer", "more"] {
             assert_ne!(
-                account.reserve(part, Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
+                budget.reserve(part, Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
                 Reservation::Wait,
                 "{part}"
             );
@@ -270,17 +272,17 @@ mod tests {
     #[test]
     fn a_window_that_is_over_takes_nothing() {
         for (scene, minutes) in [(Scene::Group, 5), (Scene::C2c, 60), (Scene::Channel, 5), (Scene::Dm, 5)] {
-            let mut account = ReplyBudget::new(scene);
-            account.open(scene, message("m"), NOW);
+            let mut budget = ReplyBudget::new(scene);
+            budget.open(scene, message("m"), NOW);
             let late = NOW.plus_millis(minutes * 60_000 - 5_000);
             assert_eq!(
-                account.reserve("late", Some("m"), ReplyPriority::Needed, TextForm::Plain, late),
+                budget.reserve("late", Some("m"), ReplyPriority::Needed, TextForm::Plain, late),
                 Reservation::Wait,
                 "{scene:?}"
             );
             let early = NOW.plus_millis(minutes * 60_000 - 30_000);
             assert_ne!(
-                account.reserve("early", Some("m"), ReplyPriority::Needed, TextForm::Plain, early),
+                budget.reserve("early", Some("m"), ReplyPriority::Needed, TextForm::Plain, early),
                 Reservation::Wait,
                 "{scene:?}"
             );
@@ -289,56 +291,56 @@ mod tests {
 
     #[test]
     fn what_was_entered_goes_out_again_under_the_same_pair() {
-        let mut account = group_with(&["m1"]);
-        let first = account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
-        account.open(Scene::Group, message("m2"), NOW);
+        let mut budget = group_with(&["m1"]);
+        let first = budget.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
+        budget.open(Scene::Group, message("m2"), NOW);
         let later = NOW.plus_millis(10 * 60_000);
-        assert_eq!(account.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later), first);
-        account.done("p");
+        assert_eq!(budget.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later), first);
+        budget.done("p");
         assert_eq!(
-            account.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later),
+            budget.reserve("p", Some("m2"), ReplyPriority::Needed, TextForm::Plain, later),
             Reservation::Done
         );
     }
 
     #[test]
     fn a_message_that_takes_no_more_is_left_for_another() {
-        let mut account = group_with(&["m1", "m2"]);
-        account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
-        account.close(&message("m1"));
+        let mut budget = group_with(&["m1", "m2"]);
+        budget.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW);
+        budget.close(&message("m1"));
         assert_eq!(
-            key_of(&account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
+            key_of(&budget.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW)),
             Some("m2")
         );
-        account.close(&message("m2"));
+        budget.close(&message("m2"));
         assert_eq!(
-            account.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
+            budget.reserve("p", Some("m1"), ReplyPriority::Needed, TextForm::Plain, NOW),
             Reservation::Wait
         );
     }
 
     #[test]
     fn a_refused_reply_costs_nothing() {
-        let mut account = group_with(&["m1"]);
+        let mut budget = group_with(&["m1"]);
         for n in 0..20 {
             let part = format!("p{n}");
             assert_ne!(
-                account.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW),
+                budget.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW),
                 Reservation::Wait
             );
-            account.release(&part);
+            budget.release(&part);
         }
     }
 
     #[test]
     fn a_refused_form_leaves_its_number_and_takes_no_further_reply() {
-        let mut account = group_with(&["m1"]);
+        let mut budget = group_with(&["m1"]);
         let reserve =
-            |account: &mut ReplyBudget, form| account.reserve("p", None, ReplyPriority::Needed, form, NOW);
-        let Reservation::Send { seq: rich, .. } = reserve(&mut account, TextForm::Rich) else { panic!() };
-        account.recast("p", TextForm::Plain);
+            |budget: &mut ReplyBudget, form| budget.reserve("p", None, ReplyPriority::Needed, form, NOW);
+        let Reservation::Send { seq: rich, .. } = reserve(&mut budget, TextForm::Rich) else { panic!() };
+        budget.change_form("p", TextForm::Plain);
         // A recorded part keeps its form, even if another is requested.
-        let Reservation::Send { seq: plain, form, .. } = reserve(&mut account, TextForm::Rich) else {
+        let Reservation::Send { seq: plain, form, .. } = reserve(&mut budget, TextForm::Rich) else {
             panic!()
         };
         assert_eq!(form, TextForm::Plain);
@@ -347,40 +349,40 @@ mod tests {
         reserve(&mut again, TextForm::Plain);
         assert_eq!(
             reserve(&mut again, TextForm::Plain),
-            reserve(&mut account, TextForm::Plain),
+            reserve(&mut budget, TextForm::Plain),
             "by name and form alone"
         );
-        assert_eq!(account.slots.len(), 1);
-        account.done("p");
-        account.recast("p", TextForm::Linkless);
-        assert_eq!(reserve(&mut account, TextForm::Rich), Reservation::Done);
+        assert_eq!(budget.slots.len(), 1);
+        budget.done("p");
+        budget.change_form("p", TextForm::Linkless);
+        assert_eq!(reserve(&mut budget, TextForm::Rich), Reservation::Done);
     }
 
     #[test]
     fn a_replayed_message_gives_no_further_replies() {
-        let mut account = group_with(&["m1"]);
+        let mut budget = group_with(&["m1"]);
         for n in 0..5 {
-            account.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
+            budget.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
         }
-        account.open(Scene::Group, message("m1"), NOW);
+        budget.open(Scene::Group, message("m1"), NOW);
         assert_eq!(
-            account.reserve("p5", None, ReplyPriority::Needed, TextForm::Plain, NOW),
+            budget.reserve("p5", None, ReplyPriority::Needed, TextForm::Plain, NOW),
             Reservation::Wait
         );
     }
 
     #[test]
     fn an_account_does_not_grow_for_ever() {
-        let mut account = ReplyBudget::new(Scene::C2c);
+        let mut budget = ReplyBudget::new(Scene::C2c);
         for n in 0..500 {
-            account.open(Scene::C2c, message(&format!("m{n}")), NOW);
-            account.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
-            account.done(&format!("p{n}"));
+            budget.open(Scene::C2c, message(&format!("m{n}")), NOW);
+            budget.reserve(&format!("p{n}"), None, ReplyPriority::Needed, TextForm::Plain, NOW);
+            budget.done(&format!("p{n}"));
         }
-        assert_eq!(account.tickets.len(), TICKETS);
-        assert!(account.slots.len() <= TICKETS + REMEMBERED, "{}", account.slots.len());
+        assert_eq!(budget.targets.len(), TARGETS);
+        assert!(budget.slots.len() <= TARGETS + REMEMBERED, "{}", budget.slots.len());
         assert_eq!(
-            account.reserve("p499", None, ReplyPriority::Needed, TextForm::Plain, NOW),
+            budget.reserve("p499", None, ReplyPriority::Needed, TextForm::Plain, NOW),
             Reservation::Done
         );
     }
@@ -390,16 +392,16 @@ mod tests {
         fn no_pair_is_ever_given_twice_and_no_message_gets_more_than_five(
             steps in proptest::collection::vec((0_u8..3, 0_u8..6, 0_u8..30, any::<bool>()), 1..80)
         ) {
-            let mut account = ReplyBudget::new(Scene::Group);
+            let mut budget = ReplyBudget::new(Scene::Group);
             let mut given: Vec<(String, u32, String)> = Vec::new();
             for (act, id, part, passing) in steps {
                 let (id, part) = (format!("m{id}"), format!("p{part}"));
                 match act {
-                    0 => account.open(Scene::Group, message(&id), NOW),
-                    1 => account.done(&part),
+                    0 => budget.open(Scene::Group, message(&id), NOW),
+                    1 => budget.done(&part),
                     _ => {
-                        let weight = if passing { ReplyPriority::Passing } else { ReplyPriority::Needed };
-                        if let Reservation::Send { key, seq, .. } = account.reserve(&part, Some(&id), weight, TextForm::Plain, NOW) {
+                        let priority = if passing { ReplyPriority::Passing } else { ReplyPriority::Needed };
+                        if let Reservation::Send { key, seq, .. } = budget.reserve(&part, Some(&id), priority, TextForm::Plain, NOW) {
                             let pair = (key.as_str().to_owned(), seq, part);
                             if !given.contains(&pair) {
                                 given.push(pair);
@@ -416,7 +418,7 @@ mod tests {
 
         #[test]
         fn a_number_depends_on_the_name_alone(part in "\\PC{0,30}") {
-            let seq = |account: &mut ReplyBudget| account.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW);
+            let seq = |budget: &mut ReplyBudget| budget.reserve(&part, None, ReplyPriority::Needed, TextForm::Plain, NOW);
             prop_assert_eq!(seq(&mut group_with(&["m"])), seq(&mut group_with(&["m"])));
             prop_assert!(number_of(&part) < NUMBERS);
         }

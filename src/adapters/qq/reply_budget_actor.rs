@@ -9,7 +9,7 @@ use super::compose::TextForm;
 use super::reply_budget::{Key, ReplyBudget, ReplyPriority, Reservation};
 use super::scene::Scene;
 use crate::domain::{ThreadId, Timestamp};
-use crate::ports::KeyValueStore;
+use crate::ports::{Durability, KeyValueStore};
 
 /// How many budgets are cached; all of them are on disk.
 const IN_MEMORY: usize = 512;
@@ -22,7 +22,7 @@ pub(super) struct SendRequest {
     /// The name of the part: the same for every retry.
     pub(super) part: String,
     pub(super) reply_to: Option<String>,
-    pub(super) weight: ReplyPriority,
+    pub(super) priority: ReplyPriority,
     /// The preferred form.
     pub(super) form: TextForm,
     pub(super) now: Timestamp,
@@ -43,7 +43,7 @@ pub(super) enum SendGrant {
     /// The budget is used up until the next message of a person.
     Wait,
     /// The budget could not be stored.
-    Unsure,
+    NotStored,
 }
 
 /// The outcome of a granted part.
@@ -52,8 +52,8 @@ pub(super) enum SendOutcome {
     Done,
     /// Refused, and used no reply.
     Released,
-    /// Refused in its form, and sent in this one.
-    Recast(TextForm),
+    /// Refused in its form; the next attempt uses this one.
+    FormRefused(TextForm),
     /// The platform accepts no more replies to the target.
     Closed(Key),
 }
@@ -68,15 +68,15 @@ enum BudgetCommand {
 /// A handle of the actor. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct ReplyBudgetHandle {
-    orders: mpsc::Sender<BudgetCommand>,
+    commands: mpsc::Sender<BudgetCommand>,
 }
 
 impl ReplyBudgetHandle {
     /// A handle and the actor's future, which ends when the last handle is dropped.
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (orders, inbox) = mpsc::channel(BACKLOG);
-        let actor = ReplyBudgetActor { notes, accounts: HashMap::new() };
-        (Self { orders }, actor.work(inbox))
+        let (commands, inbox) = mpsc::channel(BACKLOG);
+        let actor = ReplyBudgetActor { notes, budgets: HashMap::new() };
+        (Self { commands }, actor.run(inbox))
     }
 
     /// Adds a reply target.
@@ -88,7 +88,7 @@ impl ReplyBudgetHandle {
 
     /// Requests to send a part.
     pub(super) async fn request_send(&self, request: SendRequest) -> SendGrant {
-        self.ask(|reply| BudgetCommand::Ask { request, reply }).await.unwrap_or(SendGrant::Unsure)
+        self.ask(|reply| BudgetCommand::Ask { request, reply }).await.unwrap_or(SendGrant::NotStored)
     }
 
     /// Reports the outcome of a part.
@@ -97,65 +97,56 @@ impl ReplyBudgetHandle {
         let _noted = self.ask(|reply| BudgetCommand::Tell { thread, part, outcome, reply }).await;
     }
 
-    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> BudgetCommand) -> Option<T> {
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> BudgetCommand) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(order(reply)).await.ok()?;
+        self.commands.send(command(reply)).await.ok()?;
         answer.await.ok()
     }
 }
 
-/// Which failure a stored budget must survive.
-#[derive(Clone, Copy, Debug)]
-enum BudgetDurability {
-    /// A process crash.
-    Process,
-    /// A power loss.
-    Disk,
-}
-
 /// A required message is sent exactly once; a passing one may be lost or sent twice.
-const fn sure(weight: ReplyPriority) -> BudgetDurability {
-    match weight {
-        ReplyPriority::Needed => BudgetDurability::Disk,
-        ReplyPriority::Passing => BudgetDurability::Process,
+const fn durability_of(priority: ReplyPriority) -> Durability {
+    match priority {
+        ReplyPriority::Needed => Durability::Synced,
+        ReplyPriority::Passing => Durability::Written,
     }
 }
 
 struct ReplyBudgetActor {
     notes: Arc<dyn KeyValueStore>,
-    accounts: HashMap<ThreadId, ReplyBudget>,
+    budgets: HashMap<ThreadId, ReplyBudget>,
 }
 
 impl ReplyBudgetActor {
-    async fn work(mut self, mut inbox: mpsc::Receiver<BudgetCommand>) {
-        while let Some(order) = inbox.recv().await {
-            self.obey(order).await;
+    async fn run(mut self, mut inbox: mpsc::Receiver<BudgetCommand>) {
+        while let Some(command) = inbox.recv().await {
+            self.execute(command).await;
         }
     }
 
     /// Executes a command. The caller may be gone; the change stays stored.
-    async fn obey(&mut self, order: BudgetCommand) {
-        match order {
+    async fn execute(&mut self, command: BudgetCommand) {
+        match command {
             BudgetCommand::InboundMessage { thread, scene, key, at, reply } => {
-                let mut account = self.account(&thread).await.unwrap_or_else(|| ReplyBudget::new(scene));
-                account.open(scene, key, at);
+                let mut budget = self.load(&thread).await.unwrap_or_else(|| ReplyBudget::new(scene));
+                budget.open(scene, key, at);
                 // After a crash the resumed session repeats the message, so the target is added again.
-                self.keep(&thread, account, BudgetDurability::Process).await;
+                self.store(&thread, budget, Durability::Written).await;
                 let _heard = reply.send(()).is_ok();
             }
             BudgetCommand::Ask { request, reply } => drop(reply.send(self.grant(request).await)),
             BudgetCommand::Tell { thread, part, outcome, reply } => {
-                if let Some(mut account) = self.account(&thread).await {
-                    let recast = matches!(outcome, SendOutcome::Recast(_));
+                if let Some(mut budget) = self.load(&thread).await {
+                    let changes_form = matches!(outcome, SendOutcome::FormRefused(_));
                     match outcome {
-                        SendOutcome::Done => account.done(&part),
-                        SendOutcome::Released => account.release(&part),
-                        SendOutcome::Recast(form) => account.recast(&part, form),
-                        SendOutcome::Closed(key) => account.close(&key),
+                        SendOutcome::Done => budget.done(&part),
+                        SendOutcome::Released => budget.release(&part),
+                        SendOutcome::FormRefused(next) => budget.change_form(&part, next),
+                        SendOutcome::Closed(key) => budget.close(&key),
                     }
                     // A new sequence number is as binding as the first one.
-                    let how = if recast { BudgetDurability::Disk } else { BudgetDurability::Process };
-                    self.keep(&thread, account, how).await;
+                    let durability = if changes_form { Durability::Synced } else { Durability::Written };
+                    self.store(&thread, budget, durability).await;
                 }
                 let _heard = reply.send(()).is_ok();
             }
@@ -164,15 +155,15 @@ impl ReplyBudgetActor {
 
     async fn grant(&mut self, request: SendRequest) -> SendGrant {
         // Without a budget not even the scene is known; the next message brings both.
-        let Some(mut account) = self.account(&request.thread).await else { return SendGrant::Wait };
-        let scene = account.scene;
-        let SendRequest { thread, part, reply_to, weight, form, now } = request;
-        match account.reserve(&part, reply_to.as_deref(), weight, form, now) {
+        let Some(mut budget) = self.load(&request.thread).await else { return SendGrant::Wait };
+        let scene = budget.scene;
+        let SendRequest { thread, part, reply_to, priority, form, now } = request;
+        match budget.reserve(&part, reply_to.as_deref(), priority, form, now) {
             Reservation::Send { key, seq, form } => {
-                if self.keep(&thread, account, sure(weight)).await {
+                if self.store(&thread, budget, durability_of(priority)).await {
                     SendGrant::Send { scene, key, seq, form }
                 } else {
-                    SendGrant::Unsure
+                    SendGrant::NotStored
                 }
             }
             Reservation::Done => SendGrant::Done,
@@ -180,8 +171,8 @@ impl ReplyBudgetActor {
         }
     }
 
-    async fn account(&mut self, thread: &ThreadId) -> Option<ReplyBudget> {
-        if let Some(known) = self.accounts.get(thread) {
+    async fn load(&mut self, thread: &ThreadId) -> Option<ReplyBudget> {
+        if let Some(known) = self.budgets.get(thread) {
             return Some(known.clone());
         }
         let note = self.notes.get(&name_of(thread)).await;
@@ -193,33 +184,29 @@ impl ReplyBudgetActor {
     }
 
     /// Stores a budget; true on success.
-    async fn keep(&mut self, thread: &ThreadId, account: ReplyBudget, how: BudgetDurability) -> bool {
-        if self.accounts.len() >= IN_MEMORY {
-            self.accounts.clear();
+    async fn store(&mut self, thread: &ThreadId, budget: ReplyBudget, durability: Durability) -> bool {
+        if self.budgets.len() >= IN_MEMORY {
+            self.budgets.clear();
         }
-        if self.accounts.get(thread).is_some_and(|known| *known == account) {
+        if self.budgets.get(thread).is_some_and(|known| *known == budget) {
             return true;
         }
-        let written = match serde_json::to_value(&account) {
+        let written = match serde_json::to_value(&budget) {
             Ok(note) => {
-                let name = name_of(thread);
-                let written = match how {
-                    BudgetDurability::Process => self.notes.put(&name, note).await,
-                    BudgetDurability::Disk => self.notes.keep(&name, note).await,
-                };
+                let written = self.notes.put(&name_of(thread), note, durability).await;
                 written.map_err(|error| error.to_string())
             }
             Err(error) => Err(error.to_string()),
         };
         match written {
             Ok(()) => {
-                self.accounts.insert(thread.clone(), account);
+                self.budgets.insert(thread.clone(), budget);
                 true
             }
             Err(error) => {
                 tracing::warn!(%thread, error, "reply budget not stored");
                 // The cache must not be ahead of the disk.
-                self.accounts.remove(thread);
+                self.budgets.remove(thread);
                 false
             }
         }

@@ -5,22 +5,22 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use reqwest::Method;
 use serde_json::Value;
 
 use super::adapter::capabilities;
 use super::api::QqApi;
 use super::call_failure::{CallFailure, FailureKind};
 use super::compose::{QqMessage, RichText, TextForm, draft, typing_body, words_body};
-use super::http::Method;
 use super::phrases::{content_refused, file_refused};
 use super::reply_budget::{Key, ReplyPriority};
 use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendRequest};
 use super::scene::Scene;
 use super::text;
-use crate::adapters::chat::{FileBlock, fenced, lower};
+use crate::adapters::chat::{FileBlock, lower_entry};
 use crate::domain::{AttachmentKind, Language, LengthUnit, OutboundIntent, ThreadId};
 use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
-use crate::render::split;
+use crate::render::{fenced, split};
 
 /// Shorter texts are not split further: their length is not the reason of the refusal.
 const SHORTEST: usize = 100;
@@ -32,9 +32,9 @@ pub(super) struct QqSender {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: Arc<dyn FileStore>,
     pub(super) language: Option<Language>,
-    /// Whether Markdown is tried. Cleared by the first refusal.
+    /// Whether Markdown is result. Cleared by the first refusal.
     pub(super) rich: AtomicBool,
-    /// Whether buttons are tried, which need Markdown. Cleared by the first refusal.
+    /// Whether buttons are result, which need Markdown. Cleared by the first refusal.
     pub(super) buttons: AtomicBool,
     pub(super) linkless: AtomicBool,
 }
@@ -44,7 +44,7 @@ pub(super) struct QqSender {
 struct MessagePart {
     name: String,
     draft: QqMessage,
-    weight: ReplyPriority,
+    priority: ReplyPriority,
 }
 
 /// The target of a message.
@@ -57,24 +57,21 @@ pub(super) struct SendTarget {
 }
 
 /// The outcome of one attempt.
-enum Tried {
+enum SendResult {
     /// Sent, with the platform's message id if it returned one.
     Sent(Option<String>),
     Skipped,
     /// These parts replace it.
-    Instead(Vec<MessagePart>),
+    Replaced(Vec<MessagePart>),
 }
 
 impl QqSender {
     /// Delivers an outbox entry in one or more messages. A message that an earlier attempt sent is not sent again.
     pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
-        let (intent, now) = (&entry.intent.intent, self.clock.now());
-        let Some(block) = lower(intent, &capabilities(true), self.language, now) else {
-            let reason = "drafts and progress are shown, not delivered".to_owned();
-            return Err(DeliveryError::Permanent { reason });
-        };
-        let (draft, weight) = draft(block);
-        self.send_all(&entry.intent, MessagePart { name: entry.id.as_str().to_owned(), draft, weight }).await
+        let block = lower_entry(entry, &capabilities(true), self.language, self.clock.now())?;
+        let (draft, priority) = draft(block);
+        self.send_all(&entry.intent, MessagePart { name: entry.id.as_str().to_owned(), draft, priority })
+            .await
     }
 
     /// Sends a notice outside the outbox, for example why a message was not accepted. It may get lost.
@@ -83,38 +80,39 @@ impl QqSender {
         thread: &ThreadId,
         reply_to: &str,
         markdown: &str,
-        weight: ReplyPriority,
+        priority: ReplyPriority,
     ) {
         let words = RichText { markdown: markdown.to_owned(), keyboard: None };
-        let kind = match weight {
+        let kind = match priority {
             ReplyPriority::Needed => "tell",
             ReplyPriority::Passing => "mention",
         };
-        let part = MessagePart { name: format!("{kind} {reply_to}"), draft: QqMessage::Words(words), weight };
+        let part =
+            MessagePart { name: format!("{kind} {reply_to}"), draft: QqMessage::Words(words), priority };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
             tracing::warn!(%thread, %error, "notice not sent");
         }
     }
 
     /// Shows progress or a typing indicator, where that uses no reserved reply.
-    pub(super) async fn pass(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
+    pub(super) async fn show(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
         let request = self.request(thread, None, &name, ReplyPriority::Passing, TextForm::Linkless);
         let SendGrant::Send { scene, key, seq, .. } = self.budget.request_send(request).await else { return };
-        let place = SendTarget { scene, chat: thread.chat(), key, seq };
+        let target = SendTarget { scene, chat: thread.chat(), key, seq };
         let body = match progress {
             Some(progress) => {
                 let words = RichText { markdown: progress.to_owned(), keyboard: None };
-                words_body(scene, &words, TextForm::Linkless, &place.key, seq)
+                words_body(scene, &words, TextForm::Linkless, &target.key, seq)
             }
-            None if scene == Scene::C2c => typing_body(&place.key, seq),
+            None if scene == Scene::C2c => typing_body(&target.key, seq),
             None => return self.budget.tell(thread, &name, SendOutcome::Released).await,
         };
-        let outcome = match self.post(&place, &body).await {
-            Err(trouble) if trouble.kind == FailureKind::NoReply => SendOutcome::Closed(place.key),
+        let outcome = match self.post(&target, &body).await {
+            Err(failure) if failure.kind == FailureKind::NoReply => SendOutcome::Closed(target.key),
             // Refused, so it used no reply.
-            Err(trouble)
+            Err(failure)
                 if !matches!(
-                    trouble.kind,
+                    failure.kind,
                     FailureKind::Later | FailureKind::Token | FailureKind::Duplicate
                 ) =>
             {
@@ -131,9 +129,11 @@ impl QqSender {
         let mut receipt = Receipt::default();
         while let Some(part) = queue.pop_front() {
             match self.send_part(&intent.thread_id, intent.reply_to.as_deref(), &part).await? {
-                Tried::Sent(id) => receipt.platform_message = id.or(receipt.platform_message),
-                Tried::Skipped => {}
-                Tried::Instead(parts) => parts.into_iter().rev().for_each(|part| queue.push_front(part)),
+                SendResult::Sent(id) => receipt.platform_message = id.or(receipt.platform_message),
+                SendResult::Skipped => {}
+                SendResult::Replaced(parts) => {
+                    parts.into_iter().rev().for_each(|part| queue.push_front(part))
+                }
             }
         }
         Ok(receipt)
@@ -144,53 +144,53 @@ impl QqSender {
         thread: &ThreadId,
         reply_to: Option<&str>,
         part: &MessagePart,
-    ) -> Result<Tried, DeliveryError> {
+    ) -> Result<SendResult, DeliveryError> {
         loop {
             let request =
-                self.request(thread, reply_to, &part.name, part.weight, self.first_form(&part.draft));
-            let (place, form) = match self.budget.request_send(request).await {
+                self.request(thread, reply_to, &part.name, part.priority, self.first_form(&part.draft));
+            let (target, form) = match self.budget.request_send(request).await {
                 SendGrant::Send { scene, key, seq, form } => {
                     (SendTarget { scene, chat: thread.chat(), key, seq }, form)
                 }
-                SendGrant::Done => return Ok(Tried::Sent(None)),
-                SendGrant::Wait if part.weight == ReplyPriority::Passing => return Ok(Tried::Skipped),
-                SendGrant::Wait => return Err(held()),
-                SendGrant::Unsure => {
-                    return Err(later("the account of the thread could not be written", None));
+                SendGrant::Done => return Ok(SendResult::Sent(None)),
+                SendGrant::Wait if part.priority == ReplyPriority::Passing => return Ok(SendResult::Skipped),
+                SendGrant::Wait => return Err(budget_used_up()),
+                SendGrant::NotStored => {
+                    return Err(later("the reply budget of the thread could not be stored", None));
                 }
             };
-            let tried = match &part.draft {
+            let result = match &part.draft {
                 QqMessage::Words(words) => {
-                    let body = words_body(place.scene, words, form, &place.key, place.seq);
-                    self.post(&place, &body).await
+                    let body = words_body(target.scene, words, form, &target.key, target.seq);
+                    self.post(&target, &body).await
                 }
-                QqMessage::File(file) => self.post_file(&place, file).await,
+                QqMessage::File(file) => self.post_file(&target, file).await,
             };
-            let trouble = match tried {
+            let failure = match result {
                 Ok(answer) => return Ok(self.sent(thread, part, &answer).await),
-                Err(trouble) => trouble,
+                Err(failure) => failure,
             };
-            match trouble.kind {
+            match failure.kind {
                 // The pair is unique to this part: the duplicate is this very message.
                 FailureKind::Duplicate => return Ok(self.sent(thread, part, &Value::Null).await),
                 FailureKind::NoReply => {
-                    self.budget.tell(thread, &part.name, SendOutcome::Closed(place.key)).await
+                    self.budget.tell(thread, &part.name, SendOutcome::Closed(target.key)).await
                 }
-                _ => match plainer(form, trouble.kind) {
+                _ => match plainer(form, failure.kind) {
                     Some(next) if matches!(part.draft, QqMessage::Words(_)) => {
-                        self.remember(trouble.kind, &trouble.what);
+                        self.note_refused_form(failure.kind, &failure.what);
                         // The refused form may have used up its sequence number.
-                        self.budget.tell(thread, &part.name, SendOutcome::Recast(next)).await;
+                        self.budget.tell(thread, &part.name, SendOutcome::FormRefused(next)).await;
                     }
-                    _ => return self.give_up(thread, part, trouble).await,
+                    _ => return self.give_up(thread, part, failure).await,
                 },
             }
         }
     }
 
-    async fn sent(&self, thread: &ThreadId, part: &MessagePart, answer: &Value) -> Tried {
+    async fn sent(&self, thread: &ThreadId, part: &MessagePart, answer: &Value) -> SendResult {
         self.budget.tell(thread, &part.name, SendOutcome::Done).await;
-        Tried::Sent(answer["id"].as_str().map(str::to_owned))
+        SendResult::Sent(answer["id"].as_str().map(str::to_owned))
     }
 
     /// No form of this message is accepted: retries later, sends a substitute, or fails.
@@ -198,9 +198,9 @@ impl QqSender {
         &self,
         thread: &ThreadId,
         part: &MessagePart,
-        trouble: CallFailure,
-    ) -> Result<Tried, DeliveryError> {
-        let CallFailure { kind, what, after } = trouble;
+        failure: CallFailure,
+    ) -> Result<SendResult, DeliveryError> {
+        let CallFailure { kind, what, after } = failure;
         // An unknown outcome keeps its reservation, so that the platform deduplicates the retry.
         if matches!(kind, FailureKind::Later | FailureKind::Token | FailureKind::Credentials) {
             return Err(later(&what, after));
@@ -246,12 +246,12 @@ impl QqSender {
         self.language.unwrap_or_else(|| Language::of(words))
     }
 
-    async fn post(&self, place: &SendTarget, body: &Value) -> Result<Value, CallFailure> {
-        self.api.call(Method::POST, &place.scene.messages(&place.chat), Some(body)).await
+    async fn post(&self, target: &SendTarget, body: &Value) -> Result<Value, CallFailure> {
+        self.api.call(Method::POST, &target.scene.messages(&target.chat), Some(body)).await
     }
 
-    async fn post_file(&self, place: &SendTarget, file: &FileBlock) -> Result<Value, CallFailure> {
-        super::media::post(&self.api, &*self.files, place, file).await
+    async fn post_file(&self, target: &SendTarget, file: &FileBlock) -> Result<Value, CallFailure> {
+        super::media::post(&self.api, &*self.files, target, file).await
     }
 
     fn request(
@@ -259,14 +259,14 @@ impl QqSender {
         thread: &ThreadId,
         reply_to: Option<&str>,
         part: &str,
-        weight: ReplyPriority,
+        priority: ReplyPriority,
         form: TextForm,
     ) -> SendRequest {
         SendRequest {
             thread: thread.clone(),
             part: part.to_owned(),
             reply_to: reply_to.map(str::to_owned),
-            weight,
+            priority,
             form,
             now: self.clock.now(),
         }
@@ -284,7 +284,7 @@ impl QqSender {
         }
     }
 
-    fn remember(&self, kind: FailureKind, what: &str) {
+    fn note_refused_form(&self, kind: FailureKind, what: &str) {
         match kind {
             FailureKind::Rich => {
                 let rich = self.rich.swap(false, Ordering::Relaxed);
@@ -313,23 +313,27 @@ const fn plainer(form: TextForm, kind: FailureKind) -> Option<TextForm> {
 /// Suffix of the names of substitute parts.
 const NOTICE: &str = "!";
 
-fn notice(part: &MessagePart, words: &str) -> Tried {
+fn notice(part: &MessagePart, words: &str) -> SendResult {
     let draft = QqMessage::Words(RichText { markdown: words.to_owned(), keyboard: None });
-    Tried::Instead(vec![MessagePart { name: format!("{}{NOTICE}", part.name), draft, weight: part.weight }])
+    SendResult::Replaced(vec![MessagePart {
+        name: format!("{}{NOTICE}", part.name),
+        draft,
+        priority: part.priority,
+    }])
 }
 
 /// The content of a text file as messages, where the platform refuses the file.
-fn written_out(part: &MessagePart, text: &str) -> Tried {
+fn written_out(part: &MessagePart, text: &str) -> SendResult {
     let pieces = split(text, text::LONGEST, LengthUnit::Chars);
     let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
         let draft = QqMessage::Words(RichText { markdown, keyboard: None });
-        MessagePart { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+        MessagePart { name: format!("{}/{index}", part.name), draft, priority: part.priority }
     });
-    Tried::Instead(parts.collect())
+    SendResult::Replaced(parts.collect())
 }
 
 /// The same text as two messages; `None` where it is too short to split.
-fn halves(part: &MessagePart, words: &RichText) -> Option<Tried> {
+fn halves(part: &MessagePart, words: &RichText) -> Option<SendResult> {
     let length = words.markdown.chars().count();
     if length < SHORTEST {
         return None;
@@ -339,12 +343,12 @@ fn halves(part: &MessagePart, words: &RichText) -> Option<Tried> {
     let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
         let keyboard = words.keyboard.clone().filter(|_| index == last);
         let draft = QqMessage::Words(RichText { markdown, keyboard });
-        MessagePart { name: format!("{}/{index}", part.name), draft, weight: part.weight }
+        MessagePart { name: format!("{}/{index}", part.name), draft, priority: part.priority }
     });
-    Some(Tried::Instead(parts.collect()))
+    Some(SendResult::Replaced(parts.collect()))
 }
 
-fn held() -> DeliveryError {
+fn budget_used_up() -> DeliveryError {
     DeliveryError::Hold { reason: "no replies are left until somebody speaks in this chat".to_owned() }
 }
 

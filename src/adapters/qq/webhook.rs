@@ -1,5 +1,6 @@
 //! Webhook requests: verification and responses. The key's seed is the bot's secret, so both sides can sign and verify.
-//! The HTTP server passes the headers and the raw body.
+
+use std::sync::Arc;
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use secrecy::{ExposeSecret, SecretString};
@@ -7,7 +8,10 @@ use serde_json::{Value, json};
 
 use super::event::Dispatch;
 use super::gateway::GatewayFrame;
+use super::inbound::RawEvent;
+use crate::adapters::chat::inbound::{Outcome, WebhookRequest, WebhookScheme};
 use crate::domain::{Timestamp, hex};
+use crate::ports::{Clock, HookAnswer, HookRequest};
 
 /// The allowed age of a signature, in milliseconds: limits replays.
 const AGE: u64 = 10 * 60 * 1000;
@@ -111,9 +115,39 @@ impl WebhookKey {
     }
 }
 
-/// The response to an event: stored, or not accepted now.
-pub(super) fn event_answer(safe: bool) -> Value {
-    json!({ "op": 12, "d": u8::from(!safe) })
+/// The bot's webhook; `None` where the bot has no secret.
+#[derive(Debug)]
+pub(super) struct QqScheme {
+    pub(super) key: Option<WebhookKey>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl WebhookScheme for QqScheme {
+    const PATH: &'static str = "/hooks/qq";
+
+    fn verify(&self, request: &HookRequest) -> WebhookRequest {
+        let Some(key) = &self.key else { return WebhookRequest::Answer(HookAnswer::of(404)) };
+        let header = |name: &str| request.header(name).unwrap_or_default();
+        let (signature, timestamp) = (header("x-signature-ed25519"), header("x-signature-timestamp"));
+        match key.read(signature, timestamp, &request.body, self.clock.now()) {
+            SignedRequest::Validation(body) | SignedRequest::Beat(body) => {
+                WebhookRequest::Answer(HookAnswer::json(200, &body))
+            }
+            SignedRequest::Event(dispatch) => {
+                WebhookRequest::Event { event: RawEvent::value(dispatch, None), nonce: None }
+            }
+            SignedRequest::Refused(why) => {
+                tracing::warn!(why, "webhook request refused");
+                WebhookRequest::Answer(HookAnswer::of(401))
+            }
+        }
+    }
+
+    fn respond(&self, outcome: Option<&Outcome>) -> HookAnswer {
+        let accepted = matches!(outcome, Some(Outcome::Taken | Outcome::Answered(_)));
+        let status = if outcome.is_some() { 200 } else { 503 };
+        HookAnswer::json(status, &json!({ "op": 12, "d": u8::from(!accepted) }))
+    }
 }
 
 fn is_recent(timestamp: &str, now: Timestamp) -> bool {
@@ -136,6 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ports::SystemClock;
 
     const AT: &str = "1725442341";
 
@@ -216,10 +251,14 @@ mod tests {
             key().read(&signed(body), AT, body.as_bytes(), now()),
             SignedRequest::Beat(json!({ "op": 11, "d": 42 }))
         );
-        assert_eq!(
-            (event_answer(true), event_answer(false)),
-            (json!({"op":12,"d":0}), json!({"op":12,"d":1}))
-        );
+        let scheme = QqScheme { key: None, clock: Arc::new(SystemClock) };
+        for (outcome, status, body) in [
+            (Some(Outcome::Taken), 200, json!({ "op": 12, "d": 0 })),
+            (Some(Outcome::Again(String::new())), 200, json!({ "op": 12, "d": 1 })),
+            (None, 503, json!({ "op": 12, "d": 1 })),
+        ] {
+            assert_eq!(scheme.respond(outcome.as_ref()), HookAnswer::json(status, &body), "{outcome:?}");
+        }
     }
 
     #[test]

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::BotApi;
 use super::chat_target::Aliases;
+use super::connect;
 use super::deliver::TelegramSender;
 use super::html::SOURCE_LIMIT;
 use super::inbound::PROFILE;
-use super::run;
 use super::section::TelegramOptions;
-use super::webhook::TelegramHook;
-use crate::adapters::chat::inbound::Intake;
+use super::webhook::SecretHeader;
+use crate::adapters::chat::inbound::{Intake, Webhook};
 use crate::adapters::chat::{ChatParts, DraftTask, PeerBook, TaskSlot};
 use crate::domain::{
     AgentAccount, Capabilities, CorrelationId, Delivery, LengthUnit, MessageId, OutboundIntent, Platform,
@@ -43,7 +43,7 @@ pub struct TelegramAdapter {
     pub(super) intake: Arc<Intake>,
     pub(super) peers: PeerBook,
     /// The webhook; `None` in polling mode.
-    pub(super) hook: Option<Arc<TelegramHook>>,
+    pub(super) hook: Option<Arc<Webhook<SecretHeader>>>,
     drafts: TaskSlot<DraftTask>,
 }
 
@@ -54,8 +54,8 @@ impl TelegramAdapter {
         let (sender, drafts) = TelegramSender::new(api.clone(), parts.clone(), aliases.clone());
         let peers = PeerBook::new(platform.clone());
         let sender = Arc::new(sender.counting(options.inbound.metrics.clone()).naming(peers.clone()));
-        let hook =
-            options.webhook.as_ref().map(|webhook| Arc::new(TelegramHook::new(webhook.secret.clone())));
+        let secret = options.webhook.as_ref().map(|webhook| SecretHeader(webhook.secret.clone()));
+        let hook = secret.map(|secret| Arc::new(Webhook::new(secret)));
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
         let drafts = TaskSlot::new(drafts);
         Self { platform, options, parts, api, aliases, sender, intake, peers, hook, drafts }
@@ -86,7 +86,7 @@ impl Adapter for TelegramAdapter {
         stop: CancellationToken,
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
-            let receiving = Box::pin(run::receive(&self, &io, &stop));
+            let receiving = Box::pin(connect::receive(&self, &io, &stop));
             self.drafts.run_beside(self.sender.target(), &stop, receiving).await
         })
     }

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
-use reqwest::multipart::{Form, Part};
+use reqwest::multipart::Part;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use teloxide_core::requests::Payload;
 
-use crate::http_client::whole_story;
+use crate::http_client::{file_form, read_body, transport_error};
 
 /// Deadline of an ordinary call.
 pub(super) const CALL: Duration = Duration::from_secs(20);
@@ -140,11 +140,9 @@ impl BotApi {
         file: Upload,
     ) -> Result<Value, ApiError> {
         let part = Part::bytes(file.content).file_name(file.name);
-        let part = part.mime_str(&file.media_type).map_err(|error| ApiError::NotSent(told(error)))?;
+        let part = part.mime_str(&file.media_type).map_err(unanswered)?;
         let duration = file.seconds.map(|seconds| ("duration", seconds.to_string()));
-        let fields = fields.into_iter().chain(duration);
-        let form = fields.fold(Form::new(), |form, (name, value)| form.text(name, value));
-        let form = form.part(file.field, part);
+        let form = file_form(fields.into_iter().chain(duration), file.field, part);
         let request = self.http.post(self.address(method)).timeout(UPLOAD).multipart(form);
         read(request.send().await).await
     }
@@ -175,17 +173,11 @@ fn documented(name: &str) -> String {
 
 /// Parses a response: the body decides, not the status.
 async fn read<T: DeserializeOwned>(answer: Result<reqwest::Response, reqwest::Error>) -> Result<T, ApiError> {
-    let mut answer = answer.map_err(unanswered)?;
+    let answer = answer.map_err(unanswered)?;
     let status = answer.status();
     let header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let retry_after = header.and_then(|header| seconds(&header.into()));
-    let mut body = Vec::new();
-    while let Some(piece) = answer.chunk().await.map_err(|error| ApiError::Unsure(told(error)))? {
-        if body.len() + piece.len() > MAX_ANSWER {
-            return Err(ApiError::Unsure("the answer is too long".to_owned()));
-        }
-        body.extend_from_slice(&piece);
-    }
+    let body = read_body(answer, MAX_ANSWER).await.map_err(|error| ApiError::Unsure(error.to_string()))?;
     match serde_json::from_slice::<ApiReply<T>>(&body) {
         Ok(ApiReply { ok: true, result: Some(result), .. }) => Ok(result),
         Ok(envelope) if !envelope.ok => Err(envelope.refusal(status.as_u16(), retry_after)),
@@ -276,15 +268,10 @@ fn retry_after_in(description: &str) -> Option<Duration> {
 /// The error of a call without a response: sent or not.
 fn unanswered(error: reqwest::Error) -> ApiError {
     if error.is_connect() || error.is_builder() {
-        ApiError::NotSent(told(error))
+        ApiError::NotSent(transport_error(&error))
     } else {
-        ApiError::Unsure(told(error))
+        ApiError::Unsure(transport_error(&error))
     }
-}
-
-/// An error's text without the URL, which contains the token.
-fn told(error: reqwest::Error) -> String {
-    whole_story(&error.without_url())
 }
 
 #[cfg(test)]

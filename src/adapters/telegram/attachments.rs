@@ -18,7 +18,7 @@ use crate::adapters::chat::inbound::Attachment;
 use crate::adapters::chat::{FetchError, FileBlock, is_kept, keep};
 use crate::audio::Container;
 use crate::domain::{AttachmentKind, DeliveryId, LengthUnit, StoredFile};
-use crate::ports::{Attempt, FileStore, OutboxEntry};
+use crate::ports::{Attempt, Durability, FileStore, OutboxEntry};
 
 /// Deadline of `getFile`.
 const LOCATE_WITHIN: Duration = Duration::from_secs(10);
@@ -187,9 +187,9 @@ impl TelegramSender {
         for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
             let outgoing =
                 OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            self.client.send(place, &outgoing, SendPriority::Must).await?;
+            self.client.send(place, &outgoing, SendPriority::Required).await?;
             let note = json!({ "delivery": entry.id, "parts": index + 1 });
-            if let Err(error) = notes.put(&name, note).await {
+            if let Err(error) = notes.put(&name, note, Durability::Written).await {
                 tracing::debug!(%error, "caption progress not stored");
             }
         }

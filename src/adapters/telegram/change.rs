@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::api::{ApiError, CALL, SEND};
 use super::chat_target::ChatTarget;
 use super::classify::{Obstacle, is_absent, is_final, obstacle};
-use super::client::{BRIEFLY, Client, DETOURS, lost, number};
+use super::client::{BRIEFLY, Client, MOST_FALLBACKS, lost, number};
 use super::limits::SendPriority;
-use super::live::Lives;
 use super::outgoing_message::{OutgoingMessage, SendPlan, deletion};
+use super::streamed_messages::StreamedMessages;
 use crate::domain::ThreadId;
 
 /// A message id that no chat has reached, so it cannot exist.
-const NOBODYS: i64 = 0x7fff_fff0;
+const MISSING_MESSAGE: i64 = 0x7fff_fff0;
 /// How many failed deletions are retried at a time.
-const TIDIED: usize = 3;
-const TIDY_PAUSE: Duration = Duration::from_millis(100);
+const DELETED_AT_ONCE: usize = 3;
+const DELETE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The outcome of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl Client {
     ) -> Result<EditAnswer, ApiError> {
         let mut plan = SendPlan { reply_to: None, ..SendPlan::of(place, outgoing) };
         // An edit that times out before a send would leave the answer twice.
-        let patience = if weight == SendPriority::Must { SEND } else { CALL };
-        for _ in 0..DETOURS {
+        let patience = if weight == SendPriority::Required { SEND } else { CALL };
+        for _ in 0..MOST_FALLBACKS {
             self.turn(plan.place, weight).await?;
             let change = plan.change(message, outgoing);
             let Err(error) = self.api.ask::<Value>("editMessageText", &change, patience).await else {
@@ -115,14 +115,14 @@ impl Client {
         if !self.can_edit() || self.proved.load(Ordering::Relaxed) {
             return self.can_edit();
         }
-        if self.turn(place, SendPriority::May).await.is_err() {
+        if self.turn(place, SendPriority::Optional).await.is_err() {
             return false;
         }
-        let change = SendPlan::of(place, outgoing).change(NOBODYS, outgoing);
+        let change = SendPlan::of(place, outgoing).change(MISSING_MESSAGE, outgoing);
         let proved = match self.api.ask::<Value>("editMessageText", &change, BRIEFLY).await {
             Err(error) if is_absent(&error) => true,
             // The server accepts any edit and returns the id that it was sent.
-            Ok(message) if number(&message) == Some(NOBODYS) => true,
+            Ok(message) if number(&message) == Some(MISSING_MESSAGE) => true,
             Ok(_) => {
                 tracing::info!("server accepts edits of missing messages, treating edits as unsupported");
                 self.edits.mark_unsupported();
@@ -161,22 +161,33 @@ impl Client {
     }
 
     /// Deletes the streamed message of a thread, now or by a later retry.
-    pub(super) async fn take_away(&self, place: ChatTarget, thread: &ThreadId, message: i64, lives: &Lives) {
+    pub(super) async fn take_away(
+        &self,
+        place: ChatTarget,
+        thread: &ThreadId,
+        message: i64,
+        streamed: &StreamedMessages,
+    ) {
         if self.delete(place, message).await {
-            lives.remove(thread).await;
+            streamed.remove(thread).await;
         } else {
-            lives.leave(thread, message).await;
+            streamed.leave(thread, message).await;
         }
     }
 
     /// Retries deletions that failed before.
-    pub(super) async fn tidy(&self, place: ChatTarget, thread: &ThreadId, lives: &Lives) {
-        for (tried, message) in lives.left(thread).await.into_iter().take(TIDIED).enumerate() {
+    pub(super) async fn delete_left_messages(
+        &self,
+        place: ChatTarget,
+        thread: &ThreadId,
+        streamed: &StreamedMessages,
+    ) {
+        for (tried, message) in streamed.left(thread).await.into_iter().take(DELETED_AT_ONCE).enumerate() {
             if tried > 0 {
-                tokio::time::sleep(TIDY_PAUSE).await;
+                tokio::time::sleep(DELETE_PAUSE).await;
             }
             if self.delete(place, message).await {
-                lives.gone(thread, message).await;
+                streamed.gone(thread, message).await;
             }
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::domain::ThreadId;
-use crate::ports::{KeyValueStore, StoreError};
+use crate::ports::{Durability, KeyValueStore, StoreError};
 
 /// The id of the General topic. It is never sent: the server does not accept it.
 const GENERAL: i64 = 1;
@@ -77,7 +77,7 @@ impl Aliases {
     /// Stores the aliases durably: Telegram reports a migration once.
     pub async fn save(&self, notes: &dyn KeyValueStore) -> Result<(), StoreError> {
         let pairs: Vec<Value> = self.moved.borrow().iter().map(|(from, to)| json!([from, to])).collect();
-        notes.keep(NOTE, pairs.into()).await
+        notes.put(NOTE, pairs.into(), Durability::Synced).await
     }
 
     /// The current id of a chat.

@@ -20,7 +20,7 @@ use crate::ports::{Attempt, KeyValueStore, OutboxEntry};
 /// Deadline of an optional call.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(8);
 /// Most fallbacks per call.
-pub(super) const DETOURS: u32 = 4;
+pub(super) const MOST_FALLBACKS: u32 = 4;
 /// After this many consecutive server errors on a call the feature counts as missing.
 pub(super) const BROKEN_TRIES: u32 = 4;
 
@@ -66,7 +66,7 @@ impl Client {
         weight: SendPriority,
     ) -> Result<Option<i64>, ApiError> {
         let mut plan = SendPlan::of(place, outgoing);
-        for _ in 0..DETOURS {
+        for _ in 0..MOST_FALLBACKS {
             self.turn(plan.place, weight).await?;
             match self.api.ask("sendMessage", &plan.message(outgoing), SEND).await {
                 Ok(sent) => return Ok(number(&sent)),
@@ -86,7 +86,7 @@ impl Client {
         attempt: Attempt,
     ) -> Result<Option<i64>, ApiError> {
         self.count_repeat(place, entry, attempt);
-        let sent = self.send(place, outgoing, SendPriority::Must).await;
+        let sent = self.send(place, outgoing, SendPriority::Required).await;
         self.count_unknown(place, entry, &sent);
         sent
     }
@@ -104,8 +104,8 @@ impl Client {
         self.count_repeat(place, entry, attempt);
         let mut plan = SendPlan::of(place, outgoing);
         let send = async {
-            for _ in 0..DETOURS {
-                self.turn(plan.place, SendPriority::Must).await?;
+            for _ in 0..MOST_FALLBACKS {
+                self.turn(plan.place, SendPriority::Required).await?;
                 match self.api.upload(method, plan.fields(outgoing), file.clone()).await {
                     Ok(sent) => return Ok(number(&sent)),
                     Err(error) => self.apply_fallback(&mut plan, error).await?,
@@ -148,7 +148,7 @@ impl Client {
     /// An optional call about a chat; skipped while the chat is rate limited.
     pub(super) async fn ask(&self, place: ChatTarget, method: &str, body: &Value) -> Result<Value, ApiError> {
         if self.limits.rests_for(place).is_some() {
-            return Err(enough());
+            return Err(rate_limited());
         }
         let asked = self.api.ask(method, body, BRIEFLY).await;
         asked.inspect_err(|error| self.note(place, error))
@@ -162,7 +162,7 @@ impl Client {
         body: &Value,
     ) -> Result<Value, ApiError> {
         if !self.limits.rest(place).await {
-            return Err(enough());
+            return Err(rate_limited());
         }
         let asked = self.api.ask(method, body, CALL).await;
         asked.inspect_err(|error| self.note(place, error))
@@ -174,7 +174,7 @@ impl Client {
     }
 
     pub(super) async fn turn(&self, place: ChatTarget, weight: SendPriority) -> Result<(), ApiError> {
-        if self.limits.turn(place, weight).await { Ok(()) } else { Err(enough()) }
+        if self.limits.turn(place, weight).await { Ok(()) } else { Err(rate_limited()) }
     }
 
     pub(super) async fn moved(&self, from: i64, to: i64) {
@@ -186,7 +186,7 @@ impl Client {
 
     pub(super) fn note(&self, place: ChatTarget, error: &ApiError) {
         if let ApiError::Refused { code: 429, retry_after, .. } = error {
-            self.limits.complained(place, *retry_after);
+            self.limits.rate_limited(place, *retry_after);
         }
     }
 
@@ -214,10 +214,10 @@ pub(super) fn number(sent: &Value) -> Option<i64> {
     sent.get("message_id").and_then(Value::as_i64)
 }
 
-fn enough() -> ApiError {
-    ApiError::NotSent("the chat has had enough for now".to_owned())
+fn rate_limited() -> ApiError {
+    ApiError::NotSent("rate limited".to_owned())
 }
 
 pub(super) fn lost() -> ApiError {
-    ApiError::NotSent("too many obstacles".to_owned())
+    ApiError::NotSent("too many fallbacks".to_owned())
 }

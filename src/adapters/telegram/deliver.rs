@@ -15,11 +15,12 @@ use super::client::{BROKEN_TRIES, Client, OutgoingMessage};
 use super::draft_renderer::DraftRenderer;
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
 use super::limits::SendPriority;
-use super::live::{Live, Lives};
 use super::menu;
 use super::retry::{with_counted_retry, with_retry};
+use super::streamed_messages::{StreamedMessage, StreamedMessages};
 use crate::adapters::chat::{
-    Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, PeerBook, PeerMention, lower, with_mentions,
+    Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, PeerBook, PeerMention, is_first_part,
+    lower_entry, with_mentions,
 };
 use crate::domain::{CorrelationId, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
@@ -36,7 +37,7 @@ pub struct TelegramSender {
     chats: Aliases,
     drafts: DraftScheduler,
     renderer: Arc<DraftRenderer>,
-    lives: Arc<Lives>,
+    streamed: Arc<StreamedMessages>,
     /// The other agents; `None` where none can be known.
     peers: Option<PeerBook>,
 }
@@ -46,9 +47,9 @@ impl TelegramSender {
     pub fn new(api: BotApi, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
         let (drafts, task) = DraftScheduler::new();
         let client = Client::new(api, chats.clone(), parts.notes.clone());
-        let lives = Arc::new(Lives::new(parts.notes.clone()));
-        let renderer = Arc::new(DraftRenderer::new(client.clone(), chats.clone(), lives.clone()));
-        (Self { client, parts, chats, drafts, renderer, lives, peers: None }, task)
+        let streamed = Arc::new(StreamedMessages::new(parts.notes.clone()));
+        let renderer = Arc::new(DraftRenderer::new(client.clone(), chats.clone(), streamed.clone()));
+        (Self { client, parts, chats, drafts, renderer, streamed, peers: None }, task)
     }
 
     /// Adds shared metrics.
@@ -86,21 +87,21 @@ impl TelegramSender {
             return Err(DeliveryError::Permanent { reason });
         };
         if let Some(after) = self.client.rests_long(place) {
-            let reason = "the chat has had enough for now".to_owned();
+            let reason = "rate limited".to_owned();
             return Err(DeliveryError::Retry { after: Some(after), reason });
         }
         let live = self.take(&entry).await;
         let now = self.parts.clock.now();
-        let block = lower(&entry.intent.intent, &capabilities(), self.parts.language, now);
+        let block = lower_entry(&entry, &capabilities(), self.parts.language, now)?;
         let live = match &block {
-            Some(Block::Text(_)) | None => live,
-            Some(Block::Buttons(_) | Block::File(_) | Block::EditOf { .. }) => {
+            Block::Text(_) => live,
+            Block::Buttons(_) | Block::File(_) | Block::EditOf { .. } => {
                 self.clear(place, &entry, live).await;
                 None
             }
         };
         let delivered = match block {
-            Some(Block::Text(text)) => {
+            Block::Text(text) => {
                 let named = self.commanding(place, &text);
                 // An edit reaches no other bot.
                 let live = match live {
@@ -113,15 +114,14 @@ impl TelegramSender {
                 let text = named.unwrap_or(text);
                 Box::pin(self.put_text(place, &entry, &text, live, attempt)).await
             }
-            Some(Block::Buttons(block)) => Box::pin(self.ask(place, &entry, block, attempt)).await,
-            Some(Block::EditOf { question, outcome }) => {
+            Block::Buttons(block) => Box::pin(self.ask(place, &entry, block, attempt)).await,
+            Block::EditOf { question, outcome } => {
                 Box::pin(self.resolve(place, &question, &outcome, &entry, attempt)).await
             }
-            Some(Block::File(file)) => Box::pin(self.attach(place, &entry, &file, attempt)).await,
-            None => Err(DeliveryFailure::Never("drafts and progress are shown, not delivered".to_owned())),
+            Block::File(file) => Box::pin(self.attach(place, &entry, &file, attempt)).await,
         };
         if delivered.is_ok() {
-            self.client.tidy(place, &entry.intent.thread_id, &self.lives).await;
+            self.client.delete_left_messages(place, &entry.intent.thread_id, &self.streamed).await;
         }
         match delivered {
             Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
@@ -150,7 +150,7 @@ impl TelegramSender {
         for (index, words) in render(markdown, MESSAGE_LIMIT).into_iter().enumerate() {
             let outgoing =
                 OutgoingMessage { words, reply_to: reply_to.filter(|_| index == 0), keyboard: None };
-            let send = || self.client.send(*place, &outgoing, SendPriority::Must);
+            let send = || self.client.send(*place, &outgoing, SendPriority::Required);
             if let Err(error) = with_counted_retry(send, || self.client.count_repeated_notice(*place)).await {
                 tracing::warn!(chat = place.chat, %error, "notice not sent");
                 return;
@@ -184,19 +184,19 @@ impl TelegramSender {
     }
 
     /// Ends the draft of the entry's turn, and returns the message that it left.
-    async fn take(&self, entry: &OutboxEntry) -> Option<Live> {
+    async fn take(&self, entry: &OutboxEntry) -> Option<StreamedMessage> {
         let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
         // After this no frame of the turn is sent, and the note is final.
         self.drafts.take(thread, correlation).await;
         self.renderer.forget(thread, correlation);
-        let live = self.lives.get(thread).await?;
+        let live = self.streamed.get(thread).await?;
         (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
     }
 
     /// Deletes the draft message where another message replaces it.
-    async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<Live>) {
+    async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<StreamedMessage>) {
         if let Some(live) = live {
-            self.client.take_away(place, &entry.intent.thread_id, live.message, &self.lives).await;
+            self.client.take_away(place, &entry.intent.thread_id, live.message, &self.streamed).await;
         }
     }
 
@@ -206,7 +206,7 @@ impl TelegramSender {
         place: ChatTarget,
         entry: &OutboxEntry,
         text: &str,
-        live: Option<Live>,
+        live: Option<StreamedMessage>,
         attempt: Attempt,
     ) -> Result<Option<i64>, DeliveryFailure> {
         let words = render_one(text, MESSAGE_LIMIT);
@@ -217,9 +217,9 @@ impl TelegramSender {
         let outgoing = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
         if let Some(live) = live {
             if self.changes(place, live.message, &outgoing, attempt).await? == Edited::Yes {
-                let done = Live { done: Some(entry.id.clone()), ..live };
+                let done = StreamedMessage { done: Some(entry.id.clone()), ..live };
                 let message = done.message;
-                self.lives.put(&entry.intent.thread_id, done).await;
+                self.streamed.put(&entry.intent.thread_id, done).await;
                 return Ok(Some(message));
             }
             self.clear(place, entry, Some(live)).await;
@@ -239,7 +239,7 @@ impl TelegramSender {
         outgoing: &OutgoingMessage,
         attempt: Attempt,
     ) -> Result<Edited, ApiError> {
-        let edited = self.client.edit(place, message, outgoing, SendPriority::Must).await;
+        let edited = self.client.edit(place, message, outgoing, SendPriority::Required).await;
         let last_try = match &edited {
             Err(ApiError::Unsure(_)) => 1,
             Err(ApiError::NotSent(_)) => BROKEN_TRIES,
@@ -290,8 +290,8 @@ impl From<ApiError> for DeliveryFailure {
 
 /// The message that an entry replies to: in groups, and only for the first part of an answer.
 pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64> {
-    let first = entry.id.as_str().ends_with("#0");
-    entry.intent.reply_to.as_deref().filter(|_| first && place.is_group())?.parse().ok()
+    let replies = is_first_part(entry.id.as_str()) && place.is_group();
+    entry.intent.reply_to.as_deref().filter(|_| replies)?.parse().ok()
 }
 
 pub(super) fn text_file(name: &str, text: &str) -> Upload {

@@ -18,7 +18,7 @@ use super::draft_state::{DraftState, DraftStates, FirstDraft, picture};
 use super::feature_probe::FeatureProbe;
 use super::html::Rendered;
 use super::limits::SendPriority;
-use super::live::Lives;
+use super::streamed_messages::StreamedMessages;
 use crate::adapters::chat::{DraftFrame, DraftTarget};
 use crate::domain::{CorrelationId, ThreadId};
 use crate::ports::BoxFuture;
@@ -44,7 +44,7 @@ const QUIET: Duration = Duration::from_secs(3600);
 pub(super) struct DraftRenderer {
     client: Client,
     chats: Aliases,
-    lives: Arc<Lives>,
+    streamed: Arc<StreamedMessages>,
     /// Whether the server supports drafts, as far as known.
     drafts: FeatureProbe,
     states: Arc<DraftStates>,
@@ -53,9 +53,9 @@ pub(super) struct DraftRenderer {
 }
 
 impl DraftRenderer {
-    pub(super) fn new(client: Client, chats: Aliases, lives: Arc<Lives>) -> Self {
+    pub(super) fn new(client: Client, chats: Aliases, streamed: Arc<StreamedMessages>) -> Self {
         let (states, sends) = (Arc::default(), Mutex::default());
-        Self { client, chats, lives, drafts: FeatureProbe::default(), states, sends }
+        Self { client, chats, streamed, drafts: FeatureProbe::default(), states, sends }
     }
 
     /// Remembers which message a turn answers, for the streamed message.
@@ -80,9 +80,9 @@ impl DraftRenderer {
     async fn clear(&self, thread: &ThreadId, correlation: &CorrelationId) {
         self.forget(thread, correlation);
         let Some(place) = ChatTarget::of(thread, &self.chats) else { return };
-        let live = self.lives.get(thread).await;
+        let live = self.streamed.get(thread).await;
         if let Some(live) = live.filter(|live| live.correlation == *correlation && live.done.is_none()) {
-            self.client.take_away(place, thread, live.message, &self.lives).await;
+            self.client.take_away(place, thread, live.message, &self.streamed).await;
         }
     }
 
@@ -143,16 +143,16 @@ impl DraftRenderer {
         known: Option<i64>,
         outgoing: &OutgoingMessage,
     ) -> Option<i64> {
-        let noted = self.lives.get(thread).await.filter(|live| live.done.is_none());
+        let noted = self.streamed.get(thread).await.filter(|live| live.done.is_none());
         let (mine, stale) = match noted {
             Some(live) if live.correlation == *correlation => (Some(live.message), None),
             Some(live) => (None, Some(live.message)),
             None => (None, None),
         };
         if let Some(message) = known.or(mine) {
-            match self.client.edit(place, message, outgoing, SendPriority::May).await {
+            match self.client.edit(place, message, outgoing, SendPriority::Optional).await {
                 Ok(Edited::Gone) => {
-                    self.lives.remove(thread).await;
+                    self.streamed.remove(thread).await;
                     self.state(thread, correlation, |state| state.sent = false);
                 }
                 // Without edits one frame is enough: the answer replaces it.
@@ -160,7 +160,7 @@ impl DraftRenderer {
             }
         } else if let Some(message) = stale {
             // A partial answer of a turn that never ended.
-            self.client.take_away(place, thread, message, &self.lives).await;
+            self.client.take_away(place, thread, message, &self.streamed).await;
         }
         // A message that cannot be edited would stay beside the answer.
         if !self.client.surely_edits(place, outgoing).await {
@@ -172,7 +172,7 @@ impl DraftRenderer {
         let (tell, told) = oneshot::channel();
         let first = FirstDraft {
             client: self.client.clone(),
-            lives: self.lives.clone(),
+            streamed: self.streamed.clone(),
             states: self.states.clone(),
             place,
             thread: thread.clone(),

@@ -11,7 +11,7 @@ use super::chat_target::ChatTarget;
 use super::client::{Client, OutgoingMessage};
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render_partial};
 use super::limits::SendPriority;
-use super::live::{Live, Lives};
+use super::streamed_messages::{StreamedMessage, StreamedMessages};
 use crate::adapters::chat::DraftFrame;
 use crate::domain::{CorrelationId, ThreadId};
 
@@ -105,7 +105,7 @@ pub(super) fn picture(text: &str, progress: Option<&str>) -> Rendered {
 /// The first message of a turn, in flight for as long as the send takes, perhaps longer than the turn.
 pub(super) struct FirstDraft {
     pub(super) client: Client,
-    pub(super) lives: Arc<Lives>,
+    pub(super) streamed: Arc<StreamedMessages>,
     pub(super) states: Arc<DraftStates>,
     pub(super) place: ChatTarget,
     pub(super) thread: ThreadId,
@@ -116,18 +116,18 @@ pub(super) struct FirstDraft {
 impl FirstDraft {
     /// Sends it. Returns its id where the turn is still streamed.
     pub(super) async fn send(self, outgoing: &OutgoingMessage) -> Option<i64> {
-        match self.client.send(self.place, outgoing, SendPriority::May).await {
+        match self.client.send(self.place, outgoing, SendPriority::Optional).await {
             Ok(Some(message)) => {
-                let live = Live { correlation: self.correlation.clone(), message, done: None };
-                self.lives.get(&self.thread).await;
+                let live = StreamedMessage { correlation: self.correlation.clone(), message, done: None };
+                self.streamed.get(&self.thread).await;
                 // The end of a turn is recorded before its message is looked up: either the message is noted by then, or
                 // it is deleted here.
-                if self.in_time(|_| self.lives.note(&self.thread, live)).is_some() {
-                    self.lives.save(&self.thread).await;
+                if self.in_time(|_| self.streamed.note(&self.thread, live)).is_some() {
+                    self.streamed.save(&self.thread).await;
                     return Some(message);
                 }
                 if !self.client.delete(self.place, message).await {
-                    self.lives.leave(&self.thread, message).await;
+                    self.streamed.leave(&self.thread, message).await;
                 }
             }
             // It may have arrived; without an id it cannot be edited.

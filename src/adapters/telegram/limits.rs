@@ -38,9 +38,9 @@ const MOST: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendPriority {
     /// Waits for its turn.
-    Must,
+    Required,
     /// Dropped where there is no turn at once.
-    May,
+    Optional,
 }
 
 /// Schedules sends.
@@ -50,11 +50,11 @@ pub(super) struct ChatLimits {
     narrow: Pace,
     /// The documented rates; counts what they leave free.
     documented: Pace,
-    complaints: Mutex<Complaints>,
+    reports: Mutex<RateLimitReports>,
 }
 
 #[derive(Debug, Default)]
-struct Complaints {
+struct RateLimitReports {
     /// When the pause of a chat ends. For some time afterwards it follows the documented rate.
     chats: HashMap<i64, Instant>,
     /// When the pause of all chats ends.
@@ -70,7 +70,7 @@ impl ChatLimits {
             wide: Pace::new(WIDE_OVERALL),
             narrow: Pace::new(NARROW_OVERALL),
             documented: Pace::new(NARROW_OVERALL),
-            complaints: Mutex::default(),
+            reports: Mutex::default(),
         }
     }
 
@@ -80,7 +80,7 @@ impl ChatLimits {
         let chat = place.chat.to_string();
         // A required send counts too, as far as there is room, and does not wait for it.
         let room = self.documented.spare(&chat, documented(place));
-        if weight == SendPriority::May {
+        if weight == SendPriority::Optional {
             return room && self.wide.spare(&chat, rate) && (!all || self.narrow.spare("", WIDE_CHAT));
         }
         let turn = async {
@@ -99,23 +99,23 @@ impl ChatLimits {
     }
 
     /// Records that the server rate limited a chat.
-    pub(super) fn complained(&self, place: ChatTarget, retry_after: Option<Duration>) {
+    pub(super) fn rate_limited(&self, place: ChatTarget, retry_after: Option<Duration>) {
         let pause = retry_after.unwrap_or(UNNAMED);
         let now = Instant::now();
-        let everybody = self.locked(|complaints| complaints.add(place, now, now + pause));
+        let everybody = self.locked(|reports| reports.add(place, now, now + pause));
         let (rate, _) = self.rate(place);
         self.wide.pause(&place.chat.to_string(), rate, pause);
         if everybody {
             let pause = pause.min(LONGEST_FOR_ALL);
             tracing::warn!(secs = pause.as_secs(), "rate limited over all chats");
-            self.locked(|complaints| complaints.rest = complaints.rest.max(Some(now + pause)));
+            self.locked(|reports| reports.rest = reports.rest.max(Some(now + pause)));
             self.wide.pause_all(pause);
         }
     }
 
     /// The remaining pause of a chat.
     pub(super) fn rests_for(&self, place: ChatTarget) -> Option<Duration> {
-        let ends = self.locked(|complaints| complaints.rest.max(complaints.chats.get(&place.chat).copied()));
+        let ends = self.locked(|reports| reports.rest.max(reports.chats.get(&place.chat).copied()));
         ends?.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
@@ -141,16 +141,16 @@ impl ChatLimits {
     /// The rate of a chat, and whether a rate over all chats applies.
     fn rate(&self, place: ChatTarget) -> (Rate, bool) {
         let now = Instant::now();
-        let (narrow, all) = self.locked(|complaints| {
-            let narrow = complaints.chats.get(&place.chat).is_some_and(|rested| *rested + REMEMBERED > now);
-            (narrow, complaints.all.is_some_and(|until| until > now))
+        let (narrow, all) = self.locked(|reports| {
+            let narrow = reports.chats.get(&place.chat).is_some_and(|rested| *rested + REMEMBERED > now);
+            (narrow, reports.all.is_some_and(|until| until > now))
         });
         let rate = if narrow { documented(place) } else { WIDE_CHAT };
         (rate, all)
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut Complaints) -> T) -> T {
-        work(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    fn locked<T>(&self, work: impl FnOnce(&mut RateLimitReports) -> T) -> T {
+        work(&mut self.reports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -159,7 +159,7 @@ fn documented(place: ChatTarget) -> Rate {
     if place.is_group() { NARROW_GROUP } else { NARROW_PRIVATE }
 }
 
-impl Complaints {
+impl RateLimitReports {
     /// Records a report; true when it is one of several, about several chats.
     fn add(&mut self, place: ChatTarget, now: Instant, pause_ends: Instant) -> bool {
         if self.chats.len() >= MOST {
@@ -203,7 +203,7 @@ mod tests {
         let began = Instant::now();
         for _ in 0..5 {
             for chat in 1..=200 {
-                assert!(limits.turn(place(chat), SendPriority::Must).await);
+                assert!(limits.turn(place(chat), SendPriority::Required).await);
             }
         }
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
@@ -214,7 +214,7 @@ mod tests {
         let limits = ChatLimits::new();
         for _ in 0..1000 {
             let asked = Instant::now();
-            assert!(limits.turn(place(7), SendPriority::Must).await);
+            assert!(limits.turn(place(7), SendPriority::Required).await);
             assert_eq!(asked.elapsed(), Duration::ZERO);
             tokio::time::advance(WIDE_CHAT.every).await;
         }
@@ -223,16 +223,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_chat_that_was_complained_about_rests_and_then_starts_slowly() {
         let limits = ChatLimits::new();
-        limits.complained(place(-5), Some(Duration::from_secs(7)));
-        assert!(!limits.turn(place(-5), SendPriority::May).await);
+        limits.rate_limited(place(-5), Some(Duration::from_secs(7)));
+        assert!(!limits.turn(place(-5), SendPriority::Optional).await);
         assert_eq!(limits.rests_for(place(-5)), Some(Duration::from_secs(7)));
-        assert!(limits.turn(place(6), SendPriority::May).await, "it concerns that group");
+        assert!(limits.turn(place(6), SendPriority::Optional).await, "it concerns that group");
         assert_eq!(limits.rests_for(place(6)), None);
         let began = Instant::now();
-        assert!(limits.turn(place(-5), SendPriority::Must).await);
+        assert!(limits.turn(place(-5), SendPriority::Required).await);
         assert_eq!(began.elapsed().as_secs(), 7);
         assert_eq!(limits.rests_for(place(-5)), None);
-        assert!(limits.turn(place(-5), SendPriority::Must).await);
+        assert!(limits.turn(place(-5), SendPriority::Required).await);
         assert_eq!(began.elapsed().as_secs(), 10);
         tokio::time::advance(REMEMBERED * 2).await;
         assert_eq!(spare(&limits, -5), 100, "forgotten");
@@ -243,24 +243,24 @@ mod tests {
         for (chat, rate) in [(7, NARROW_PRIVATE), (-7, NARROW_GROUP)] {
             let limits = ChatLimits::new();
             let mut sent = 0;
-            while limits.turn(place(chat), SendPriority::May).await {
+            while limits.turn(place(chat), SendPriority::Optional).await {
                 sent += 1;
             }
             assert_eq!(sent, rate.burst, "{chat}");
             let asked = Instant::now();
-            assert!(limits.turn(place(chat), SendPriority::Must).await);
+            assert!(limits.turn(place(chat), SendPriority::Required).await);
             assert_eq!(asked.elapsed(), Duration::ZERO);
-            assert!(!limits.turn(place(chat), SendPriority::May).await);
+            assert!(!limits.turn(place(chat), SendPriority::Optional).await);
             tokio::time::advance(rate.every).await;
-            assert!(limits.turn(place(chat), SendPriority::May).await);
+            assert!(limits.turn(place(chat), SendPriority::Optional).await);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_is_reasonable() {
         let limits = ChatLimits::new();
-        limits.complained(place(5), Some(Duration::from_secs(100)));
-        assert!(!limits.turn(place(5), SendPriority::Must).await);
+        limits.rate_limited(place(5), Some(Duration::from_secs(100)));
+        assert!(!limits.turn(place(5), SendPriority::Required).await);
         let (began, left) = (Instant::now(), limits.rests_long(place(5)).unwrap());
         assert!(!limits.rest(place(5)).await && began.elapsed().is_zero());
         tokio::time::advance(left - PATIENCE).await;
@@ -272,13 +272,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_hears_the_complaint_that_comes_meanwhile() {
         let limits = ChatLimits::new();
-        limits.complained(place(5), Some(Duration::from_secs(3)));
+        limits.rate_limited(place(5), Some(Duration::from_secs(3)));
         let began = Instant::now();
         let ((turn, rest), ()) = tokio::join!(
-            async { tokio::join!(limits.turn(place(5), SendPriority::Must), limits.rest(place(5))) },
+            async { tokio::join!(limits.turn(place(5), SendPriority::Required), limits.rest(place(5))) },
             async {
                 tokio::time::sleep(Duration::from_secs(2)).await;
-                limits.complained(place(5), Some(Duration::from_secs(8)));
+                limits.rate_limited(place(5), Some(Duration::from_secs(8)));
             }
         );
         assert!(turn && rest);
@@ -287,8 +287,8 @@ mod tests {
         let limits = ChatLimits::new();
         while limits.wide.spare("6", WIDE_CHAT) {}
         let began = Instant::now();
-        let (turn, ()) = tokio::join!(limits.turn(place(6), SendPriority::Must), async {
-            limits.complained(place(6), Some(Duration::from_secs(8)));
+        let (turn, ()) = tokio::join!(limits.turn(place(6), SendPriority::Required), async {
+            limits.rate_limited(place(6), Some(Duration::from_secs(8)));
         });
         assert!(turn);
         assert_eq!(began.elapsed().as_secs(), 8);
@@ -306,13 +306,13 @@ mod tests {
         ] {
             let limits = ChatLimits::new();
             for chat in &chats {
-                limits.complained(place(*chat), Some(Duration::from_secs(9)));
+                limits.rate_limited(place(*chat), Some(Duration::from_secs(9)));
             }
             let held = Some(Duration::from_secs(9)).filter(|_| everybody);
             assert_eq!(limits.rests_for(place(9)), held, "{chats:?}");
-            assert_eq!(limits.turn(place(9), SendPriority::May).await, !everybody, "{chats:?}");
+            assert_eq!(limits.turn(place(9), SendPriority::Optional).await, !everybody, "{chats:?}");
             let began = Instant::now();
-            assert!(limits.turn(place(9), SendPriority::Must).await);
+            assert!(limits.turn(place(9), SendPriority::Required).await);
             assert_eq!(began.elapsed().as_secs(), held.unwrap_or_default().as_secs(), "{chats:?}");
         }
     }

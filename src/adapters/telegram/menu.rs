@@ -6,7 +6,7 @@ use teloxide_core::types::{BotCommand, BotCommandScope};
 
 use super::api::{ApiError, BotApi};
 use crate::domain::{Command, Language};
-use crate::ports::KeyValueStore;
+use crate::ports::{Durability, KeyValueStore};
 use crate::render::Phrase;
 
 /// What was last registered.
@@ -23,7 +23,7 @@ pub(super) async fn register(api: &BotApi, notes: &dyn KeyValueStore, language: 
     }
     match set(api, &menus).await {
         Ok(()) => {
-            if let Err(error) = notes.put(NOTE, wanted).await {
+            if let Err(error) = notes.put(NOTE, wanted, Durability::Written).await {
                 tracing::debug!(%error, "command menu not stored");
             }
         }

@@ -3,14 +3,14 @@
 //! # Receiving
 //!
 //! `poll` fetches updates and `webhook` receives them; both pass them to the inbound pipeline of `chat`. `inbound` is
-//! Telegram's part of it: `update` parses (with `wire`, `entities`, `contents`), `attachments` downloads. `offsets` are
-//! the updates that may be confirmed.
+//! Telegram's part of it: `update` parses (with `wire`, `entities`, `contents`), `attachments` downloads. Its `Offsets`
+//! are the updates that may be confirmed.
 //!
 //! # Sending
 //!
 //! `deliver` sends the outbox, with `question` and `attachments`; `draft_renderer` shows a running turn (`draft_state` has
-//! its state and sends the first message), and `live` stores the streamed message. All use `client` and `change`, which
-//! apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `feature_probe`
+//! its state and sends the first message), and `streamed_messages` stores the message that is edited meanwhile. All use
+//! `client` and `change`, which apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `feature_probe`
 //! remembers which calls the server supports, and `retry` repeats calls outside of the outbox. `outgoing_message`,
 //! `html` and `menu` build the contents.
 //!
@@ -25,6 +25,7 @@ mod change;
 mod chat_target;
 mod classify;
 mod client;
+mod connect;
 mod contents;
 mod def;
 mod deliver;
@@ -35,16 +36,14 @@ mod feature_probe;
 pub mod html;
 mod inbound;
 mod limits;
-mod live;
 mod menu;
-mod offsets;
 mod outgoing_message;
 pub(crate) mod phrases;
 mod poll;
 mod question;
 mod retry;
-mod run;
 mod section;
+mod streamed_messages;
 mod update;
 mod webhook;
 mod wire;
@@ -55,4 +54,3 @@ pub use chat_target::{Aliases, ChatTarget};
 pub use def::DEF;
 pub use deliver::TelegramSender;
 pub use section::{Acknowledge, TelegramOptions, WebhookOptions};
-pub use webhook::TelegramHook;

@@ -18,6 +18,16 @@ phrases! {
         zh: "在 @BotFather 中开启 Bot-to-Bot Communication Mode；之后机器人会收到发给它的 /command@它 和对它的回复，关闭隐私模式或设为管理员后\
              可收到全部消息",
     }
+    format bad_token(error: &str) {
+        en: "telegram does not accept the bot token ({error}): check adapters.telegram.botToken in ship.json, or get a \
+             token from @BotFather; a server of your own also needs the right adapters.telegram.apiUrl",
+        zh: "Telegram 不接受机器人令牌（{error}）：请检查 ship.json 中的 adapters.telegram.botToken，或从 @BotFather 获取令牌；自建服务器\
+             还需要正确的 adapters.telegram.apiUrl",
+    }
+    format bad_webhook(error: &str) {
+        en: "telegram does not accept the webhook ({error}): check adapters.telegram.webhookUrl in ship.json",
+        zh: "Telegram 不接受 webhook（{error}）：请检查 ship.json 中的 adapters.telegram.webhookUrl",
+    }
     text foreign_webhook() {
         en: "a webhook is set for this bot, but ship.json says polling",
         zh: "此机器人设置了 webhook，而 ship.json 中是 polling",

@@ -13,7 +13,7 @@ use super::outgoing_message::{keyboard, new_buttons};
 use super::retry::with_retry;
 use crate::adapters::chat::{ButtonsBlock, Menu, QuestionSummary, approval_buttons};
 use crate::domain::{Approval, ApprovalId, Language};
-use crate::ports::{Attempt, OutboxEntry};
+use crate::ports::{Attempt, Durability, OutboxEntry};
 
 /// The stored message of an approval, to find and edit it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ impl TelegramSender {
 
     async fn note(&self, approval: &ApprovalId, place: ChatTarget, asked: &SentMenu) {
         let note = serde_json::to_value(asked).unwrap_or_default();
-        if let Err(error) = self.parts.notes.put(&name(approval, place), note).await {
+        if let Err(error) = self.parts.notes.put(&name(approval, place), note, Durability::Written).await {
             tracing::warn!(%approval, %error, "approval message id not stored");
         }
     }

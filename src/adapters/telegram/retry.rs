@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use super::api::ApiError;
+use crate::adapters::Backoff;
 
 /// How many attempts, and the wait between two.
 const TRIES: u32 = 4;
-const PAUSE: Duration = Duration::from_millis(700);
+const PAUSE: Backoff = Backoff {
+    first: Duration::from_millis(700),
+    longest: Duration::from_secs(3),
+    stable_after: Duration::ZERO,
+};
 
 /// Makes an idempotent call, with retries of temporary errors.
 pub(super) async fn with_retry<T, F>(call: impl Fn() -> F) -> Result<T, ApiError>
@@ -37,7 +42,7 @@ where
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        let pause = PAUSE * tried;
+        let pause = PAUSE.delay(tried, 0.0);
         let wait = match &error {
             ApiError::Refused { code: 429, retry_after, .. } => retry_after.unwrap_or_default().max(pause),
             ApiError::NotSent(_) | ApiError::Unsure(_) => pause,

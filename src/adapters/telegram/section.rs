@@ -31,7 +31,7 @@ pub(super) struct TelegramSection {
     /// Whether a message that was taken gets a 👀 at once.
     pub(super) acknowledge: bool,
     /// The answer to a private message of an unknown person.
-    pub(super) pairing: Strangers,
+    pub(super) pairing: Pairing,
     /// How the agent behaves in groups.
     pub(super) groups: GroupsSection,
 }
@@ -47,7 +47,7 @@ impl Default for TelegramSection {
             mode: TelegramMode::default(),
             webhook_url: None,
             acknowledge: false,
-            pairing: Strangers::default(),
+            pairing: Pairing::default(),
             groups: GroupsSection::default(),
         }
     }
@@ -67,7 +67,7 @@ pub(super) enum TelegramMode {
 /// The answer to a private message of an unknown person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Strangers {
+pub(super) enum Pairing {
     /// A code that the operator can confirm.
     #[default]
     Code,
@@ -99,7 +99,7 @@ impl TelegramSection {
             api_url: self.base().to_owned(),
             webhook: self.webhook().map(|url| WebhookOptions { url: url.to_owned(), secret }),
             acknowledge: if self.acknowledge { Acknowledge::Eyes } else { Acknowledge::Nothing },
-            inbound: InboundOptions { offers_pairing: self.pairing == Strangers::Code, ..inbound },
+            inbound: InboundOptions { offers_pairing: self.pairing == Pairing::Code, ..inbound },
         }
     }
 }

@@ -4,11 +4,12 @@ use axum::http::StatusCode;
 
 use super::problem::Problem;
 use super::server::Web;
-use crate::adapters::submission::{RejectReason, StoredEvent, submit_event};
+use crate::adapters::submission::submit_event;
 use crate::domain::{
     Author, AuthorId, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, Language,
     MessageId, Platform, Said, ThreadId,
 };
+use crate::ports::{RejectReason, StoredEvent};
 
 /// The author id of the token holder.
 pub const OPERATOR: &str = "operator";

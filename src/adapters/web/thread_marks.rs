@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::domain::ThreadId;
-use crate::ports::{KeyValueStore, StoreError};
+use crate::ports::{Durability, KeyValueStore, StoreError};
 
 /// What was noted about a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl ThreadMarks {
             self.notes.remove(thread.as_str()).await?;
         } else {
             let stored = serde_json::to_value(&mark).unwrap_or_default();
-            self.notes.keep(thread.as_str(), stored).await?;
+            self.notes.put(thread.as_str(), stored, Durability::Synced).await?;
             marks.insert(thread.clone(), mark.clone());
         }
         *self.known() = Some(Arc::new(marks));

@@ -18,11 +18,12 @@ use super::login::Caller;
 use super::problem::Problem;
 use super::server::Web;
 use super::thread_marks::{MarkedThreads, ThreadMark};
-use crate::adapters::submission::StoredEvent;
 use crate::domain::{
     Command, CorrelationId, InboundFile, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState,
 };
-use crate::ports::{AuditEvent, AuditLine, FoundText, ThreadFilter, ThreadQuery, ThreadSummary, ThreadView};
+use crate::ports::{
+    AuditEvent, AuditLine, FoundText, StoredEvent, ThreadFilter, ThreadQuery, ThreadSummary, ThreadView,
+};
 use crate::uimessage::UiMessage;
 
 pub(super) const DEFAULT_PAGE: usize = 50;

@@ -127,7 +127,6 @@ pub(super) enum Fact {
     DiskFree {
         mebibytes: u64,
     },
-    /// The port is free.
     PortFree(SocketAddr),
     /// The project's daemon holds the port.
     PortOurs(SocketAddr),

@@ -1,6 +1,5 @@
 //! The key-value store of adapters: `.ship/state/<platform>/<name>.json`, one file per value. A small value is
-//! overwritten in place, a larger one replaces the file; `put` does not sync, because adapters can do without the
-//! value.
+//! overwritten in place, a larger one replaces the file; only a value that has to be synced is.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -15,7 +14,7 @@ use super::atomic::{replace_file, sync_dir};
 use super::disk::on_disk;
 use super::layout::private_file;
 use crate::domain::Platform;
-use crate::ports::{BoxFuture, KeyValueStore, StoreError};
+use crate::ports::{BoxFuture, Durability, KeyValueStore, StoreError};
 
 /// Only the daemon reads them.
 const MODE: u32 = 0o600;
@@ -71,17 +70,17 @@ impl KeyValueStore for FileNotes {
         }))
     }
 
-    fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, name: &str, note: Value, durability: Durability) -> BoxFuture<'_, Result<(), StoreError>> {
         let path = self.path(name);
-        Box::pin(self.alone(path, move |path| write(path, serde_json::to_vec(&note)?)))
-    }
-
-    fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
-        let path = self.path(name);
-        Box::pin(on_disk(path, move |path| {
-            make_folder(path.parent().unwrap_or(path))?;
-            replace_file(path, &serde_json::to_vec(&note)?, MODE)
-        }))
+        match durability {
+            Durability::Written => {
+                Box::pin(self.alone(path, move |path| write(path, serde_json::to_vec(&note)?)))
+            }
+            Durability::Synced => Box::pin(on_disk(path, move |path| {
+                make_folder(path.parent().unwrap_or(path))?;
+                replace_file(path, &serde_json::to_vec(&note)?, MODE)
+            })),
+        }
     }
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -120,7 +119,7 @@ impl KeyValueStore for FileNotes {
         }))
     }
 
-    fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore> {
+    fn nested(&self, name: &str) -> Arc<dyn KeyValueStore> {
         let folder = self.folder.join(utf8_percent_encode(name, NON_ALPHANUMERIC).to_string());
         Arc::new(Self { folder, turn: Arc::default() })
     }
@@ -182,8 +181,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let notes = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
         assert_eq!(notes.get("apr/1").await.unwrap(), None);
-        notes.put("apr/1", json!({ "message": 7 })).await.unwrap();
-        notes.put("apr/1", json!({ "message": 8 })).await.unwrap();
+        notes.put("apr/1", json!({ "message": 7 }), Durability::Written).await.unwrap();
+        notes.put("apr/1", json!({ "message": 8 }), Durability::Written).await.unwrap();
         assert_eq!(notes.get("apr/1").await.unwrap(), Some(json!({ "message": 8 })));
         notes.remove("apr/1").await.unwrap();
         notes.remove("apr/1").await.unwrap();
@@ -196,7 +195,7 @@ mod tests {
         let notes = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
         for length in [0, 1, 200, 100, 4000, 3, 9000, 20, 8000, 4090, 5] {
             let note = json!("x".repeat(length));
-            notes.put("note", note.clone()).await.unwrap();
+            notes.put("note", note.clone(), Durability::Written).await.unwrap();
             assert_eq!(notes.get("note").await.unwrap(), Some(note), "{length}");
         }
         let left: Vec<_> = std::fs::read_dir(dir.path().join("state/telegram")).unwrap().collect();
@@ -207,34 +206,34 @@ mod tests {
     async fn a_shelf_has_its_own_notes_and_tells_them_all() {
         let dir = tempfile::tempdir().unwrap();
         let notes = FileNotes::new(dir.path(), &"qq".parse().unwrap());
-        let shelf = notes.shelf("inbox");
-        assert_eq!(shelf.all().await.unwrap(), []);
-        notes.put("inbox", json!(1)).await.unwrap();
-        shelf.keep("a/b ü", json!(2)).await.unwrap();
-        shelf.keep("c", json!(3)).await.unwrap();
+        let nested = notes.nested("inbox");
+        assert_eq!(nested.all().await.unwrap(), []);
+        notes.put("inbox", json!(1), Durability::Written).await.unwrap();
+        nested.put("a/b ü", json!(2), Durability::Synced).await.unwrap();
+        nested.put("c", json!(3), Durability::Synced).await.unwrap();
         File::create(dir.path().join("state/qq/inbox/torn.json")).unwrap();
-        let mut all = notes.shelf("inbox").all().await.unwrap();
+        let mut all = notes.nested("inbox").all().await.unwrap();
         all.sort_by_key(|(name, _)| name.clone());
         assert_eq!(all, [("a/b ü".to_owned(), json!(2)), ("c".to_owned(), json!(3))]);
         assert_eq!(notes.all().await.unwrap(), [("inbox".to_owned(), json!(1))]);
-        shelf.remove("c").await.unwrap();
-        assert_eq!(shelf.all().await.unwrap().len(), 1);
+        nested.remove("c").await.unwrap();
+        assert_eq!(nested.all().await.unwrap().len(), 1);
     }
 
     #[tokio::test]
     async fn a_note_that_the_disk_does_not_give_is_not_taken_for_none() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = FileNotes::new(dir.path(), &"qq".parse().unwrap()).shelf("inbox");
-        shelf.keep("a", json!(1)).await.unwrap();
+        let nested = FileNotes::new(dir.path(), &"qq".parse().unwrap()).nested("inbox");
+        nested.put("a", json!(1), Durability::Synced).await.unwrap();
         std::fs::create_dir(dir.path().join("state/qq/inbox/unreadable.json")).unwrap();
-        assert_eq!(shelf.all().await.unwrap_err().kind(), StoreErrorKind::Unavailable);
+        assert_eq!(nested.all().await.unwrap_err().kind(), StoreErrorKind::Unavailable);
     }
 
     #[tokio::test]
     async fn a_torn_note_is_as_good_as_none() {
         let dir = tempfile::tempdir().unwrap();
         let notes = FileNotes::new(dir.path(), &"qq".parse().unwrap());
-        notes.put("session", json!("s")).await.unwrap();
+        notes.put("session", json!("s"), Durability::Written).await.unwrap();
         let torn = dir.path().join("state/qq/session.json");
         File::create(torn).unwrap().write_all(b"{\"sess").unwrap();
         assert_eq!(notes.get("session").await.unwrap(), None);

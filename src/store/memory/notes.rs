@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::ports::{BoxFuture, KeyValueStore, StoreError};
+use crate::ports::{BoxFuture, Durability, KeyValueStore, StoreError};
 
 /// Values by their nested store and their name.
 type AllNotes = BTreeMap<(Vec<String>, String), Value>;
@@ -15,7 +15,7 @@ type AllNotes = BTreeMap<(Vec<String>, String), Value>;
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryNotes {
     all: Arc<Mutex<AllNotes>>,
-    shelf: Vec<String>,
+    path: Vec<String>,
 }
 
 impl InMemoryNotes {
@@ -24,7 +24,7 @@ impl InMemoryNotes {
     }
 
     fn key(&self, name: &str) -> (Vec<String>, String) {
-        (self.shelf.clone(), name.to_owned())
+        (self.path.clone(), name.to_owned())
     }
 }
 
@@ -33,13 +33,9 @@ impl KeyValueStore for InMemoryNotes {
         Box::pin(ready(Ok(self.all().get(&self.key(name)).cloned())))
     }
 
-    fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, name: &str, note: Value, _: Durability) -> BoxFuture<'_, Result<(), StoreError>> {
         self.all().insert(self.key(name), note);
         Box::pin(ready(Ok(())))
-    }
-
-    fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.put(name, note)
     }
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -49,14 +45,14 @@ impl KeyValueStore for InMemoryNotes {
 
     fn all(&self) -> BoxFuture<'_, Result<Vec<(String, Value)>, StoreError>> {
         let all = Self::all(self);
-        let here = all.iter().filter(|((shelf, _), _)| *shelf == self.shelf);
+        let here = all.iter().filter(|((path, _), _)| *path == self.path);
         let notes = here.map(|((_, name), note)| (name.clone(), note.clone())).collect();
         Box::pin(ready(Ok(notes)))
     }
 
-    fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore> {
-        let mut shelf = self.shelf.clone();
-        shelf.push(name.to_owned());
-        Arc::new(Self { all: self.all.clone(), shelf })
+    fn nested(&self, name: &str) -> Arc<dyn KeyValueStore> {
+        let mut path = self.path.clone();
+        path.push(name.to_owned());
+        Arc::new(Self { all: self.all.clone(), path })
     }
 }

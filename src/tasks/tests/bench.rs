@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{AuthorId, IngressKind, Intent, Language, ThreadId, Timestamp};
 use crate::ports::{
-    Acceptance, BoxFuture, Clock, DirectChats, KeyValueStore, RunOutcome, StoreError, StoreErrorKind,
-    TaskFileEntry, TaskFiles, TaskHistoryEntry, Tasks as _, ThreadRequest, ThreadsHandle, WaitUntil,
+    Acceptance, BoxFuture, Clock, DirectChats, Durability, KeyValueStore, RunOutcome, StoreError,
+    StoreErrorKind, TaskFileEntry, TaskFiles, TaskHistoryEntry, Tasks as _, ThreadRequest, ThreadsHandle,
+    WaitUntil,
 };
 use crate::store::memory::{InMemoryNotes, InMemoryStore, InMemoryTasks};
 use crate::tasks::TaskBook;
@@ -128,12 +129,8 @@ impl KeyValueStore for FlakyStates {
         if *self.unread.lock().unwrap() == Some(name) { unavailable() } else { self.states.get(name) }
     }
 
-    fn put(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.states.put(name, note)
-    }
-
-    fn keep(&self, name: &str, note: Value) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.states.keep(name, note)
+    fn put(&self, name: &str, note: Value, durability: Durability) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.states.put(name, note, durability)
     }
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -144,8 +141,8 @@ impl KeyValueStore for FlakyStates {
         if self.unread.lock().unwrap().is_some() { unavailable() } else { self.states.all() }
     }
 
-    fn shelf(&self, name: &str) -> Arc<dyn KeyValueStore> {
-        self.states.shelf(name)
+    fn nested(&self, name: &str) -> Arc<dyn KeyValueStore> {
+        self.states.nested(name)
     }
 }
 

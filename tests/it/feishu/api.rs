@@ -15,8 +15,8 @@ use shipagent::adapters::feishu::{
 };
 use shipagent::domain::{CorrelationId, IngressEvent, IngressKind};
 use shipagent::ports::{
-    Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, Hook as _, HookRequest, RandomIds,
-    SystemClock, ThreadRequest, ThreadsHandle,
+    Acceptance, Adapter as _, AdapterIo, Clock as _, HealthReporter, HookRequest, RandomIds, SystemClock,
+    ThreadRequest, ThreadsHandle,
 };
 use shipagent::store::{AttachmentFiles, AuditLog, FileAccess, FileApprovals, FileNotes};
 use tempfile::TempDir;
@@ -114,7 +114,7 @@ impl Hooked {
     async fn call(&self, headers: &[(&'static str, &str)], body: &[u8]) -> (u16, String) {
         let headers =
             headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        let answer = self.adapter.call(HookRequest { headers, body: body.to_vec() }).await;
+        let answer = self.adapter.hook().call(HookRequest { headers, body: body.to_vec() }).await;
         (answer.status, String::from_utf8(answer.body).unwrap())
     }
 }

@@ -88,7 +88,7 @@ impl AdminCache {
                 match error {
                     LookupError::Refused(_) => self.people.put(person, false, FAILED),
                     LookupError::NoAnswer(_) => self.silent.put(chat, (), FAILED),
-                }
+                };
                 false
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt as _};
 use tokio::sync::Semaphore;
 
-use crate::domain::{StoredFile, short_digest};
+use crate::domain::{Backoff, StoredFile, short_digest};
 use crate::ports::{FileStore, StoreError};
 
 /// Why a download failed.
@@ -25,7 +25,11 @@ pub enum FetchError {
 
 /// How many attempts, and the wait between two.
 const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(300);
+const PAUSE: Backoff = Backoff {
+    first: Duration::from_millis(300),
+    longest: Duration::from_secs(1),
+    stable_after: Duration::ZERO,
+};
 
 /// Downloads with bounded concurrency, a deadline each, and retries of interrupted transfers.
 #[derive(Debug)]
@@ -50,7 +54,9 @@ impl Downloads {
             let mut tried = 1;
             loop {
                 match attempt().await {
-                    Err(FetchError::Broken(_)) if tried < TRIES => tokio::time::sleep(PAUSE * tried).await,
+                    Err(FetchError::Broken(_)) if tried < TRIES => {
+                        tokio::time::sleep(PAUSE.delay(tried, 0.0)).await
+                    }
                     outcome => return outcome,
                 }
                 tried += 1;

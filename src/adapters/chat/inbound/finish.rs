@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::super::super::submission::enrich_with;
-use super::super::{FetchError, is_kept};
+use super::super::{Addressed, FetchError, is_kept};
 use super::event::add_paragraph;
 use super::inbox::{Finish, InboxEntry};
 use super::pipeline::Pipeline;
@@ -30,7 +30,8 @@ impl Finish for Pipeline {
         Box::pin(async move {
             match &event.inbound {
                 Inbound::Message(_) | Inbound::Recall(_) => {
-                    self.submit_event(event, Some(place), Some(entry)).await
+                    let (inbound, addressed) = (event.inbound.clone(), event.addressed());
+                    self.submit_event(&inbound, addressed, Some(place), Some((event, entry))).await
                 }
                 Inbound::Press(press) => match self.press(press).await {
                     Ok(Some(_)) => Finished::Done,
@@ -64,19 +65,21 @@ impl Pipeline {
     /// Resolves an event and submits it, in order where it has a position.
     pub(super) async fn submit_event(
         &self,
-        queued: &mut QueuedEvent,
+        inbound: &Inbound,
+        addressed: Addressed,
         place: Option<&mut Position>,
-        entry: Option<&InboxEntry>,
+        stored: Option<(&mut QueuedEvent, &InboxEntry)>,
     ) -> Finished {
-        let message = match &queued.inbound {
-            Inbound::Message(message) => message.clone(),
-            Inbound::Recall(recall) => return self.submit_recall(&recall.clone(), place).await,
+        let message = match inbound {
+            Inbound::Message(message) => message,
+            Inbound::Recall(recall) => return self.submit_recall(recall, place).await,
             Inbound::Press(_) | Inbound::Platform { .. } => return Finished::Done,
         };
-        self.intake.recalls.learn_thread(&message);
-        let context_only = queued.context_only;
+        self.intake.recalls.learn_thread(message);
+        let context_only = addressed.is_context();
         let is_said = matches!(message.content, Content::Said(_));
-        let pending = entry.filter(|_| is_said && !context_only).map(|_| self.intake.pending.enter(&message));
+        let prepares = stored.is_some() && is_said && !context_only;
+        let pending = prepares.then(|| self.intake.pending.enter(message));
         let stopped = pending.as_ref().map(|pending| &pending.stopped);
         let kind = match &message.content {
             Content::Command(invocation) if context_only => {
@@ -84,14 +87,14 @@ impl Pipeline {
                 IngressKind::Said(Said { text, context_only, ..Said::default() })
             }
             Content::Command(invocation)
-                if invocation.command == Command::Stop && self.stop_pending(&message).await =>
+                if invocation.command == Command::Stop && self.stop_pending(message).await =>
             {
                 return Finished::Done;
             }
             Content::Command(invocation) => IngressKind::Command(invocation.clone()),
             Content::Started(_) => IngressKind::Command(Command::Help.into()),
             Content::Said(_) | Content::Edited(_) => {
-                match self.said(queued, &message, entry, stopped).await {
+                match self.said(message, addressed, stored, stopped).await {
                     Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => {
                         IngressKind::Edited(said)
                     }
@@ -116,19 +119,19 @@ impl Pipeline {
         if let IngressKind::Said(said) = &mut event.kind
             && stopped.is_some_and(CancellationToken::is_cancelled)
         {
-            self.keep_unanswered(said, &message);
+            self.keep_unanswered(said, message);
         }
         self.intake.recalls.remember(&event);
         let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
-        match submit(&self.threads, event, self.language(&message)).await {
+        match submit(&self.threads, event, self.language(message)).await {
             Submitted::Kept => {
                 if asks {
-                    self.platform.accepted(&message);
+                    self.platform.accepted(message);
                 }
                 Finished::Done
             }
             Submitted::Tell(words) => {
-                self.tell(*message, words, Urgency::Needed);
+                self.tell((**message).clone(), words, Urgency::Needed);
                 Finished::Done
             }
             Submitted::Later(why) => Finished::Again(why),
@@ -138,15 +141,15 @@ impl Pipeline {
     /// The content of a message: its text, its files, and the results of the steps. `None` where nothing is left.
     async fn said(
         &self,
-        queued: &mut QueuedEvent,
         message: &InboundMessage,
-        entry: Option<&InboxEntry>,
+        addressed: Addressed,
+        stored: Option<(&mut QueuedEvent, &InboxEntry)>,
         stopped: Option<&CancellationToken>,
     ) -> Result<Option<Said>, StoreError> {
-        let mut said = match &queued.said {
-            Some(said) => said.clone(),
+        let mut said = match stored.as_ref().and_then(|(queued, _)| queued.said.clone()) {
+            Some(said) => said,
             None => {
-                let Assembled { said, notices } = self.assemble(message, queued).await;
+                let Assembled { said, notices } = self.assemble(message, addressed).await;
                 if !notices.is_empty() {
                     self.tell(message.clone(), notices.join("\n"), Urgency::Passing);
                 }
@@ -157,7 +160,8 @@ impl Pipeline {
                 said
             }
         };
-        let Some(entry) = entry.filter(|_| !queued.context_only) else { return Ok(Some(said)) };
+        let stored = stored.filter(|_| !addressed.is_context());
+        let Some((queued, entry)) = stored else { return Ok(Some(said)) };
         for step in self.intake.parts.enrich.iter() {
             if queued.enriched.iter().any(|name| name == step.name()) || !step.applies(&said) {
                 continue;
@@ -209,14 +213,13 @@ impl Pipeline {
         }
     }
 
-    async fn assemble(&self, message: &InboundMessage, queued: &QueuedEvent) -> Assembled {
+    async fn assemble(&self, message: &InboundMessage, addressed: Addressed) -> Assembled {
         let mut said = match &message.content {
             Content::Said(said) | Content::Edited(said) => said.clone(),
             Content::Command(_) | Content::Started(_) => Said::default(),
         };
-        said.context_only = queued.context_only;
-        said.attention = queued.attention;
-        let (context_only, edited) = (queued.context_only, matches!(message.content, Content::Edited(_)));
+        (said.context_only, said.attention) = (addressed.is_context(), addressed.attention());
+        let (context_only, edited) = (said.context_only, matches!(message.content, Content::Edited(_)));
         let fetches = !edited || self.intake.profile.fetches_edits;
         let fetched = message.attachments.iter().map(|attachment| async move {
             let file = StoredFile::new(message.thread.clone(), &attachment.prefix, &attachment.name);

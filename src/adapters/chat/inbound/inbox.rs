@@ -20,11 +20,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::super::Addressed;
 use super::albums::Albums;
 use super::{ChatQueues, Inbound, Position, Speed};
 use crate::adapters::Backoff;
 use crate::domain::{MentionState, Said, short_digest};
-use crate::ports::{BoxFuture, KeyValueStore, StoreError};
+use crate::ports::{BoxFuture, Durability, KeyValueStore, StoreError};
 
 /// Most stored events, and the part of them that is reserved for the first event of each chat.
 const MOST: usize = 1100;
@@ -58,14 +59,23 @@ pub struct QueuedEvent {
 }
 
 impl QueuedEvent {
-    pub const fn new(inbound: Inbound, context_only: bool) -> Self {
+    pub const fn new(inbound: Inbound, addressed: Addressed) -> Self {
         Self {
             inbound,
-            context_only,
-            attention: MentionState::Named,
+            context_only: addressed.is_context(),
+            attention: addressed.attention(),
             said: None,
             enriched: Vec::new(),
             merged: Vec::new(),
+        }
+    }
+
+    pub const fn addressed(&self) -> Addressed {
+        match (self.context_only, self.attention) {
+            (true, MentionState::Undecided) => Addressed::Undecided,
+            (true, MentionState::Named | MentionState::Unnamed) => Addressed::Overhear,
+            (false, MentionState::Unnamed) => Addressed::Unnamed,
+            (false, MentionState::Named | MentionState::Undecided) => Addressed::Answer,
         }
     }
 }
@@ -125,7 +135,7 @@ impl InboxEntry {
     pub async fn store(&self, event: &QueuedEvent) -> Result<(), StoreError> {
         let stored = Stored { order: self.order, key: self.key.clone(), chat: self.chat.clone(), event };
         let value = serde_json::to_value(stored).unwrap_or_default();
-        self.inbox.store.keep(&name_of(&self.key), value).await
+        self.inbox.store.put(&name_of(&self.key), value, Durability::Synced).await
     }
 }
 
@@ -218,7 +228,7 @@ impl Inbox {
     pub fn new(notes: &dyn KeyValueStore, name: &str) -> (Self, InboxTask) {
         let (sender, jobs) = mpsc::channel(2 * MOST);
         let (queues, held) = (ChatQueues::default(), Arc::default());
-        let inbox = Self { store: notes.shelf(name), queues, held, jobs: sender };
+        let inbox = Self { store: notes.nested(name), queues, held, jobs: sender };
         (inbox.clone(), InboxTask { inbox, jobs, left: VecDeque::new() })
     }
 
@@ -355,7 +365,7 @@ impl InboxTask {
             };
             let now = Instant::now();
             for (job, parts) in albums.put(job, now) {
-                work.spawn(see_through(job, parts, finish.clone()));
+                work.spawn(submit_until_done(job, parts, finish.clone()));
             }
         }
         // Unfinished events are stored.
@@ -364,7 +374,7 @@ impl InboxTask {
 }
 
 /// Submits an event. `parts` are the keys of the other events that it includes.
-async fn see_through(mut job: Job, parts: Vec<String>, finish: Arc<dyn Finish>) {
+async fn submit_until_done(mut job: Job, parts: Vec<String>, finish: Arc<dyn Finish>) {
     let mut tries: u32 = 0;
     loop {
         let finishing = finish.finish(&mut job.event, &mut job.place, &job.entry);

@@ -34,7 +34,7 @@ impl Finish for RecordingHandler {
 }
 
 fn event(words: &str) -> QueuedEvent {
-    QueuedEvent::new(Inbound::Platform { key: words.to_owned(), event: Value::Null }, false)
+    QueuedEvent::new(Inbound::Platform { key: words.to_owned(), event: Value::Null }, Addressed::Answer)
 }
 
 /// A running inbox in a folder.
@@ -180,11 +180,14 @@ async fn no_chat_takes_all_the_room_and_the_first_of_another_always_finds_some()
 async fn entries_of_an_earlier_version_are_converted_or_given_back() {
     let dir = tempfile::tempdir().unwrap();
     let notes = FileNotes::new(dir.path(), &"fake".parse().unwrap());
-    let store = notes.shelf("inbox");
+    let store = notes.nested("inbox");
     let old = serde_json::json!({ "order": 3, "key": "k", "chat": "a", "event": { "old": true } });
-    store.keep("one", old).await.unwrap();
+    store.put("one", old, Durability::Synced).await.unwrap();
     for number in [10, 9] {
-        store.keep(&number.to_string(), serde_json::json!({ "update_id": number })).await.unwrap();
+        store
+            .put(&number.to_string(), serde_json::json!({ "update_id": number }), Durability::Synced)
+            .await
+            .unwrap();
     }
     let (_inbox, mut task) = Inbox::new(&notes, "inbox");
     let convert = |stored: &Value| stored["old"].as_bool().map(|_| event("k"));

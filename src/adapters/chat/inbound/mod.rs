@@ -28,4 +28,4 @@ pub use platform::{
     AdminAnswer, AdminCheck, AdminQuery, Fetched, InboundPlatform, InboundProfile, LookupError, PressAnswer,
     PressedIn, Urgency,
 };
-pub use webhook::{OpenWebhook, Webhook};
+pub use webhook::{Webhook, WebhookRequest, WebhookScheme};

@@ -16,7 +16,7 @@ pub struct ChatQueues {
 /// One queue: its end, its length, and how many of its entries are slow.
 #[derive(Debug, Default)]
 struct ChatQueue {
-    last: Option<oneshot::Receiver<Gone>>,
+    last: Option<oneshot::Receiver<Released>>,
     waiting: usize,
     slow: usize,
     /// The entries that are neither stored nor released.
@@ -41,15 +41,15 @@ pub struct Position {
     chat: String,
     number: u64,
     speed: Speed,
-    before: Option<oneshot::Receiver<Gone>>,
-    mine: Option<oneshot::Sender<Gone>>,
+    before: Option<oneshot::Receiver<Released>>,
+    mine: Option<oneshot::Sender<Released>>,
     changed: Arc<Notify>,
 }
 
 /// What a dropped position passes to the next one: the entry that it was still waiting for, if it never reached its
 /// turn.
 #[derive(Debug)]
-struct Gone(Option<oneshot::Receiver<Gone>>);
+struct Released(Option<oneshot::Receiver<Released>>);
 
 impl ChatQueues {
     /// Takes the next position in the queue of a chat. Behind a slow entry every entry is slow.
@@ -127,7 +127,7 @@ impl Position {
     /// Waits until all entries before it are released.
     pub async fn reach(&mut self) {
         while let Some(before) = &mut self.before {
-            self.before = before.await.ok().and_then(|Gone(before)| before);
+            self.before = before.await.ok().and_then(|Released(before)| before);
         }
     }
 }
@@ -136,7 +136,7 @@ impl Drop for Position {
     fn drop(&mut self) {
         if let Some(mine) = self.mine.take() {
             // There may be no next entry.
-            drop(mine.send(Gone(self.before.take())));
+            drop(mine.send(Released(self.before.take())));
         }
         self.stored();
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);

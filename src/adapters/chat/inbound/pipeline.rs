@@ -6,15 +6,13 @@
 //! step, an earlier slow event of its chat, a thread that cannot be written) is stored in the inbox, acknowledged, and
 //! submitted later by [`finish`](super::finish). Commands and buttons wait for neither.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::super::{
-    AccessPolicy, Addressed, AddressingPolicy, Admission, AllowList, GroupsSection, TaskSlot,
+    AccessPolicy, Addressed, AddressingPolicy, Admission, AllowList, GroupsSection, TaskSlot, TtlCache,
 };
 use super::admins::AdminCache;
 use super::followups::{FollowupTask, Followups};
@@ -41,8 +39,6 @@ const AGAIN: Backoff = Backoff {
 };
 /// Interval between two notices to a chat that its messages are refused.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
-/// Most chats whose last notice is remembered.
-const MOST_TOLD: usize = 1000;
 
 /// The consequence for the platform.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +113,8 @@ pub struct Intake {
     followup_task: TaskSlot<FollowupTask>,
     offers_pairing: bool,
     metrics: Arc<Metrics>,
-    /// When each chat was last told that its messages are refused.
-    told: Mutex<VecDeque<(String, Instant)>>,
+    /// The chats that were told that their messages are refused.
+    refusals_told: TtlCache<String, ()>,
 }
 
 impl Intake {
@@ -146,7 +142,7 @@ impl Intake {
             followup_task: TaskSlot::new(followup_task),
             offers_pairing: options.offers_pairing,
             metrics: options.metrics.clone(),
-            told: Mutex::default(),
+            refusals_told: TtlCache::default(),
             parts,
         })
     }
@@ -200,19 +196,12 @@ pub struct Pipeline {
 /// A parsed event with its position, while it is not accepted.
 #[derive(Debug)]
 struct Received {
-    queued: QueuedEvent,
+    inbound: Inbound,
+    /// Whether the author has access and what the event lacked is looked up; a retry goes on from there.
+    admitted: bool,
+    /// Whether it is for the agent, once that is decided.
+    addressed: Option<Addressed>,
     place: Option<Position>,
-    progress: ReceiveProgress,
-}
-
-/// How far a received event has come; a retry goes on from there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReceiveProgress {
-    Parsed,
-    /// The author has access, and what the event lacked is looked up.
-    Admitted,
-    /// Whether it is for the agent is decided.
-    Addressed,
 }
 
 impl Pipeline {
@@ -264,7 +253,7 @@ impl Pipeline {
         let enter = |inbound: Inbound| {
             let (queue, speed) = self.queue_of(&inbound);
             let place = Some(self.intake.inbox.enter(&queue, speed));
-            Received { queued: QueuedEvent::new(inbound, false), place, progress: ReceiveProgress::Parsed }
+            Received { inbound, admitted: false, addressed: None, place }
         };
         self.platform.parse(raw).into_iter().map(enter).collect()
     }
@@ -311,7 +300,7 @@ impl Pipeline {
 
     async fn accept(&self, received: &mut Received) -> Result<Outcome, String> {
         let told = |error: StoreError| error.to_string();
-        match &received.queued.inbound {
+        match &received.inbound {
             Inbound::Message(_) => self.accept_message(received).await,
             Inbound::Recall(_) => self.submit_or_store(received).await,
             Inbound::Press(press) => {
@@ -332,8 +321,8 @@ impl Pipeline {
 
     async fn accept_message(&self, received: &mut Received) -> Result<Outcome, String> {
         let told = |error: StoreError| error.to_string();
-        if received.progress == ReceiveProgress::Parsed {
-            let Inbound::Message(message) = &mut received.queued.inbound else { return Ok(Outcome::Taken) };
+        if !received.admitted {
+            let Inbound::Message(message) = &mut received.inbound else { return Ok(Outcome::Taken) };
             if !self.admit(message).await.map_err(told)? {
                 return Ok(Outcome::Taken);
             }
@@ -343,7 +332,7 @@ impl Pipeline {
                 tokio::join!(self.platform.admitted(message), self.with_role(&looked_up));
             admitted.map_err(told)?;
             message.author = author;
-            received.progress = ReceiveProgress::Admitted;
+            received.admitted = true;
         }
         self.submit_or_store(received).await
     }
@@ -423,21 +412,19 @@ impl Pipeline {
             place.reach().await;
         }
         self.address(received);
-        let Received { queued, place, .. } = received;
-        self.submit_event(queued, place.as_mut(), None).await
+        let addressed = received.addressed.unwrap_or(Addressed::Answer);
+        self.submit_event(&received.inbound, addressed, received.place.as_mut(), None).await
     }
 
     fn address(&self, received: &mut Received) {
-        let Inbound::Message(message) = &received.queued.inbound else { return };
-        if received.progress == ReceiveProgress::Addressed {
+        let Inbound::Message(message) = &received.inbound else { return };
+        if received.addressed.is_some() {
             return;
         }
-        received.progress = ReceiveProgress::Addressed;
         let addressed = self.intake.classify(message);
-        received.queued.context_only = addressed.is_context();
-        received.queued.attention = addressed.attention();
+        received.addressed = Some(addressed);
         // A command that is not for the agent is an ordinary message.
-        if received.queued.context_only && message.is_immediate() {
+        if addressed.is_context() && message.is_immediate() {
             received.place = Some(self.intake.inbox.enter(message.thread.as_str(), Speed::Quick));
         }
     }
@@ -447,13 +434,13 @@ impl Pipeline {
         let Some(mut place) = received.place.take() else { return Ok(Outcome::Taken) };
         place.slow_down();
         place.may_be_stored().await;
-        match self.intake.inbox.accept(received.queued.clone(), place).await {
+        let addressed = received.addressed.unwrap_or(Addressed::Answer);
+        let queued = QueuedEvent::new(received.inbound.clone(), addressed);
+        match self.intake.inbox.accept(queued, place).await {
             Ok(()) => Ok(Outcome::Taken),
             // What no person sends again is not refused.
-            Err((Unaccepted::Full, place))
-                if !matches!(received.queued.inbound, Inbound::Platform { .. }) =>
-            {
-                self.refuse(&received.queued.inbound, place.chat()).await;
+            Err((Unaccepted::Full, place)) if !matches!(received.inbound, Inbound::Platform { .. }) => {
+                self.refuse(&received.inbound, place.chat()).await;
                 Ok(Outcome::Taken)
             }
             Err((error, place)) => {
@@ -513,13 +500,7 @@ impl Intake {
     }
 
     fn is_to_be_told(&self, queue: &str) -> bool {
-        let now = Instant::now();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|(_, at)| now.duration_since(*at) < TOLD_EVERY);
-        if told.len() >= MOST_TOLD || told.iter().any(|(known, _)| known == queue) {
-            return false;
-        }
-        told.push_back((queue.to_owned(), now));
-        true
+        let queue = queue.to_owned();
+        self.refusals_told.get(&queue).is_none() && self.refusals_told.put(queue, (), TOLD_EVERY)
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::calls::{CallTarget, InTopic};
-use super::card::{ANSWER, ReadyMessage, answer_card, fits_card, growing_card, shown};
+use super::card::{ANSWER, ReadyMessage, answer_card, fits_card, shown, streaming_card};
 use super::delivery::FeishuSender;
 use super::fault::FeishuError;
 use super::markdown::CARD_TABLES;
@@ -21,11 +21,11 @@ use crate::domain::{CorrelationId, OutboundIntent, ThreadId};
 use crate::ports::{BoxFuture, DeliveryError, Receipt};
 
 /// Deadline of one draft update.
-const PAINT_WITHIN: Duration = Duration::from_secs(8);
+const RENDER_WITHIN: Duration = Duration::from_secs(8);
 /// Interval between two updates of a card.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// Limit for updates: the platform ends the streaming mode after ten minutes.
-const GROWS_FOR_MS: i64 = 9 * 60 * 1000;
+const STREAMS_FOR_MS: i64 = 9 * 60 * 1000;
 
 impl DraftTarget for FeishuSender {
     fn render_draft(
@@ -41,16 +41,16 @@ impl DraftTarget for FeishuSender {
                 DraftFrame::Progress(words) => format!("⏳ {words}"),
                 DraftFrame::Typing => return message,
             };
-            if !self.shows_growing.load(Ordering::Relaxed) || !fits_card(&words) {
+            if !self.streaming_supported.load(Ordering::Relaxed) || !fits_card(&words) {
                 return message;
             }
-            let painted = self.write_growing(&thread, correlation, &words);
-            match tokio::time::timeout(PAINT_WITHIN, painted).await {
+            let rendered = self.write_streaming(&thread, correlation, &words);
+            match tokio::time::timeout(RENDER_WITHIN, rendered).await {
                 Ok(Ok(card)) => Some(card),
                 Ok(Err(error)) => {
                     // A missing permission or call fails every time.
                     if error.is_missing_scope() || error.is_bad_content() || error.is_no_such_call() {
-                        self.shows_growing.store(false, Ordering::Relaxed);
+                        self.streaming_supported.store(false, Ordering::Relaxed);
                     }
                     message
                 }
@@ -65,40 +65,41 @@ impl DraftTarget for FeishuSender {
 }
 
 impl FeishuSender {
-    async fn write_growing(
+    async fn write_streaming(
         &self,
         thread: &ThreadId,
         correlation: CorrelationId,
         words: &str,
     ) -> Result<String, FeishuError> {
-        let known = self.notes.growing(thread).await;
-        let mine = known.filter(|growing| growing.correlation == correlation);
-        let Some(growing) = mine else { return self.begin_growing(thread, correlation, words).await };
-        let age = self.clock.now().as_millis() - growing.made;
-        if growing.ended.is_none() && growing.message.is_some() && age < GROWS_FOR_MS {
-            self.api.write_card(&growing.card, ANSWER, &shown(words), self.sequence(&growing)).await?;
+        let known = self.notes.streaming(thread).await;
+        let mine = known.filter(|streaming| streaming.correlation == correlation);
+        let Some(streaming) = mine else { return self.begin_streaming(thread, correlation, words).await };
+        let age = self.clock.now().as_millis() - streaming.made;
+        if streaming.ended.is_none() && streaming.message.is_some() && age < STREAMS_FOR_MS {
+            self.api.write_card(&streaming.card, ANSWER, &shown(words), self.sequence(&streaming)).await?;
         }
-        Ok(growing.card)
+        Ok(streaming.card)
     }
 
-    async fn begin_growing(
+    async fn begin_streaming(
         &self,
         thread: &ThreadId,
         correlation: CorrelationId,
         words: &str,
     ) -> Result<String, FeishuError> {
         let made = self.clock.now().as_millis();
-        let card = self.api.make_card(&growing_card(words)).await?;
-        let mut growing = StreamingCard { correlation, card: card.clone(), message: None, made, ended: None };
+        let card = self.api.make_card(&streaming_card(words)).await?;
+        let mut streaming =
+            StreamingCard { correlation, card: card.clone(), message: None, made, ended: None };
         let noted = |error| FeishuError::Network(format!("the card could not be noted: {error}"));
-        self.notes.learn_growing(thread, &growing).await.map_err(noted)?;
-        growing.message = Some(self.show_card(thread, &growing).await?);
-        self.notes.learn_growing(thread, &growing).await.map_err(noted)?;
+        self.notes.store_streaming(thread, &streaming).await.map_err(noted)?;
+        streaming.message = Some(self.show_card(thread, &streaming).await?);
+        self.notes.store_streaming(thread, &streaming).await.map_err(noted)?;
         Ok(card)
     }
 
     /// Sends the card into the chat; a retry does not send it twice.
-    async fn show_card(&self, thread: &ThreadId, growing: &StreamingCard) -> Result<String, FeishuError> {
+    async fn show_card(&self, thread: &ThreadId, streaming: &StreamingCard) -> Result<String, FeishuError> {
         let target = match thread.topic() {
             Some(topic) => match self.notes.topic(&topic).await {
                 Some(message) => CallTarget::Reply { message, topic: InTopic::Yes },
@@ -106,13 +107,13 @@ impl FeishuSender {
             },
             None => CallTarget::Chat(thread.chat()),
         };
-        let content = json!({ "type": "card", "data": { "card_id": growing.card } }).to_string();
+        let content = json!({ "type": "card", "data": { "card_id": streaming.card } }).to_string();
         let message = ReadyMessage { kind: "interactive", content };
-        self.send(thread, &target, &message, &growing.card, "growing").await
+        self.send(thread, &target, &message, &streaming.card, "growing").await
     }
 
     /// Finishes the answer in the thread's streaming card; `None` where there is no card, or the text does not fit.
-    pub(super) async fn finish_growing(
+    pub(super) async fn finish_streaming(
         &self,
         intent: &OutboundIntent,
         id: &str,
@@ -120,31 +121,31 @@ impl FeishuSender {
     ) -> Result<Option<Receipt>, DeliveryError> {
         let thread = &intent.thread_id;
         self.drafts.take(thread, &intent.correlation_id).await;
-        let Some(mut growing) = self.notes.growing(thread).await else { return Ok(None) };
-        if growing.correlation != intent.correlation_id {
-            self.close(thread, growing).await;
+        let Some(mut streaming) = self.notes.streaming(thread).await else { return Ok(None) };
+        if streaming.correlation != intent.correlation_id {
+            self.close(thread, streaming).await;
             return Ok(None);
         }
-        if growing.ended.as_deref().is_some_and(|ended| ended != id) {
+        if streaming.ended.as_deref().is_some_and(|ended| ended != id) {
             return Ok(None);
         }
-        if growing.message.is_none() {
-            match self.show_card(thread, &growing).await {
-                Ok(message) => growing.message = Some(message),
+        if streaming.message.is_none() {
+            match self.show_card(thread, &streaming).await {
+                Ok(message) => streaming.message = Some(message),
                 Err(FeishuError::Refused { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
         // From here on the card belongs to this delivery, also after a crash.
-        growing.ended = Some(id.to_owned());
-        let noted = self.notes.learn_growing(thread, &growing).await;
+        streaming.ended = Some(id.to_owned());
+        let noted = self.notes.store_streaming(thread, &streaming).await;
         if noted.is_err() || !fits_card(words) {
-            self.end_quietly(&growing).await;
+            self.end_streaming(&streaming).await;
             return Ok(None);
         }
-        self.end_quietly(&growing).await;
-        match self.put_answer(&growing, words).await {
-            Ok(()) => Ok(Some(Receipt { platform_message: growing.message })),
+        self.end_streaming(&streaming).await;
+        match self.put_answer(&streaming, words).await {
+            Ok(()) => Ok(Some(Receipt { platform_message: streaming.message })),
             Err(FeishuError::Refused { code, words }) => {
                 tracing::warn!(code, words, "card finish refused, sending a new message");
                 Ok(None)
@@ -153,10 +154,10 @@ impl FeishuSender {
         }
     }
 
-    async fn put_answer(&self, growing: &StreamingCard, words: &str) -> Result<(), FeishuError> {
+    async fn put_answer(&self, streaming: &StreamingCard, words: &str) -> Result<(), FeishuError> {
         let put = |tables| async move {
             let card = answer_card(words, tables);
-            self.api.finish_card(&growing.card, &card, self.sequence(growing)).await
+            self.api.finish_card(&streaming.card, &card, self.sequence(streaming)).await
         };
         match put(CARD_TABLES).await {
             Err(error) if error.is_too_many_tables() => put(0).await,
@@ -165,23 +166,25 @@ impl FeishuSender {
     }
 
     /// Ends a thread's streaming card with its current text, because another message follows.
-    pub(super) async fn end_growing(&self, intent: &OutboundIntent) {
+    pub(super) async fn close_streaming(&self, intent: &OutboundIntent) {
         let thread = &intent.thread_id;
         self.drafts.take(thread, &intent.correlation_id).await;
-        if let Some(growing) = self.notes.growing(thread).await {
-            self.close(thread, growing).await;
+        if let Some(streaming) = self.notes.streaming(thread).await {
+            self.close(thread, streaming).await;
         }
     }
 
     /// Removes a thread's streaming card, because its text is sent in another form.
-    pub(super) async fn withdraw_growing(&self, intent: &OutboundIntent) {
+    pub(super) async fn withdraw_streaming(&self, intent: &OutboundIntent) {
         let thread = &intent.thread_id;
         self.drafts.take(thread, &intent.correlation_id).await;
-        let Some(growing) = self.notes.growing(thread).await.filter(|growing| growing.ended.is_none()) else {
+        let Some(streaming) =
+            self.notes.streaming(thread).await.filter(|streaming| streaming.ended.is_none())
+        else {
             return;
         };
-        let message = growing.message.clone();
-        self.close(thread, growing).await;
+        let message = streaming.message.clone();
+        self.close(thread, streaming).await;
         if let Some(message) = message
             && let Err(error) = self.api.delete(&message).await
         {
@@ -189,29 +192,29 @@ impl FeishuSender {
         }
     }
 
-    async fn close(&self, thread: &ThreadId, mut growing: StreamingCard) {
-        if growing.ended.is_some() {
+    async fn close(&self, thread: &ThreadId, mut streaming: StreamingCard) {
+        if streaming.ended.is_some() {
             return;
         }
-        self.drafts.take(thread, &growing.correlation).await;
-        self.end_quietly(&growing).await;
-        growing.ended = Some(String::new());
-        if let Err(error) = self.notes.learn_growing(thread, &growing).await {
+        self.drafts.take(thread, &streaming.correlation).await;
+        self.end_streaming(&streaming).await;
+        streaming.ended = Some(String::new());
+        if let Err(error) = self.notes.store_streaming(thread, &streaming).await {
             tracing::warn!(%error, "card end not stored");
         }
     }
 
-    async fn end_quietly(&self, growing: &StreamingCard) {
-        if let Err(error) = self.api.end_card(&growing.card, self.sequence(growing)).await {
+    async fn end_streaming(&self, streaming: &StreamingCard) {
+        if let Err(error) = self.api.end_card(&streaming.card, self.sequence(streaming)).await {
             tracing::debug!(%error, "card streaming end failed");
         }
     }
 
     /// A sequence number that grows for one card, also over a restart.
-    fn sequence(&self, growing: &StreamingCard) -> i32 {
-        let since = self.clock.now().as_millis().saturating_sub(growing.made).max(0);
+    fn sequence(&self, streaming: &StreamingCard) -> i32 {
+        let since = self.clock.now().as_millis().saturating_sub(streaming.made).max(0);
         let floor = i32::try_from(since).unwrap_or(i32::MAX - 1);
-        self.sequences.next(&growing.card, floor)
+        self.sequences.next(&streaming.card, floor)
     }
 }
 

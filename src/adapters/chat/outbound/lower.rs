@@ -4,13 +4,14 @@
 //! An outbox entry becomes one block, because it has one receipt; what needs several messages is split before it
 //! becomes entries, by `render::lower`.
 
-use super::buttons::{Button, Menu, ask_back_label, ask_back_rows, encode, label, rows};
-use super::question::{fenced, question};
+use super::super::buttons::{Button, Menu, ask_back_label, ask_back_rows, encode, label, rows};
+use super::question::question;
 use crate::domain::{
     ApprovalChoice, ApprovalId, ApprovalKind, AttachmentKind, Capabilities, Intent, Language, ScopeKind,
     StoredFile, Timestamp,
 };
-use crate::render::fit_question;
+use crate::ports::{DeliveryError, OutboxEntry};
+use crate::render::{fenced, fit_question};
 
 /// What a platform shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +65,39 @@ pub struct FileBlock {
     pub media_type: String,
     pub kind: AttachmentKind,
     pub caption: Option<String>,
+}
+
+impl Block {
+    /// The block as one text, for a platform without buttons, files and edits.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) | Self::EditOf { outcome: text, .. } => text,
+            Self::Buttons(block) => block.markdown,
+            Self::File(FileBlock { name, caption, .. }) => {
+                [Some(format!("[{name}]")), caption].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+}
+
+/// The block of an outbox entry.
+///
+/// # Errors
+/// When the intent is only shown while a run goes on.
+pub fn lower_entry(
+    entry: &OutboxEntry,
+    capabilities: &Capabilities,
+    language: Option<Language>,
+    now: Timestamp,
+) -> Result<Block, DeliveryError> {
+    lower(&entry.intent.intent, capabilities, language, now).ok_or_else(|| DeliveryError::Permanent {
+        reason: "drafts and progress are shown, not delivered".to_owned(),
+    })
+}
+
+/// Whether an entry is the first one of its message, which is the one that replies to the question.
+pub fn is_first_part(delivery: &str) -> bool {
+    delivery.rsplit_once('#').is_none_or(|(_, index)| index == "0")
 }
 
 /// The block of an intent; `None` for one that is only shown while a run goes on. `language` overrides that of the

@@ -10,9 +10,11 @@ use tokio_util::sync::CancellationToken;
 use super::adapter::TelegramAdapter;
 use super::api::{ApiError, BotApi};
 use super::inbound::TelegramInbound;
+use super::phrases::{bad_token, bad_webhook};
 use super::poll::{UpdateLoop, asked_wait, delete_webhook};
 use super::section::WebhookOptions;
 use super::update::UpdateReader;
+use super::webhook::{CHECK, check_webhook};
 use super::wire::Me;
 use crate::adapters::Backoff;
 use crate::adapters::chat::AccessPolicy;
@@ -32,14 +34,6 @@ const RETRY: Backoff = Backoff {
     longest: Duration::from_secs(30),
     stable_after: Duration::ZERO,
 };
-
-/// The error text for a refused token.
-pub(super) fn bad_token(error: &ApiError) -> String {
-    format!(
-        "telegram does not accept the bot token ({error}): check adapters.telegram.botToken in ship.json, or get a \
-         token from @BotFather; a server of your own also needs the right adapters.telegram.apiUrl"
-    )
-}
 
 /// Receives updates until stopped.
 pub(super) async fn receive(
@@ -76,10 +70,8 @@ pub(super) async fn receive(
         acknowledge: options.acknowledge,
     };
     let receiving = async |pipeline: Arc<Pipeline>| match &adapter.hook {
-        Some(hook) => hook.serve(api, pipeline, io, stop).await,
-        None => {
-            UpdateLoop { api, pipeline, working: InFlight::default(), io, ids: &*parts.ids, stop }.run().await
-        }
+        Some(hook) => hook.serve(pipeline, stop, CHECK, || check_webhook(api, io)).await,
+        None => UpdateLoop { api, pipeline, working: InFlight::default(), io, parts, stop }.run().await,
     };
     Box::pin(adapter.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
 }
@@ -87,6 +79,7 @@ pub(super) async fn receive(
 /// Identifies the bot, and in parallel sets or deletes the webhook.
 async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
     let api = &adapter.api;
+    let language = adapter.parts.language.unwrap_or_default();
     let mut breaks = 0;
     loop {
         let nothing = json!({});
@@ -118,13 +111,10 @@ async fn greet(adapter: &TelegramAdapter) -> Result<Me, AdapterError> {
         };
         match &error {
             ApiError::Refused { code: 401 | 404, .. } if !known => {
-                return Err(AdapterError::Fatal(bad_token(&error)));
+                return Err(AdapterError::Fatal(bad_token(&error.to_string(), language)));
             }
             ApiError::Refused { code: 400, .. } if adapter.options.webhook.is_some() => {
-                let words = format!(
-                    "telegram does not accept the webhook ({error}): check adapters.telegram.webhookUrl in ship.json"
-                );
-                return Err(AdapterError::Fatal(words));
+                return Err(AdapterError::Fatal(bad_webhook(&error.to_string(), language)));
             }
             _ => {}
         }

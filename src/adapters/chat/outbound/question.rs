@@ -2,6 +2,7 @@
 
 use crate::domain::{ApprovalKind, Intent, Language, Risk, Timestamp};
 use crate::phrases::approvals as words;
+use crate::render::fenced;
 
 /// The text of an approval request; `None` for any other intent.
 pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
@@ -29,24 +30,6 @@ pub fn question(intent: &Intent, now: Timestamp) -> Option<String> {
     Some(text)
 }
 
-/// The text of an intent on a platform without buttons, files and edits; `None` for an intent that is only shown.
-pub fn plain_words(intent: &Intent, now: Timestamp) -> Option<String> {
-    match intent {
-        Intent::AssistantText { text }
-        | Intent::Error { text, .. }
-        | Intent::ApprovalAskBack { text, .. }
-        | Intent::ApprovalResolved { text, .. } => Some(text.clone()),
-        Intent::ApprovalRequest { .. } => question(intent, now),
-        Intent::Attachment { name, caption, .. } => {
-            let name = format!("[{name}]");
-            Some([Some(name), caption.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
-        }
-        Intent::Speech { .. } | Intent::AssistantDelta { .. } | Intent::Progress { .. } | Intent::Typing => {
-            None
-        }
-    }
-}
-
 fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> String {
     let sign = match risk {
         Risk::Low => "🟢",
@@ -54,13 +37,6 @@ fn title(number: &str, kind: ApprovalKind, risk: Risk, language: Language) -> St
         Risk::High => "🔴",
     };
     words::title(kind, sign, number, language)
-}
-
-/// Text in a code fence that is longer than any in the text.
-pub fn fenced(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}\n{text}\n{fence}")
 }
 
 fn how_to_answer(replies: &[String], minutes_left: Option<u64>, language: Language) -> String {

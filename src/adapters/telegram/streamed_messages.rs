@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::domain::{CorrelationId, DeliveryId, ThreadId};
-use crate::ports::KeyValueStore;
+use crate::ports::{Durability, KeyValueStore};
 
 /// How many threads are cached before those without a streamed message are dropped.
 const MOST: usize = 4096;
@@ -17,7 +17,7 @@ const MOST_LEFT: usize = 16;
 
 /// A streamed message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Live {
+pub(super) struct StreamedMessage {
     pub(super) correlation: CorrelationId,
     /// Its message id.
     pub(super) message: i64,
@@ -26,7 +26,7 @@ pub(super) struct Live {
     pub(super) done: Option<DeliveryId>,
 }
 
-impl Live {
+impl StreamedMessage {
     /// Whether this delivery may be written to it. The same delivery may be written again: a crash can come before its
     /// receipt.
     pub(super) fn takes(&self, delivery: &DeliveryId) -> bool {
@@ -36,10 +36,10 @@ impl Live {
 
 /// The stored state of a thread.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct StreamedMessages {
+struct ThreadMessages {
     /// The streamed message, or the answer that it became.
     #[serde(flatten)]
-    live: Option<Live>,
+    live: Option<StreamedMessage>,
     /// Messages whose deletion failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left: Vec<i64>,
@@ -47,32 +47,32 @@ struct StreamedMessages {
 
 /// The streamed messages of all threads.
 #[derive(Debug)]
-pub(super) struct Lives {
+pub(super) struct StreamedMessages {
     notes: Arc<dyn KeyValueStore>,
-    known: Mutex<HashMap<ThreadId, StreamedMessages>>,
+    known: Mutex<HashMap<ThreadId, ThreadMessages>>,
     /// One write at a time, so that the last write is the current state.
     writing: Semaphore,
 }
 
-impl Lives {
+impl StreamedMessages {
     pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> Self {
         Self { notes, known: Mutex::default(), writing: Semaphore::new(1) }
     }
 
     /// The message of a thread. The store is read once.
-    pub(super) async fn get(&self, thread: &ThreadId) -> Option<Live> {
+    pub(super) async fn get(&self, thread: &ThreadId) -> Option<StreamedMessage> {
         self.slot(thread).await.live
     }
 
     /// Stores the message of a thread, replacing the one before.
-    pub(super) async fn put(&self, thread: &ThreadId, live: Live) {
+    pub(super) async fn put(&self, thread: &ThreadId, live: StreamedMessage) {
         self.slot(thread).await;
         self.note(thread, live);
         self.save(thread).await;
     }
 
     /// The same in memory only; the caller saves it afterwards.
-    pub(super) fn note(&self, thread: &ThreadId, live: Live) {
+    pub(super) fn note(&self, thread: &ThreadId, live: StreamedMessage) {
         self.change(thread, |slot| slot.live = Some(live));
     }
 
@@ -113,20 +113,23 @@ impl Lives {
         let saved = if slot.live.is_none() && slot.left.is_empty() {
             self.notes.remove(&name(thread)).await
         } else {
-            self.notes.put(&name(thread), serde_json::to_value(slot).unwrap_or_default()).await
+            {
+                let note = serde_json::to_value(slot).unwrap_or_default();
+                self.notes.put(&name(thread), note, Durability::Written).await
+            }
         };
         if let Err(error) = saved {
             tracing::debug!(%thread, %error, "streamed message not stored");
         }
     }
 
-    async fn slot(&self, thread: &ThreadId) -> StreamedMessages {
+    async fn slot(&self, thread: &ThreadId) -> ThreadMessages {
         if let Some(known) = self.locked(|known| known.get(thread).cloned()) {
             return known;
         }
         let note = self.notes.get(&name(thread)).await.ok().flatten();
         let noted =
-            note.and_then(|note| serde_json::from_value::<StreamedMessages>(note).ok()).unwrap_or_default();
+            note.and_then(|note| serde_json::from_value::<ThreadMessages>(note).ok()).unwrap_or_default();
         self.locked(|known| {
             if known.len() >= MOST {
                 // Dropped entries are in the store.
@@ -137,11 +140,11 @@ impl Lives {
         })
     }
 
-    fn change(&self, thread: &ThreadId, change: impl FnOnce(&mut StreamedMessages)) {
+    fn change(&self, thread: &ThreadId, change: impl FnOnce(&mut ThreadMessages)) {
         self.locked(|known| change(known.entry(thread.clone()).or_default()));
     }
 
-    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, StreamedMessages>) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut HashMap<ThreadId, ThreadMessages>) -> T) -> T {
         work(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -156,28 +159,28 @@ mod tests {
     use crate::store::FileNotes;
 
     /// The messages as the next process finds them.
-    fn lives(dir: &std::path::Path) -> Lives {
-        Lives::new(Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())))
+    fn streamed(dir: &std::path::Path) -> StreamedMessages {
+        StreamedMessages::new(Arc::new(FileNotes::new(dir, &"telegram".parse().unwrap())))
     }
 
     #[tokio::test]
     async fn a_growing_message_and_those_that_have_to_go_are_found_by_the_next_daemon() {
         let dir = tempfile::tempdir().unwrap();
         let thread: ThreadId = "telegram:chat:7".parse().unwrap();
-        let live = Live { correlation: "run_1".parse().unwrap(), message: 5, done: None };
-        lives(dir.path()).put(&thread, live.clone()).await;
-        assert_eq!(lives(dir.path()).get(&thread).await, Some(live.clone()));
-        lives(dir.path()).leave(&thread, 4).await;
-        assert_eq!(lives(dir.path()).get(&thread).await, Some(live));
-        lives(dir.path()).leave(&thread, 5).await;
-        assert_eq!(lives(dir.path()).get(&thread).await, None);
-        assert_eq!(lives(dir.path()).left(&thread).await, [4, 5]);
+        let live = StreamedMessage { correlation: "run_1".parse().unwrap(), message: 5, done: None };
+        streamed(dir.path()).put(&thread, live.clone()).await;
+        assert_eq!(streamed(dir.path()).get(&thread).await, Some(live.clone()));
+        streamed(dir.path()).leave(&thread, 4).await;
+        assert_eq!(streamed(dir.path()).get(&thread).await, Some(live));
+        streamed(dir.path()).leave(&thread, 5).await;
+        assert_eq!(streamed(dir.path()).get(&thread).await, None);
+        assert_eq!(streamed(dir.path()).left(&thread).await, [4, 5]);
         for message in [4, 5] {
-            let lives = lives(dir.path());
-            assert!(lives.left(&thread).await.contains(&message));
-            lives.gone(&thread, message).await;
+            let streamed = streamed(dir.path());
+            assert!(streamed.left(&thread).await.contains(&message));
+            streamed.gone(&thread, message).await;
         }
-        assert_eq!(lives(dir.path()).left(&thread).await, Vec::<i64>::new());
+        assert_eq!(streamed(dir.path()).left(&thread).await, Vec::<i64>::new());
         let kept = FileNotes::new(dir.path(), &"telegram".parse().unwrap());
         assert_eq!(kept.get(&name(&thread)).await.unwrap(), None, "nothing is kept about nothing");
     }
