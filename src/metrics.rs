@@ -140,6 +140,32 @@ pub struct GateCounters {
     pub model_micros: Counter,
 }
 
+impl GateCounters {
+    fn render(&self, out: &mut String) {
+        let decisions = [
+            (r#"{by="rule"}"#, &self.by_rule),
+            (r#"{by="no-claims"}"#, &self.no_claims),
+            (r#"{by="budget"}"#, &self.over_budget),
+            (r#"{by="model-yes"}"#, &self.model_yes),
+            (r#"{by="model-no"}"#, &self.model_no),
+            (r#"{by="model-failed"}"#, &self.model_failed),
+            (r#"{by="claim-lost"}"#, &self.claims_lost),
+        ];
+        let help = "Decisions about messages of groups that name nobody.";
+        write_family(out, "gate_decisions_total", help, &decisions);
+        let help = "Time that the model took for these decisions.";
+        write_family(out, "gate_model_microseconds_total", help, &[("", &self.model_micros)]);
+    }
+}
+
+fn write_family(out: &mut String, name: &str, help: &str, samples: &[(&str, &Counter)]) {
+    // Writing into a string cannot fail.
+    let _written = writeln!(out, "# HELP shipagent_{name} {help}\n# TYPE shipagent_{name} counter");
+    for (labels, counter) in samples {
+        let _written = writeln!(out, "shipagent_{name}{labels} {}", counter.get());
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Messages that were accepted.
@@ -196,11 +222,7 @@ impl Metrics {
     pub fn render(&self) -> String {
         let mut out = String::new();
         let mut family = |name: &str, help: &str, samples: &[(&str, &Counter)]| {
-            // Writing into a string cannot fail.
-            let _written = writeln!(out, "# HELP shipagent_{name} {help}\n# TYPE shipagent_{name} counter");
-            for (labels, counter) in samples {
-                let _written = writeln!(out, "shipagent_{name}{labels} {}", counter.get());
-            }
+            write_family(&mut out, name, help, samples)
         };
         family(
             "messages_total",
@@ -255,24 +277,6 @@ impl Metrics {
             "Time that searches of memory before a turn took.",
             &[("", &self.recall_micros)],
         );
-        family(
-            "gate_decisions_total",
-            "Decisions about messages of groups that name nobody.",
-            &[
-                (r#"{by="rule"}"#, &self.gate.by_rule),
-                (r#"{by="no-claims"}"#, &self.gate.no_claims),
-                (r#"{by="budget"}"#, &self.gate.over_budget),
-                (r#"{by="model-yes"}"#, &self.gate.model_yes),
-                (r#"{by="model-no"}"#, &self.gate.model_no),
-                (r#"{by="model-failed"}"#, &self.gate.model_failed),
-                (r#"{by="claim-lost"}"#, &self.gate.claims_lost),
-            ],
-        );
-        family(
-            "gate_model_microseconds_total",
-            "Time that the model took for these decisions.",
-            &[("", &self.gate.model_micros)],
-        );
         family("tool_calls_total", "Calls of tools.", &[("", &self.tool_calls)]);
         family("deliveries_total", "Deliveries with a receipt.", &[("", &self.deliveries)]);
         family(
@@ -286,6 +290,7 @@ impl Metrics {
             &[("", &self.deliveries_repeated)],
         );
         family("dead_letters_total", "Deliveries that were given up.", &[("", &self.dead_letters)]);
+        self.gate.render(&mut out);
         self.llm.render(&mut out);
         out
     }

@@ -207,13 +207,7 @@ impl Actor {
             if (stopping || !open) && self.may_end(stopping) && grace.is_none() {
                 break;
             }
-            let at_rest = self.conversation.is_idle()
-                && self.deliveries.to_do() == 0
-                && !self.compaction.is_busy()
-                && !self.learning.is_busy()
-                && !self.gate.is_pending()
-                && !self.history.is_busy();
-            let is_idle = open && !stopping && at_rest;
+            let is_idle = open && !stopping && self.is_at_rest();
             if !is_idle || self.publisher.is_watched() {
                 reported_idle = false;
             } else if !std::mem::replace(&mut reported_idle, true) {
@@ -300,6 +294,15 @@ impl Actor {
             self.note_room();
         }
         Ok(())
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.conversation.is_idle()
+            && self.deliveries.to_do() == 0
+            && !self.compaction.is_busy()
+            && !self.learning.is_busy()
+            && !self.gate.is_pending()
+            && !self.history.is_busy()
     }
 
     fn may_end(&self, stopping: bool) -> bool {

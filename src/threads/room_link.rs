@@ -114,12 +114,9 @@ impl Actor {
         if event.chat != ChatKind::Group {
             return;
         }
-        match &event.kind {
-            IngressKind::Said(said) => {
-                let reach = if said.context_only { LogReach::Brief } else { LogReach::Whole };
-                self.take_over(reach, Some((&event.message, event.at))).await;
-            }
-            _ => {}
+        if let IngressKind::Said(said) = &event.kind {
+            let reach = if said.context_only { LogReach::Brief } else { LogReach::Whole };
+            self.take_over(reach, Some((&event.message, event.at))).await;
         }
     }
 
