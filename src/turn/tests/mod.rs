@@ -2,6 +2,7 @@
 
 mod again;
 mod approvals;
+mod caps;
 mod chat;
 mod clocks;
 mod compaction;

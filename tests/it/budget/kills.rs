@@ -128,10 +128,11 @@ async fn a_call_that_was_sent_when_the_daemon_was_killed_counts_its_reservation_
     let project = Project::with_model(&model.url(), priced());
     let daemon = project.start().await;
     let body = json!({ "instructions": "hi", "chatId": "a", "messageId": "m1", "userId": "ada" });
-    let waiting = tokio::spawn(daemon.post("/api/execute", &body).send());
+    let mut waiting = tokio::task::JoinSet::new();
+    waiting.spawn(daemon.post("/api/execute", &body).send());
     model.wait_for_requests(1).await;
     daemon.kill();
-    drop(waiting.await);
+    drop(waiting.join_next().await);
     let daemon = project.start().await;
     assert_eq!(say(&daemon, "hi", "m1").await.unwrap()["output"], "hello");
     assert!(daemon.stop().await.success());

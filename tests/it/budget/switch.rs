@@ -27,7 +27,7 @@ async fn a_stop_outlives_the_state_directory_and_the_month() {
             std::fs::remove_file(file.path()).unwrap();
         }
     }
-    std::fs::write(logs.join("usage-2024-11.jsonl"), format!("{stopped}\n")).unwrap();
+    project.write(".ship/logs/usage-2024-11.jsonl", &format!("{stopped}\n"));
     let scene = Scene { daemon: project.start().await, project, model };
     let ended = scene.say("hello?", "m1").await;
     assert!(ended["status"] == "failed" && ended["error"].to_string().contains("stopped"), "{ended}");
