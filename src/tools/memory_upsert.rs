@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::arguments;
 use super::schema::schema_of;
 use crate::domain::{
-    Effects, MemoryChange, MemoryEdit, Provenance, ScopeKey, Tier, ToolSpec, edit_core, item_text,
+    ChangeRefusal, Effects, MemoryChange, MemoryEdit, Provenance, ScopeKey, Tier, ToolSpec, edit_core,
+    item_text,
 };
 use crate::ports::{
     BoxFuture, CallSite, ChangeError, TextChange, Tool, ToolContext, ToolFailure, ToolOutcome,
@@ -183,35 +184,44 @@ fn target(about: About, site: &CallSite<'_>) -> Result<ScopeKey, ToolFailure> {
 async fn preview(arguments: Value, site: CallSite<'_>) -> Result<TextChange, ToolFailure> {
     let Wanted { about, tier, edit } = parsed(arguments)?;
     let scope = target(about, &site)?;
-    let refused = |refusal: crate::domain::ChangeRefusal| ToolFailure::Refused(refusal.to_string());
+    let refused = |refusal: ChangeRefusal| ToolFailure::Refused(refusal.to_string());
     let unreadable = |error| ToolFailure::Failed(format!("memory cannot be read: {error}"));
     if tier == Tier::Core && !site.origin.may_be_core() && !matches!(edit, MemoryEdit::Forget { .. }) {
-        return Err(refused(crate::domain::ChangeRefusal::NotTrusted));
+        return Err(refused(ChangeRefusal::NotTrusted));
     }
     if tier == Tier::Notes {
         let path = format!(".ship/{}", scope.notes_folder());
-        return Ok(match edit {
-            MemoryEdit::Add { text, .. } | MemoryEdit::Replace { text, .. } => TextChange {
-                path,
-                before: None,
-                after: format!("- {}\n", item_text(&text).map_err(refused)?),
-                explanation: None,
-            },
-            MemoryEdit::Forget { id } => {
-                let before = Some(format!("- {id}\n"));
-                TextChange { path, before, after: String::new(), explanation: None }
+        let note = async |id: &str| {
+            let mut month = None;
+            loop {
+                let page = site.memory.notes(&scope, month).await.map_err(unreadable)?;
+                if let Some(note) = page.notes.into_iter().find(|note| note.handle() == id) {
+                    return Ok(Some(format!("- {}\n", note.text)));
+                }
+                let Some(earlier) = page.earlier else {
+                    return Err(refused(ChangeRefusal::NoSuchItem(id.chars().take(40).collect())));
+                };
+                month = Some(earlier);
             }
+        };
+        let line = |text: &str| Ok::<_, ToolFailure>(format!("- {}\n", item_text(text).map_err(refused)?));
+        // The approval is bound to the text that is replaced or forgotten.
+        let (before, after) = match &edit {
+            MemoryEdit::Add { text, .. } => (None, line(text)?),
+            MemoryEdit::Replace { id, text } => (note(id).await?, line(text)?),
+            MemoryEdit::Forget { id } => (note(id).await?, String::new()),
             MemoryEdit::ReplaceSection { .. } | MemoryEdit::Write { .. } => {
-                return Err(refused(crate::domain::ChangeRefusal::NotForNotes));
+                return Err(refused(ChangeRefusal::NotForNotes));
             }
-        });
+        };
+        return Ok(TextChange { path, before, after, explanation: None });
     }
     let file = site.memory.core(&scope).await.map_err(unreadable)?;
     if file.cut {
-        return Err(refused(crate::domain::ChangeRefusal::TooLong));
+        return Err(refused(ChangeRefusal::TooLong));
     }
     if !file.is_text {
-        return Err(refused(crate::domain::ChangeRefusal::NotText));
+        return Err(refused(ChangeRefusal::NotText));
     }
     let edited = edit_core(&file.text, &edit, &mut || NEW_ID.to_owned()).map_err(refused)?;
     let after = edited.map_or_else(|| file.text.clone(), |edited| edited.text);
@@ -290,6 +300,34 @@ mod tests {
         assert!(refused.to_string().contains("notes only"), "{refused}");
         let note = json!({ "scope": "user", "action": "add", "text": "likes tea", "tier": "notes" });
         assert!(MemoryUpsert.call(note, context()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_preview_shows_what_would_be_replaced_and_is_another_once_that_has_changed() {
+        let project = Project::new();
+        for tier in ["core", "notes"] {
+            let call = |arguments: Value| MemoryUpsert.call(arguments, project.context());
+            let add = json!({ "scope": "user", "tier": tier, "action": "add", "text": "likes tea" });
+            let id = call(add).await.unwrap()["id"].clone();
+            let change = |action: &str, text: &str| json!({ "scope": "user", "tier": tier, "action": action, "id": id, "text": text });
+            let shown = async |arguments: Value| {
+                let context = project.context();
+                let shown =
+                    tokio::task::spawn_blocking(move || MemoryUpsert.preview(&arguments, context.site()));
+                let redact = Redact::new(str::to_owned);
+                redacted_diff(&shown.await.unwrap().unwrap().unwrap(), &redact)
+            };
+            let replace = change("replace", "likes milk");
+            let before = shown(replace.clone()).await;
+            assert!(before.contains("-- likes tea") && before.contains("+- likes milk"), "{before}");
+            assert!(shown(change("forget", "")).await.contains("-- likes tea"));
+            call(change("replace", "likes coffee")).await.unwrap();
+            assert_ne!(
+                shown(replace).await,
+                before,
+                "{tier}: what was approved for another text is asked again"
+            );
+        }
     }
 
     #[tokio::test]

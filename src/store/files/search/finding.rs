@@ -18,8 +18,11 @@ use crate::search::{Frequencies, Passage, Query, WINDOW, rank};
 const FEW_CANDIDATES: usize = 50;
 /// Terms are told apart by how common they are only among more texts than this.
 const FEW_PASSAGES: u64 = 1000;
-/// Terms that more than one in so many texts have count alike in a bounded search.
+/// Terms that more than one in so many texts have count alike: to count them takes a walk over all of those texts.
 const COUNTED: u64 = 5;
+/// Among more texts than this, rarer terms find candidates alone: each that is ranked costs time.
+const MANY_PASSAGES: u64 = 20_000;
+const COMMON_AMONG_MANY: u64 = 20;
 
 /// How much work a search may do.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +51,21 @@ impl Effort {
     }
 
     const fn is_common(&self, with_term: u64, passages: u64) -> bool {
-        with_term.saturating_mul(self.common) > passages && passages > FEW_PASSAGES
+        with_term.saturating_mul(self.common_among(passages)) > passages && passages > FEW_PASSAGES
+    }
+
+    const fn common_among(&self, passages: u64) -> u64 {
+        if passages > MANY_PASSAGES && self.common < COMMON_AMONG_MANY {
+            COMMON_AMONG_MANY
+        } else {
+            self.common
+        }
+    }
+
+    /// How far a term is counted: no further than to see that it is common.
+    fn counts_to(&self, passages: u64) -> u64 {
+        let of_all = if self.bounded { self.common_among(passages) } else { COUNTED };
+        (passages / of_all).max(FEW_PASSAGES).saturating_add(1)
     }
 }
 
@@ -157,8 +174,8 @@ fn frequencies(
     for rows in areas {
         frequencies.passages = frequencies.passages.saturating_add(passages_in(connection, *rows)?);
     }
-    let most = if effort.bounded { frequencies.passages / COUNTED + FEW_PASSAGES } else { u64::MAX };
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let counted = effort.counts_to(frequencies.passages);
+    let most = i64::try_from(counted).unwrap_or(i64::MAX);
     let mut matching = connection.prepare(
         "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
     )?;
@@ -168,6 +185,9 @@ fn frequencies(
             let values = params![term.expression(), rows.first, rows.last, most];
             let count: i64 = matching.query_row(values, |row| row.get(0))?;
             with_term = with_term.saturating_add(count.unsigned_abs());
+        }
+        if with_term >= counted {
+            with_term = with_term.max(frequencies.passages / COUNTED);
         }
         frequencies.with_term.push(with_term);
     }

@@ -79,3 +79,65 @@ async fn writers_of_several_processes_and_an_editor_lose_nothing_of_each_other()
     assert!(matches!(refused, Err(ChangeError::Refused(ChangeRefusal::Changed))), "{refused:?}");
     assert_eq!(memory.core(&ScopeKey::Project).await.unwrap().items().len(), 42);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgetting_undo_and_export_beside_writers_lose_nothing_and_show_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let person: ScopeKey = "web:user:7".parse().unwrap();
+    let of_person = |change: MemoryChange| MemoryChange { scope: "web:user:7".parse().unwrap(), ..change };
+    let mut processes = tokio::task::JoinSet::new();
+    let (writer, forgetter, undoer, reader) = (
+        FileMemory::new(dir.path()),
+        FileMemory::new(dir.path()),
+        FileMemory::new(dir.path()),
+        FileMemory::new(dir.path()),
+    );
+    processes.spawn(async move {
+        for number in 0..12 {
+            writer.apply(add(&format!("stays {number}"))).await.unwrap();
+            writer
+                .apply(MemoryChange { tier: Tier::Notes, ..add(&format!("noted {number}")) })
+                .await
+                .unwrap();
+        }
+    });
+    processes.spawn(async move {
+        for number in 0..12 {
+            let line = forgetter.apply(add(&format!("secret {number}"))).await.unwrap().unwrap();
+            let edit = MemoryEdit::Forget { id: line.id.unwrap() };
+            forgetter.apply(MemoryChange { edit, ..add("") }).await.unwrap();
+        }
+    });
+    let own = person.clone();
+    processes.spawn(async move {
+        for number in 0..12 {
+            undoer.apply(of_person(add(&format!("wrong {number}")))).await.unwrap();
+            let undone = undoer.undo(&own, add("").provenance).await.unwrap();
+            assert_eq!(undone.taken_back.after, Some(format!("wrong {number}")));
+        }
+    });
+    processes.spawn(async move {
+        for _ in 0..12 {
+            let request = LedgerRequest { limit: 1_000, ..Default::default() };
+            let page = reader.ledger(request).await.unwrap();
+            let numbers: Vec<u64> = page.lines.iter().map(|line| line.seq).collect();
+            assert!(numbers.is_sorted_by(|later, earlier| later > earlier), "{numbers:?}");
+            assert_eq!(page.damaged, 0);
+            reader.core(&ScopeKey::Project).await.unwrap();
+            reader.notes(&ScopeKey::Project, None).await.unwrap();
+        }
+    });
+    while let Some(process) = processes.join_next().await {
+        process.unwrap();
+    }
+    let memory = FileMemory::new(dir.path());
+    let core = memory.core(&ScopeKey::Project).await.unwrap();
+    assert_eq!(core.items().len(), 12, "{}", core.text);
+    assert_eq!(memory.notes(&ScopeKey::Project, None).await.unwrap().notes.len(), 12);
+    assert_eq!(memory.core(&person).await.unwrap().text, "");
+    let page = memory.ledger(LedgerRequest { limit: 1_000, ..Default::default() }).await.unwrap();
+    assert_eq!(page.lines.len(), 12 * 6);
+    assert!(page.lines.iter().all(|line| !line.is_hand_edit()), "no change counts as made by hand");
+    let ledger = std::fs::read_to_string(dir.path().join("memory/ledger.jsonl")).unwrap();
+    assert!(!ledger.contains("secret") && !core.text.contains("secret"), "{ledger}");
+}
