@@ -404,16 +404,16 @@ mod tests {
             });
             let (threads, store) = (ThreadsHandle::new(sender), InMemoryThreads::default());
             let pool = PoolProbe::default();
-            assert!(works(&threads, &store, &pool).await);
+            assert!(is_healthy(&threads, &store, &pool).await);
             let (release, released) = mpsc::channel::<()>();
             let stuck = tokio::task::spawn_blocking(move || released.recv().is_ok());
             assert!(
-                !works(&threads, &store, &pool).await,
+                !is_healthy(&threads, &store, &pool).await,
                 "the router and the store answer, the pool does not"
             );
             drop(release);
             stuck.await.unwrap();
-            assert!(works(&threads, &store, &pool).await);
+            assert!(is_healthy(&threads, &store, &pool).await);
         });
     }
 }

@@ -183,10 +183,7 @@ impl Phrase {
             Self::OnlyLastAnswer => conversation::only_last_answer(language).into(),
             Self::NoSuchMessage => conversation::no_such_message(language).into(),
             Self::Stopped => conversation::stopped(language).into(),
-            Self::Transcript(text) => {
-                let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
-                conversation::transcript(&quoted.join("\n"), language)
-            }
+            Self::Transcript(text) => transcript(text, language),
             Self::FromOperator { text, files } => from_operator(text.trim(), files, language),
             Self::NoTranscript => conversation::no_transcript(language).into(),
             Self::NothingSpoken => conversation::nothing_spoken(language).into(),
@@ -253,6 +250,11 @@ impl Phrase {
             Self::NotOpen => approvals::not_open(language).into(),
         }
     }
+}
+
+fn transcript(text: &str, language: Language) -> String {
+    let quoted: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
+    conversation::transcript(&quoted.join("\n"), language)
 }
 
 fn voice_failed(failure: &VoiceFailure, language: Language) -> String {
