@@ -226,10 +226,7 @@ impl Phrase {
             }
             Self::Counted { number, answer } => counted(*number, answer, language),
             Self::OverBudget(short) => budget::ended(&super::budget::shortage(short, language), language),
-            Self::BudgetAsked(number) => {
-                let number = number.map(|number| budget::asked_number(&number.to_string(), language));
-                budget::asked(&number.unwrap_or_default(), language)
-            }
+            Self::BudgetAsked(number) => budget_asked(*number, language),
             Self::NotTheirs(number) => approvals::not_theirs(*number, language),
             Self::AnswerInWords(number) => approvals::answer_in_words(*number, language),
             Self::TooLate(number) => approvals::too_late(*number, language),
@@ -250,6 +247,11 @@ impl Phrase {
             Self::NotOpen => approvals::not_open(language).into(),
         }
     }
+}
+
+fn budget_asked(number: Option<ApprovalNumber>, language: Language) -> String {
+    let number = number.map(|number| budget::asked_number(&number.to_string(), language));
+    budget::asked(&number.unwrap_or_default(), language)
 }
 
 fn transcript(text: &str, language: Language) -> String {
