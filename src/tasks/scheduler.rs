@@ -77,7 +77,7 @@ pub(super) enum Request {
 
 /// A task whose file is gone.
 #[derive(Debug)]
-struct Gone {
+struct RemovedTask {
     /// When its state is removed.
     until: Timestamp,
     /// `None` where it was gone when the daemon started.
@@ -95,7 +95,7 @@ pub struct Scheduler {
     parts: SchedulerParts,
     requests: mpsc::Receiver<Request>,
     tasks: BTreeMap<TaskId, Task>,
-    gone: BTreeMap<TaskId, Gone>,
+    gone: BTreeMap<TaskId, RemovedTask>,
     /// Whether all files and states have been read once.
     loaded: bool,
     /// When what could not be read is read again.
@@ -244,12 +244,12 @@ impl Scheduler {
         let gone: Vec<TaskId> = self.tasks.keys().filter(|id| !seen.contains(*id)).cloned().collect();
         for id in gone {
             let task = self.forget(&id);
-            self.gone.insert(id, Gone { until, task });
+            self.gone.insert(id, RemovedTask { until, task });
         }
         // States of tasks whose files went while no daemon ran.
         let left = states.into_iter().flatten().filter_map(|(name, _)| TaskId::new(&name));
         for id in left.filter(|id| !seen.contains(id)).collect::<Vec<_>>() {
-            self.gone.entry(id).or_insert(Gone { until, task: None });
+            self.gone.entry(id).or_insert(RemovedTask { until, task: None });
         }
         complete
     }
