@@ -91,7 +91,9 @@ impl Context<'_> {
         }
         self.need_systemd(user)?;
         let (name, file) = self.unit_file(user, args.unit.name.as_deref())?;
-        match fs::read_to_string(&file) {
+        let before = fs::read_to_string(&file);
+        let was_there = before.is_ok();
+        match before {
             Ok(there) if project_of(&there).map(PathBuf::from).as_ref() != Some(&self.project) => {
                 return Err(self.refuse(words::name_taken(&name, file.display(), self.language)));
             }
@@ -105,6 +107,10 @@ impl Context<'_> {
         replace_file(&file, text.as_bytes(), UNIT_MODE).map_err(|error| self.unwritable(&file, &error))?;
         self.systemctl(user, &["daemon-reload"])?;
         self.systemctl(user, &["enable", "--now", &name])?;
+        // `--now` leaves a unit alone that runs, perhaps with an earlier binary.
+        if was_there {
+            self.systemctl(user, &["restart", &name])?;
+        }
         writeln!(self.out, "{}", words::installed(&name, file.display(), self.language))?;
         if user {
             writeln!(self.out, "{}", words::linger(self.language))?;

@@ -67,7 +67,11 @@ fn a_user_service_is_installed_looked_at_and_removed() {
     let unit = std::fs::read_to_string(machine.unit("bot.service")).unwrap();
     assert!(unit.contains("Type=notify") && unit.contains(" run\n"), "{unit}");
     assert_eq!(machine.run(&["service", "install", "--user", "--name", "bot"]).code, Some(0), "once more");
-    machine.asked();
+    assert_eq!(
+        machine.asked().last().map(String::as_str),
+        Some("systemctl --user restart bot.service"),
+        "what runs is replaced as well"
+    );
 
     for (args, expected) in [
         (&["service", "status"][..], "systemctl --user status --no-pager bot.service"),
