@@ -171,6 +171,9 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     /// The threads in which a message has all of these words. Messages written before the call are found.
     fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>>;
 
+    /// The threads in which a person of this name said something. Messages written before the call are found.
+    fn threads_by(&self, author: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>>;
+
     /// The newest message that has all of these words, of each of these threads that has one. Only what is indexed.
     fn newest_with(
         &self,

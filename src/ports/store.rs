@@ -129,13 +129,22 @@ pub struct ThreadQuery {
     /// Only threads after this position.
     pub before: Option<ListPosition>,
     pub platform: Option<Platform>,
+    /// Only threads whose last message is of this time or later.
+    pub since: Option<Timestamp>,
+    /// Only threads whose last message is earlier.
+    pub until: Option<Timestamp>,
     pub filter: ThreadFilter,
 }
 
 impl ThreadQuery {
+    /// Whether a thread whose last message is of this time is asked for.
+    pub fn is_of_time(&self, at: Timestamp) -> bool {
+        self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
+    }
+
     /// The newest threads, of any platform.
     pub const fn newest(limit: usize) -> Self {
-        Self { limit, before: None, platform: None, filter: ThreadFilter::All }
+        Self { limit, before: None, platform: None, since: None, until: None, filter: ThreadFilter::All }
     }
 
     /// The page of this query, out of all threads: for stores that have them all in memory.
@@ -151,6 +160,9 @@ impl ThreadQuery {
             },
         };
         all.retain(|summary| {
+            if !self.is_of_time(summary.updated_at) {
+                return false;
+            }
             let is_behind = match &behind {
                 None => true,
                 Some((at, None)) => summary.updated_at < *at,

@@ -156,6 +156,10 @@ impl Search for HybridSearch {
         self.words.newest_with(words, threads)
     }
 
+    fn threads_by(&self, author: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+        self.words.threads_by(author)
+    }
+
     fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
         self.words.threads_with(words)
     }

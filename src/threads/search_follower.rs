@@ -179,6 +179,10 @@ mod tests {
             Box::pin(std::future::ready(Ok(HistoryPage::default())))
         }
 
+        fn threads_by(&self, _: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+            Box::pin(std::future::ready(Ok(BTreeSet::new())))
+        }
+
         fn threads_with(&self, _: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
             Box::pin(std::future::ready(Ok(BTreeSet::new())))
         }

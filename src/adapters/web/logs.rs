@@ -111,7 +111,8 @@ fn limit(wanted: Option<usize>) -> Result<usize, Problem> {
     }
 }
 
-fn time(key: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
+/// A time of a query.
+pub(super) fn time(key: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
     let read = |text: &str| {
         Timestamp::parse_rfc3339(text).ok_or_else(|| {
             Problem::bad(format!("{key} is not a time")).hint("write it as 2026-11-18T12:00:00Z")

@@ -15,6 +15,7 @@ use super::chat::check;
 use super::enrichment::Enriched;
 use super::ingress::{OWN_PLATFORMS, said_or_command};
 use super::login::Caller;
+use super::logs::time;
 use super::problem::Problem;
 use super::server::Web;
 use super::thread_marks::{MarkedThreads, ThreadMark};
@@ -43,6 +44,12 @@ pub(super) struct ListQuery {
     /// `idle`, `running`, `awaiting-approval` or `archived`.
     state: Option<String>,
     platform: Option<String>,
+    /// A name, as the messages of the person show it: only threads in which they said something.
+    person: Option<String>,
+    /// RFC 3339: only threads whose last message is of this time or later.
+    since: Option<String>,
+    /// RFC 3339: only threads whose last message is earlier.
+    until: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -150,7 +157,13 @@ pub(super) async fn list(
         None => state.and(ThreadFilter::Except(put_away)),
         Some(words) => state.and(ThreadFilter::Only(web.threads_about(words, &marks).await?)),
     };
+    let filter = match query.person.as_deref().map(str::trim).filter(|person| !person.is_empty()) {
+        Some(person) => filter.and(ThreadFilter::Only(web.parts.search.threads_by(person.to_owned()).await?)),
+        None => filter,
+    };
     let query = ThreadQuery {
+        since: time("since", query.since.as_deref())?,
+        until: time("until", query.until.as_deref())?,
         limit: query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, LARGEST_PAGE),
         before,
         platform,

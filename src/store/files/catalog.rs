@@ -302,6 +302,7 @@ impl Catalog {
         let listed = |hash: &u64, slot: &CatalogSlot| {
             !slot.empty
                 && wanted.is_none_or(|wanted| wanted == Some(usize::from(slot.platform)))
+                && query.is_of_time(slot.updated_at)
                 && only.as_ref().is_none_or(|only| only.contains(hash))
                 && !except.contains(hash)
                 && behind.is_none_or(|behind| (Reverse(slot.updated_at), *hash) > behind)

@@ -140,6 +140,19 @@ impl Search for InMemorySearch {
         Box::pin(self.list(request))
     }
 
+    fn threads_by(&self, author: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+        Box::pin(async move {
+            let mut found = BTreeSet::new();
+            for summary in self.threads.list(ThreadQuery::newest(usize::MAX)).await?.threads {
+                let texts = self.messages(&summary.thread_id).await?;
+                if texts.iter().any(|text| text.author.eq_ignore_ascii_case(&author)) {
+                    found.insert(summary.thread_id);
+                }
+            }
+            Ok(found)
+        })
+    }
+
     fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
         Box::pin(async move {
             let mut found = BTreeSet::new();

@@ -36,6 +36,22 @@ async fn threads_are_found_by_words_in_them_in_english_and_chinese() {
     assert_eq!(titles(&daemon, "q=heron&platform=telegram").await, Vec::<String>::new());
     assert_eq!(titles(&daemon, "q=heron&state=idle").await.len(), 1);
     assert_eq!(titles(&daemon, "q=walrus").await, Vec::<String>::new());
+    // By time and person, alone and together with words.
+    for (query, count) in [
+        ("since=2020-01-01T00:00:00Z", 3),
+        ("until=2020-01-01T00:00:00Z", 0),
+        ("since=2020-01-01T00:00:00Z&until=2999-01-01T00:00:00Z&q=heron", 1),
+        ("person=nobody", 0),
+    ] {
+        assert_eq!(titles(&daemon, query).await.len(), count, "{query}");
+    }
+    assert_eq!(daemon.get("/api/threads?since=yesterday").send().await.unwrap().status(), 400);
+    let name =
+        daemon.get_json("/api/threads/api:chat:a/messages").await["messages"][0]["metadata"]["authorName"]
+            .clone();
+    let person = name.as_str().unwrap_or("user").to_uppercase();
+    assert_eq!(titles(&daemon, &format!("person={person}")).await.len(), 3, "{person}");
+    assert_eq!(titles(&daemon, &format!("person={person}&q=heron")).await.len(), 1);
     let found = daemon.get_json("/api/threads?q=heron").await;
     let snippet = found["threads"][0]["snippet"]["text"].as_str().unwrap();
     assert!(snippet.contains("heron"), "{snippet}");

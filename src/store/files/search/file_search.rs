@@ -14,7 +14,7 @@ use super::forgotten::Forgotten;
 use super::indexing::{
     StepBudget, is_memory_current, update_all_threads, update_history, update_memory, update_thread,
 };
-use super::listing::{list, newest_with, threads_with};
+use super::listing::{list, newest_with, threads_by, threads_with};
 use super::vectors::{lacking, put};
 use crate::domain::{ScopeKey, ThreadId};
 use crate::ports::{
@@ -114,6 +114,27 @@ impl FileSearch {
             let done = self.with(|connection| match self.step(connection, areas)? {
                 Indexed::Partly => Ok(None),
                 Indexed::UpToDate => Ok(Some(work(connection)?)),
+            })?;
+            match done {
+                Some(done) => return Ok(done),
+                None if caller.is_gone() => return Err(StoreError::closed()),
+                None => {}
+            }
+        }
+    }
+
+    /// Does something with an index that has the messages of every thread.
+    fn with_all_threads<T>(
+        &self,
+        caller: &Caller,
+        work: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        loop {
+            let done = self.with(|connection| {
+                Forgotten::read(&self.layout)?.apply(connection)?;
+                let mut budget = StepBudget::step();
+                update_all_threads(connection, &self.layout, &mut budget)?;
+                if budget.is_spent() { Ok(None) } else { Ok(Some(work(connection)?)) }
             })?;
             match done {
                 Some(done) => return Ok(done),
@@ -294,22 +315,13 @@ impl Search for FileSearch {
 
     fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
         self.off_runtime(move |own, caller| {
-            loop {
-                let found = own.with(|connection| {
-                    Forgotten::read(&own.layout)?.apply(connection)?;
-                    let mut budget = StepBudget::step();
-                    update_all_threads(connection, &own.layout, &mut budget)?;
-                    if budget.is_spent() {
-                        return Ok(None);
-                    }
-                    Ok(Some(threads_with(connection, &words)?))
-                })?;
-                match found {
-                    Some(found) => return Ok(found),
-                    None if caller.is_gone() => return Err(StoreError::closed()),
-                    None => {}
-                }
-            }
+            own.with_all_threads(caller, |connection| threads_with(connection, &words))
+        })
+    }
+
+    fn threads_by(&self, author: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
+        self.off_runtime(move |own, caller| {
+            own.with_all_threads(caller, |connection| threads_by(connection, &author))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Lists messages of a thread by time, place and words, without reading those in between.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -54,20 +54,44 @@ pub(super) fn list(connection: &Connection, request: &HistoryRequest) -> rusqlit
 /// The threads in which a message has all of these words.
 pub(super) fn threads_with(connection: &Connection, words: &str) -> rusqlite::Result<BTreeSet<ThreadId>> {
     let Some(expression) = keyword_expression(words) else { return Ok(BTreeSet::new()) };
-    let mut matching = connection.prepare("SELECT rowid FROM fts WHERE fts MATCH ?1")?;
-    let mut bases = BTreeSet::new();
-    for row in matching.query_map([expression], |row| row.get::<_, i64>(0))? {
-        bases.insert(base_of(row?));
-    }
-    let mut named = connection.prepare("SELECT name FROM file WHERE base = ?1 AND kind = ?2")?;
+    let newest = newest_rows(connection, &expression)?;
+    threads_of(connection, |base| newest.contains_key(&base))
+}
+
+/// The threads in which a person of this name said something, in whatever case it is written.
+pub(super) fn threads_by(connection: &Connection, author: &str) -> rusqlite::Result<BTreeSet<ThreadId>> {
+    let mut said = connection.prepare("SELECT row FROM doc WHERE author = ?1 COLLATE NOCASE")?;
+    let rows = said.query_map([author], |row| row.get::<_, i64>(0))?;
+    let bases: HashSet<i64> = rows.map(|row| row.map(base_of)).collect::<Result<_, _>>()?;
+    threads_of(connection, |base| bases.contains(&base))
+}
+
+/// The threads with texts at some of these places, in one pass over all files: a query for each takes far longer.
+fn threads_of(
+    connection: &Connection,
+    is_wanted: impl Fn(i64) -> bool,
+) -> rusqlite::Result<BTreeSet<ThreadId>> {
+    let mut files = connection.prepare("SELECT base, name FROM file WHERE kind = ?1")?;
+    let mut rows = files.query([TextSource::History.as_str()])?;
     let mut threads = BTreeSet::new();
-    for base in bases {
-        let name = named
-            .query_row(params![base, TextSource::History.as_str()], |row| row.get::<_, String>(0))
-            .optional()?;
-        threads.extend(name.and_then(|name| name.parse().ok()));
+    while let Some(row) = rows.next()? {
+        if is_wanted(row.get(0)?) {
+            threads.extend(row.get_ref(1)?.as_str().ok().and_then(|name| name.parse().ok()));
+        }
     }
     Ok(threads)
+}
+
+/// The last row of each file that has all of these words, in one pass over the matches.
+fn newest_rows(connection: &Connection, expression: &str) -> rusqlite::Result<HashMap<i64, i64>> {
+    let mut matching = connection.prepare("SELECT rowid FROM fts WHERE fts MATCH ?1")?;
+    let mut newest = HashMap::new();
+    for row in matching.query_map([expression], |row| row.get::<_, i64>(0))? {
+        let row = row?;
+        let last = newest.entry(base_of(row)).or_insert(row);
+        *last = row.max(*last);
+    }
+    Ok(newest)
 }
 
 /// The newest message that has all of these words, of each thread that has one.
@@ -77,12 +101,14 @@ pub(super) fn newest_with(
     threads: &[ThreadId],
 ) -> rusqlite::Result<Vec<(ThreadId, FoundText)>> {
     let Some(expression) = keyword_expression(words) else { return Ok(Vec::new()) };
-    let selection = Selection { expression: Some(&expression), since: i64::MIN, until: i64::MAX };
+    let rows = newest_rows(connection, &expression)?;
+    let mut read = connection.prepare(&format!("SELECT {TEXT_COLUMNS} FROM doc WHERE row = ?1"))?;
     let mut found = Vec::new();
     for thread in threads {
         let mut newest: Option<Numbered> = None;
-        for rows in rows_of_thread(connection, thread)? {
-            let here = select(connection, rows, &selection, "DESC", 1)?.pop();
+        for range in rows_of_thread(connection, thread)? {
+            let Some(row) = rows.get(&base_of(range.first)) else { continue };
+            let here = read.query_row([row], read_text).optional()?;
             newest = [newest, here].into_iter().flatten().max_by_key(|(row, text)| (text.at, *row));
         }
         found.extend(newest.map(|(_, text)| (thread.clone(), text)));
