@@ -43,6 +43,13 @@ fn bundle_page() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("page.html"), made.html)?;
     fs::write(out.join("page.js"), &made.script.text)?;
     fs::write(out.join("page.css"), &made.style.text)?;
+    let mut table = String::from("&[");
+    for chunk in &made.chunks {
+        let file = out.join(&chunk.name);
+        fs::write(&file, &chunk.text)?;
+        table.push_str(&format!("({:?}, include_str!({:?})),", format!("/assets/{}", chunk.name), file));
+    }
+    fs::write(out.join("page_chunks.rs"), table + "]")?;
     cargo(&format!("rustc-env=PAGE_SCRIPT={}", made.script.name));
     cargo(&format!("rustc-env=PAGE_STYLE={}", made.style.name));
     Ok(())

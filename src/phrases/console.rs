@@ -9,8 +9,20 @@ phrases! {
     text agent() { en: "Agent", zh: "助手" }
 
     text thread_search() { en: "Search conversations", zh: "搜索会话" }
-    text thread_filter() { en: "Which conversations are shown", zh: "显示哪些会话" }
+    text thread_filter() { en: "Filter", zh: "筛选" }
+    text filter_state() { en: "By state", zh: "按状态" }
+    text filter_platform() { en: "By platform", zh: "按平台" }
+    text filter_since() { en: "By time", zh: "按时间" }
+    text filter_person() { en: "Person", zh: "人员" }
     text filter_all() { en: "All", zh: "全部" }
+    text filter_any_platform() { en: "Any platform", zh: "所有平台" }
+    text filter_any_time() { en: "Any time", zh: "任何时间" }
+    named filter_since_names(key: &str) {
+        "today" => { en: "Today", zh: "今天" }
+        "week" => { en: "Last 7 days", zh: "最近 7 天" }
+        "month" => { en: "Last 30 days", zh: "最近 30 天" }
+        "year" => { en: "Last year", zh: "最近一年" }
+    }
     named filter_states(key: &str) {
         "running" => { en: "Working", zh: "处理中" }
         "awaiting-approval" => { en: "Waiting for approval", zh: "等待批准" }
@@ -70,6 +82,8 @@ phrases! {
     text edit_queued_hint() { en: "It waits and is answered as you write it here.", zh: "此消息仍在排队，将按修改后的内容回答。" }
     text edit_answering_hint() { en: "The answer that is being written is stopped and replaced.", zh: "将停止正在生成的回答并重新回答。" }
     text withdraw() { en: "Withdraw", zh: "撤回" }
+    text diagram() { en: "Diagram", zh: "图表" }
+    text diagram_source() { en: "Source of the diagram", zh: "图表源码" }
     text withdrawn() { en: "Withdrawn", zh: "已撤回" }
     text withdraw_label() { en: "Withdraw the message before it is answered", zh: "在回答之前撤回此消息" }
     text unsent_discard() { en: "Discard", zh: "丢弃" }

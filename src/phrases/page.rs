@@ -323,6 +323,9 @@ phrases! {
         en: "The role of {who} is {role} now.",
         zh: "{who} 的角色已改为{role}。",
     }
+    text refuse() { en: "Refuse", zh: "拒绝" }
+    format refuse_label(who: &str) { en: "Refuse the request of {who}", zh: "拒绝 {who} 的请求" }
+    format refused_done(who: &str) { en: "The request of {who} was refused.", zh: "已拒绝 {who} 的请求。" }
     text remove() { en: "Remove", zh: "移除" }
     format remove_label(who: &str) { en: "Remove {who}", zh: "移除 {who}" }
     format remove_ask(who: &str) {

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { toMarkdown } from '../../src/adapters/web/page/export.js';
 import { highlight } from '../../src/adapters/web/page/highlight.js';
 import { parseMath } from '../../src/adapters/web/page/math.js';
-import { parseBlocks } from '../../src/adapters/web/page/md-blocks.js';
+import { draw } from '../../src/adapters/web/page/mermaid.js';
+import { definitionsIn, parseBlocks } from '../../src/adapters/web/page/md-blocks.js';
 import { parseInline } from '../../src/adapters/web/page/md-inline.js';
 import { undoable } from '../../src/adapters/web/page/memory.js';
 import { fits } from '../../src/adapters/web/page/palette.js';
@@ -118,4 +119,59 @@ test('a saved conversation has who said what, with calls and files', () => {
   const hostile = { id: 'b', role: 'assistant', metadata: {}, parts: [{ type: 'tool-read_file', state: 'output-available', input: {}, output: 'a\n```\n# not a heading\n````' }] };
   assert.ok(toMarkdown({ threadId: 'x' }, [hostile]).includes('`````\na\n```\n# not a heading\n````\n`````'), 'a fence that its content cannot end');
   for (const part of ['# Plan\n', '## Ada\n', '[a.png](/api/files/x/a.png)', '**exec_shell**', '"command": "ls"', 'done']) assert.ok(text.includes(part), part);
+});
+
+test('links name definitions that stand anywhere, and nothing else becomes one', () => {
+  const links = definitionsIn(['text', '[One  Thing]: https://a.example/x "A title"', '[b]: <https://b.example/y z>', '[b]: https://second.example', '[^n]: a note', '[c]: javascript:alert(1)']);
+  assert.deepEqual([...links.keys()], ['one thing', 'b', 'c']);
+  const link = (text) => parseInline(text, false, links).find((node) => node.t === 'link');
+  for (const text of ['[see][one thing]', '[One Thing][]', '[one thing]', 'a [*one* thing][ONE  THING] b']) assert.equal(link(text)?.href, 'https://a.example/x', text);
+  assert.equal(link('[one thing]').title, 'A title');
+  assert.equal(link('[b]').href, 'https://b.example/y z', 'the first definition counts');
+  for (const text of ['[none]', '[see][none]', '[ ]', '[]']) assert.equal(link(text), undefined, text);
+  assert.deepEqual(parseInline('![pic][b]', false, links).map((node) => node.t), ['image']);
+  assert.deepEqual(blocks('[a]: https://a.example\n\ntext').map((block) => block.t), ['def', 'para']);
+  assert.deepEqual(blocks('text\n[a]: https://a.example').map((block) => block.t), ['para'], 'not in the middle of a paragraph');
+});
+
+test('a list with a blank line inside an item is loose, and one with a nested list is not', () => {
+  assert.equal(blocks('- a\n\n  more\n- b')[0].loose, true);
+  assert.equal(blocks('- a\n\n- b')[0].loose, true);
+  assert.equal(blocks('- a\n  - b\n  - c\n- d')[0].loose, false);
+  assert.equal(blocks('- a\n  ```\n  x\n\n  y\n  ```\n- b')[0].loose, false, 'a blank line of code');
+});
+
+test('named characters are read by their names', () => {
+  const text = (source) => parseInline(source).map((node) => node.s).join('');
+  assert.equal(text('&eacute;&Eacute;&rarr;&alpha;&Omega;&euro;&frac12;&laquo;&raquo;&hearts;&AMP;&nbsp;&thinsp;|'), 'éÉ→αΩ€½«»♥&\u00a0\u2009|');
+  assert.equal(text('&lt;b&gt; &apos;&quot;&#39;'), '<b> \'"\'');
+  assert.equal(text('&nothing; &copy &amp'), '&nothing; &copy &amp', 'what is none stays');
+});
+
+const kinds = (drawn) => drawn.children.map(({ tag }) => tag);
+const labels = (drawn) => drawn.children.filter(({ tag }) => tag === 'text').map(({ text }) => text);
+
+test('a flowchart is drawn with its nodes, links and labels', () => {
+  const drawn = draw('flowchart TD\n  A[Start] --> B{Good?}\n  B -->|yes| C([Ship it])\n  B -- no --> D["Fix (again)"] --> A\n  A -.-> C & D\n  C ==> E((Done))\n  classDef x fill:#fff\n%% why');
+  assert.deepEqual(labels(drawn).sort(), ['Done', 'Fix (again)', 'Good?', 'Ship it', 'Start', 'no', 'yes']);
+  assert.equal(kinds(drawn).filter((tag) => tag === 'path').length, 7);
+  assert.ok(drawn.children.some(({ attrs }) => attrs.class === 'diagram-line diagram-dotted') && drawn.children.some(({ attrs }) => attrs.class === 'diagram-line diagram-thick'));
+  for (const { attrs } of drawn.children) for (const value of Object.values(attrs)) assert.ok(!String(value).includes('NaN'), JSON.stringify(attrs));
+  const [down, right] = ['TD', 'LR'].map((direction) => draw(`graph ${direction}\nA-->B-->C-->D`));
+  assert.ok(down.height > down.width && right.width > right.height);
+});
+
+test('a sequence diagram is drawn with its people, messages, notes and frames', () => {
+  const drawn = draw('sequenceDiagram\n  autonumber\n  participant A as Alice\n  actor B\n  A->>B: Hello\n  B-->>A: hi\n  loop each minute\n    A->>+A: think\n    alt yes\n      A-)B: go\n    else no\n      A-xB: stop\n    end\n  end\n  Note over A,B: both\n  Note right of B: end');
+  for (const label of ['Alice', 'B', '1. Hello', '2. hi', 'loop each minute', 'alt yes', 'else no', '3. think', 'both', 'end']) assert.ok(labels(drawn).includes(label), label);
+  for (const { attrs } of drawn.children) for (const value of Object.values(attrs)) assert.ok(!String(value).includes('NaN'), JSON.stringify(attrs));
+});
+
+test('a diagram that is not understood, or is too large, is not drawn', () => {
+  const large = `graph TD\n${Array.from({ length: 400 }, (_, at) => `N${at} --> N${at + 1}`).join('\n')}`;
+  for (const source of ['', 'pie\n"a": 1', 'graph TD\nsubgraph x\nA-->B\nend', 'graph TD\nA[open', 'graph XX\nA-->B', 'sequenceDiagram\nnonsense', 'sequenceDiagram\nloop x\nA->>B: y', large, 'graph TD\nA-->B\n'.padEnd(30_000, ' ')]) {
+    assert.equal(draw(source), null, source.slice(0, 40));
+  }
+  const labelled = draw('graph TD\nA["<img src=x onerror=alert(1)>"]-->B');
+  assert.ok(labels(labelled).some((text) => text.includes('<img')), 'markup stays text');
 });

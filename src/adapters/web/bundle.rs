@@ -1,9 +1,10 @@
-//! Makes one script and one stylesheet of the console's modules. The build script runs it; it needs no tool outside this
-//! tree. `page/index.html` names the stylesheets, the scripts that must run before the first paint, and the module that
-//! begins everything.
+//! Makes one script and one stylesheet of the console's modules, and a chunk of each module that is loaded when it is first
+//! needed. The build script runs it; it needs no tool outside this tree. `page/index.html` names the stylesheets, the
+//! scripts that must run before the first paint, and the module that begins everything.
 //!
 //! Modules may use `import { a, b as c } from './x.js'`, `import * as x from './x.js'` on one line, and `export` before a
-//! declaration. Anything else of the module syntax is an error here.
+//! declaration. `import('./x.js')` in a function loads a chunk, which imports nothing. Anything else of the module syntax is
+//! an error here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,8 @@ pub(crate) struct Bundle {
     pub(crate) html: String,
     pub(crate) script: Asset,
     pub(crate) style: Asset,
+    /// What the script loads when it is first needed.
+    pub(crate) chunks: Vec<Asset>,
 }
 
 /// A file whose name changes with its content.
@@ -23,8 +26,8 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    fn new(kind: &str, text: String) -> Self {
-        Self { name: format!("app.{:016x}.{kind}", fnv(text.as_bytes())), text }
+    fn new(stem: &str, kind: &str, text: String) -> Self {
+        Self { name: format!("{stem}.{:016x}.{kind}", fnv(text.as_bytes())), text }
     }
 }
 
@@ -32,7 +35,7 @@ impl Asset {
 pub(crate) fn bundle(files: &BTreeMap<String, String>) -> Result<Bundle, String> {
     let html = source(files, "index.html")?;
     let (mut kept, mut style, mut early) = (Vec::new(), String::new(), String::new());
-    let mut modules = Modules { files, order: Vec::new(), open: Vec::new() };
+    let mut modules = Modules::of(files);
     let mut head_end = None;
     for line in html.lines() {
         let tag = line.trim();
@@ -52,11 +55,12 @@ pub(crate) fn bundle(files: &BTreeMap<String, String>) -> Result<Bundle, String>
     let script = format!(
         "'use strict';\n{early}\ndocument.addEventListener('DOMContentLoaded', () => {{\n{body}}});\n"
     );
-    let (script, style) = (Asset::new("js", script), Asset::new("css", style));
+    let (script, style) = (Asset::new("app", "js", script), Asset::new("app", "css", style));
     let at = head_end.ok_or("index.html loads no module")?;
     kept.insert(at, format!("  <script src=\"/assets/{}\"></script>", script.name));
     kept.insert(at, format!("  <link rel=\"stylesheet\" href=\"/assets/{}\">", style.name));
-    Ok(Bundle { html: kept.join("\n") + "\n", script, style })
+    let chunks = modules.chunks.into_values().collect();
+    Ok(Bundle { html: kept.join("\n") + "\n", script, style, chunks })
 }
 
 fn source<'a>(files: &'a BTreeMap<String, String>, name: &str) -> Result<&'a str, String> {
@@ -73,6 +77,8 @@ struct Modules<'a> {
     order: Vec<Module>,
     /// Those whose imports are being added.
     open: Vec<String>,
+    /// The modules that are loaded later, by their file.
+    chunks: BTreeMap<String, Asset>,
 }
 
 struct Module {
@@ -88,7 +94,36 @@ struct Import {
     from: String,
 }
 
-impl Modules<'_> {
+impl<'a> Modules<'a> {
+    const fn of(files: &'a BTreeMap<String, String>) -> Self {
+        Self { files, order: Vec::new(), open: Vec::new(), chunks: BTreeMap::new() }
+    }
+
+    /// The body with the addresses of its chunks.
+    fn with_chunks(&mut self, body: &str) -> Result<String, String> {
+        const LOAD: &str = "import('./";
+        let mut parts = body.split(LOAD);
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once("')").ok_or("import( without an end")?;
+            text.push_str(&format!("import('/assets/{}'){rest}", self.chunk(name)?));
+        }
+        Ok(text)
+    }
+
+    /// The name under which a chunk is served.
+    fn chunk(&mut self, name: &str) -> Result<String, String> {
+        let text = source(self.files, name)?;
+        if text.lines().any(|line| line.starts_with("import")) {
+            return Err(format!("{name} is loaded later and must import nothing"));
+        }
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let stem = name.strip_suffix(".js").unwrap_or(name);
+        let chunk = self.chunks.entry(name.to_owned()).or_insert_with(|| Asset::new(stem, "js", text));
+        Ok(chunk.name.clone())
+    }
+
     fn add(&mut self, name: &str) -> Result<(), String> {
         if self.order.iter().any(|module| module.name == name) {
             return Ok(());
@@ -97,7 +132,8 @@ impl Modules<'_> {
             return Err(format!("{} import each other in a circle", self.open.join(", ")));
         }
         self.open.push(name.to_owned());
-        let module = parse(name, source(self.files, name)?)?;
+        let mut module = parse(name, source(self.files, name)?)?;
+        module.body = self.with_chunks(&module.body)?;
         for import in &module.imports {
             self.add(&import.from)?;
         }
@@ -200,6 +236,21 @@ mod tests {
     }
 
     #[test]
+    fn a_module_that_is_loaded_later_is_a_file_of_its_own() {
+        let app = "const load = () => import('./heavy.js');\nload();\n";
+        let heavy = "// Why.\nexport function draw() {}\n";
+        let made = bundle(&files(&[("app.js", app), ("heavy.js", heavy)])).unwrap();
+        let [chunk] = &made.chunks[..] else { panic!("{:?}", made.chunks) };
+        assert_eq!(chunk.text, "export function draw() {}\n");
+        assert!(chunk.name.starts_with("heavy.") && chunk.name.ends_with(".js"), "{}", chunk.name);
+        assert!(made.script.text.contains(&format!("import('/assets/{}')", chunk.name)));
+        assert!(!made.script.text.contains("function draw"));
+        let importing = [("app.js", app), ("heavy.js", "import { a } from './b.js';\n")];
+        let error = bundle(&files(&importing)).unwrap_err();
+        assert_eq!(error, "heavy.js is loaded later and must import nothing");
+    }
+
+    #[test]
     fn another_content_gives_another_name() {
         let name = |text| bundle(&files(&[("app.js", text)])).unwrap().script.name;
         assert_eq!(name("one();\n"), name("one();\n"));
@@ -230,9 +281,10 @@ mod tests {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             files.insert(name, std::fs::read_to_string(path).unwrap());
         }
-        let mut modules = Modules { files: &files, order: Vec::new(), open: Vec::new() };
+        let mut modules = Modules::of(&files);
         modules.add("app.js").unwrap();
-        let used: BTreeSet<&str> = modules.order.iter().map(|module| module.name.as_str()).collect();
+        let mut used: BTreeSet<&str> = modules.order.iter().map(|module| module.name.as_str()).collect();
+        used.extend(modules.chunks.keys().map(String::as_str));
         let unused: Vec<&String> =
             files.keys().filter(|name| name.ends_with(".js") && !used.contains(name.as_str())).collect();
         assert_eq!(unused, ["notices.js", "theme.js"], "a service worker, and what runs before the modules");

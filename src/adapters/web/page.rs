@@ -1,5 +1,5 @@
-//! The console's files, inside the binary: a page, one script and one stylesheet. The build script makes them of the
-//! folder `page`.
+//! The console's files, inside the binary: a page, one script, one stylesheet, and chunks that the script loads when they are
+//! first needed. The build script makes them of the folder `page`.
 
 use std::sync::Arc;
 
@@ -17,6 +17,9 @@ const HTML: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.html"));
 const SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.js"));
 const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.css"));
 
+/// Where each chunk is, and its text.
+pub(super) const CHUNKS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/page_chunks.rs"));
+
 /// The service worker that shows notices. Its address stays the same, as that of the page does.
 const NOTICES: &str = include_str!("page/notices.js");
 
@@ -30,12 +33,16 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 
 /// The routes of the console's files. They hold no secret, so they need no credential.
 pub(super) fn routes() -> Router<Arc<Web>> {
-    Router::new()
+    let script = "text/javascript; charset=utf-8";
+    let chunks = CHUNKS.iter().fold(Router::new(), |router, (path, text)| {
+        router.route(path, get(async move || asset(script, text.as_bytes())))
+    });
+    chunks
         .route("/", get(index))
         .route("/index.html", get(index))
         .route("/manifest.webmanifest", get(async || manifest()))
         .route("/notices.js", get(async || notices()))
-        .route(SCRIPT_PATH, get(async || asset("text/javascript; charset=utf-8", SCRIPT)))
+        .route(SCRIPT_PATH, get(async move || asset(script, SCRIPT)))
         .route(STYLE_PATH, get(async || asset("text/css; charset=utf-8", STYLE)))
         .layer(CompressionLayer::new())
 }

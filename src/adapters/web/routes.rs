@@ -171,7 +171,7 @@ fn people() -> Vec<Operation> {
             .takes::<access::RoleRequest>()
             .answers::<access::Admitted>(),
         Operation::delete("/api/access/{who}", access::revoke)
-            .about("Revokes the access of a person or a group.")
+            .about("Revokes the access of a person or a group, or refuses an open request.")
             .status(204),
         Operation::post("/api/login", login::login)
             .about("Exchanges the token or a one-time code for a session.")

@@ -209,3 +209,27 @@ async fn a_book_that_cannot_be_read_is_told_and_not_taken_for_empty() {
     assert!(!console.sees("members-none").await && !console.sees("asking-none").await);
     console.assert_only_network_complaints().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_refused_and_its_code_counts_no_more() {
+    let project = offline();
+    let daemon = project.start().await;
+    let console = Console::open(&daemon, DESKTOP, EN).await;
+    let code = request_pairing(&project, ADA, Some("Ada")).await;
+    console.until_count("access", "1").await;
+    console.open_panel("access").await;
+    console.until_visible("asking", true).await;
+    for (colours, name) in [(Colours::Light, "light"), (Colours::Dark, "dark")] {
+        console.browser.prefer(colours).await;
+        console.browser.picture(&format!("access-refuse-{name}")).await;
+        console.assert_accessible().await;
+    }
+    console.browser.click(&format!("{} {}", row("asking", ADA), part("refuse"))).await;
+    console.until_told("access-result", "The request of Ada was refused.").await;
+    console.until_visible("asking-none", true).await;
+    console.until_count("access", "0").await;
+    console.enter_code(&code).await;
+    console.until_visible("let-in-problem", true).await;
+    assert!(people(&daemon).await.is_empty());
+    console.assert_only_network_complaints().await;
+}

@@ -129,11 +129,15 @@ const HOSTILE: &[&str] = &[
     "<details open ontoggle=alert(1)>x</details>",
     "&lt;img src=x onerror=alert(1)&gt;",
     "`<img src=x onerror=alert(1)>`",
+    "```mermaid\ngraph TD\nA[\"<img src=x onerror=alert(1)>\"] --> B\nclick A \"javascript:alert(1)\"\n```",
+    "![x][pixel]\n\n[pixel]: http://evil.example/pixel.png",
+    "![x](/api/files/../info)",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_texts_stay_text_and_rich_ones_are_formatted() {
-    let rich = "Title\n=====\n\nA note[^1] and $E = mc^2$.\n\n$$\n\\sum_{i=1}^{n} \\frac{1}{i}\n$$\n\n```rust\n// why\nfn main() { let x = 42; }\n```\n\n[^1]: The footnote.\n";
+    let rich = "Title\n=====\n\nA note[^1] and $E = mc^2$.\n\n$$\n\\sum_{i=1}^{n} \\frac{1}{i}\n$$\n\n```rust\n// why\nfn main() { let x = 42; }\n```\n\n[^1]: The footnote.\n\nSee [the ships][s].\n\n[s]: https://ships.example/\n\n\
+        ```mermaid\nflowchart LR\n  A[Harbour] --> B{Full?}\n  B -->|yes| C(Wait)\n  B -->|no| A\n```\n\n```mermaid\npie\n\"a\": 1\n```\n";
     let long = format!("```text\n{}```\n", "line\n".repeat(80));
     let model =
         FakeModel::start([Reply::text(&HOSTILE.join("\n\n")), Reply::text(&format!("{rich}\n{long}"))]).await;
@@ -156,9 +160,23 @@ async fn hostile_texts_stay_text_and_rich_ones_are_formatted() {
     console.until_idle().await;
     let last = "[...document.querySelectorAll('[data-role=assistant]')].at(-1)";
     console.until(&format!("{last}.querySelectorAll('[data-testid=math] math').length === 2")).await;
+    console.until(&format!("{last}.querySelector('.hl-comment')?.innerText === '// why'")).await;
+    console.until(&format!("{last}.querySelectorAll('[data-testid=diagram] svg text').length === 5")).await;
+    let shown = console
+        .browser
+        .eval(&format!("{last}.querySelector('[data-testid=diagram]').getBoundingClientRect().height"))
+        .await;
+    assert!(shown.as_f64().unwrap() > 50.0, "{shown}");
+    let unknown = format!(
+        "[...{last}.querySelectorAll('.code-lang')].filter((el) => el.innerText === 'mermaid' && el.checkVisibility()).length"
+    );
+    assert_eq!(console.browser.eval(&unknown).await, 1, "one that is not understood is shown as its source");
     assert_eq!(
-        console.browser.eval(&format!("{last}.querySelector('.hl-comment').innerText")).await,
-        "// why"
+        console
+            .browser
+            .eval(&format!("{last}.querySelector('a[href=\"https://ships.example/\"]')?.innerText"))
+            .await,
+        "the ships"
     );
     assert_eq!(console.browser.eval(&format!("{last}.querySelector('.hl-keyword').innerText")).await, "fn");
     console.browser.eval(&format!("{last}.querySelector('.footnote-ref').click()")).await;

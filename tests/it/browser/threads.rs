@@ -57,12 +57,27 @@ async fn conversations_are_found_renamed_pinned_archived_saved_and_deleted() {
 
     console.choose("c", "thread-archive").await;
     console.until(&format!("{listed} === 2")).await;
+    console.browser.click(&part("thread-filters-open")).await;
+    console.browser.picture("thread-filters").await;
+    console.assert_accessible().await;
     console.browser.type_into(&part("thread-filter"), "Archive").await;
     console.until(&format!("{listed} === 1 && document.querySelector(\"{}\")", row("c"))).await;
     console.choose("c", "thread-archive").await;
     console.until_visible("threads-none", true).await;
     console.browser.type_into(&part("thread-filter"), "All").await;
     console.until(&format!("{listed} === 3")).await;
+    // Each filter narrows what the others leave.
+    console.browser.type_into(&part("thread-since"), "Today").await;
+    console.browser.type_into(&part("thread-platform"), "Telegram").await;
+    console.until_visible("threads-none", true).await;
+    console.browser.type_into(&part("thread-platform"), "Any").await;
+    console.until(&format!("{listed} === 3")).await;
+    console.browser.type_into(&part("thread-person"), "nobody of that name").await;
+    console.until_visible("threads-none", true).await;
+    console.browser.eval("(() => { const field = document.querySelector('[data-testid=thread-person]'); field.value = ''; field.dispatchEvent(new Event('input')); })()").await;
+    console.browser.type_into(&part("thread-since"), "Any").await;
+    console.until(&format!("{listed} === 3")).await;
+    console.browser.click(&part("thread-filters-open")).await;
 
     console.choose("a", "thread-markdown").await;
     let saved = String::from_utf8(console.browser.downloaded("the-blue-heron-lands.md").await).unwrap();

@@ -24,10 +24,17 @@ export function roleOptions(current = USUAL_ROLE) {
 
 /** A person who requests access. The code is theirs to pass on: it is never shown here. */
 export class AskingRow {
-  constructor(person) {
+  /** `refuse(person)` drops the request. */
+  constructor(person, { refuse }) {
     this.when = h('span');
+    this.problem = problemLine();
     this.el = h('li', { class: 'entry entry-asking', 'data-testid': 'asking', 'data-who': person.id },
-      h('div', { class: 'entry-main' }, identity(person.id, person.name), h('p', { class: 'question-meta' }, this.when)));
+      h('div', { class: 'entry-main' }, identity(person.id, person.name), h('p', { class: 'question-meta' }, this.when)),
+      button('deny', t('refuse'), {
+        testid: 'refuse', described: t('refuseLabel', { who: callName(person) }),
+        onclick: () => attempt(this.el, this.problem, () => refuse(person)),
+      }),
+      this.problem);
   }
 
   update(person) {

@@ -18,7 +18,7 @@ export class AccessView {
     const remove = (who) => this.remove(who);
     /** @type {[string, Rows, () => any[]][]} */
     this.lists = [
-      ['asking', new Rows($('asking-list'), (person) => new AskingRow(person)), () => access.waiting],
+      ['asking', new Rows($('asking-list'), (person) => new AskingRow(person, { refuse: (who) => this.refuse(who) })), () => access.waiting],
       ['members', new Rows($('members-list'), (person) => new MemberRow(person, { setRole: (who, role) => this.setRole(who, role), remove })), () => access.people],
       ['groups', new Rows($('groups-list'), (chat) => new GroupRow(chat, { remove })), () => access.chats],
     ];
@@ -100,6 +100,13 @@ export class AccessView {
   async remove(who) {
     await this.access.remove(who.id);
     this.tell(t(who.openedAt ? 'groupClosed' : 'removed', { who: callName(who) }));
+    // The focused button was removed with its row.
+    $('access-body').focus();
+  }
+
+  async refuse(person) {
+    await this.access.remove(person.id);
+    this.tell(t('refusedDone', { who: callName(person) }));
     // The focused button was removed with its row.
     $('access-body').focus();
   }

@@ -81,6 +81,7 @@ export class Access extends Source {
     }
     this.people = this.people.filter((person) => person.id !== id);
     this.chats = this.chats.filter((chat) => chat.id !== id);
+    this.waiting = this.waiting.filter((person) => person.id !== id);
     this.changed();
     this.refresh();
   }

@@ -100,7 +100,10 @@ const grants = new Grants(() => approvals.render());
 const approvals = new InboxView(inbox, grants, {
   titleOf: (threadId) => threadList.get(threadId)?.title,
 });
-const access = new Access(() => people.render());
+const access = new Access(() => {
+  people.render();
+  threadSearch.know(access.people.map(({ name }) => name).filter(Boolean));
+});
 const people = new AccessView(access);
 const picker = new ModelPicker($('model'), (words) => toast(words));
 const pages = new Pages(() => {
@@ -334,6 +337,8 @@ function toast(words) {
     $('toast').hidden = true;
   }, TOAST_MS);
 }
+
+$('thread-filters').addEventListener('toggle', () => $('thread-filters').open && access.refresh());
 
 $('setup-later').addEventListener('click', () => {
   prefs.set('setup-later', agentName());

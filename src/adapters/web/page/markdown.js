@@ -3,11 +3,18 @@
 // grows.
 
 import { copyButton, h, icon, safeHref, setText } from './dom.js';
-import { highlight } from './highlight.js';
-import { parseMath } from './math.js';
-import { parseBlocks } from './md-blocks.js';
+import { FileView, ownFile } from './file-view.js';
+import { lazily } from './lazy.js';
+import { definitionsIn, parseBlocks } from './md-blocks.js';
 import { parseInline } from './md-inline.js';
 import { t } from './strings.js';
+
+const diagrams = lazily(() => import('./mermaid.js'));
+const formulas = lazily(() => import('./math.js'));
+const colours = lazily(() => import('./highlight.js'));
+
+/** @type {Map<string, {href: string, title: string}>} the link definitions of the text that is being rendered */
+let links = new Map();
 
 // Blocks are kept in runs of this many. A growing reply lays out its last run
 // only, and runs out of sight cost nothing (see chat.css).
@@ -24,10 +31,16 @@ export function renderMarkdown(container, source, growing = false) {
   const text = source.includes('\r') ? source.replace(/\r\n?/g, '\n') : source;
   let state = memory.get(container);
   if (state?.text === text && state.growing === growing) return;
-  if (!state || !text.startsWith(state.text)) {
-    state = { text: '', offset: 0, settled: 0, shown: state?.shown ?? [] };
+  const known = state?.links;
+  links = text.includes(']:') ? definitionsIn(text.split('\n')) : new Map();
+  // A definition may come behind what names it: then everything is rendered again.
+  const defined = known && known.size !== links.size;
+  if (!state || defined || !text.startsWith(state.text)) {
+    if (defined) container.replaceChildren();
+    state = { text: '', offset: 0, settled: 0, shown: defined ? [] : state?.shown ?? [], links };
     memory.set(container, state);
   }
+  state.links = links;
 
   const lines = text.slice(state.offset).split('\n');
   const blocks = parseBlocks(lines);
@@ -68,7 +81,7 @@ function renderBlock(block, open = false) {
       // The page has its own h1 and h2; a reply's headings come below them.
       return h(`h${Math.min(6, block.level + 2)}`, { class: `md-h md-h${block.level}` }, inline(block.text, open));
     case 'code':
-      return codeBlock(block);
+      return block.lang === 'mermaid' && !open ? diagram(block) : codeBlock(block);
     case 'rule':
       return h('hr');
     case 'quote':
@@ -81,6 +94,8 @@ function renderBlock(block, open = false) {
       return h('div', { class: 'footnote', 'data-note': block.id, tabindex: '-1' }, h('sup', { text: block.id }), h('div', null, block.blocks.map((child) => renderBlock(child, open))));
     case 'math':
       return formula(block.text, true);
+    case 'def':
+      return h('span', { hidden: true });
     default:
       return h('p', null, inline(block.text, open));
   }
@@ -101,14 +116,50 @@ function diffLines(text) {
 // Beyond so many lines code is folded to about this many.
 const FOLD_LINES = 30;
 
-function coloured(block) {
-  if (block.lang === 'diff') return diffLines(block.text);
-  const pieces = highlight(block.lang, block.text);
-  return pieces ? pieces.map(([kind, text]) => (kind ? h('span', { class: `hl-${kind}`, text }) : document.createTextNode(text))) : [document.createTextNode(block.text)];
+function colour(code, block) {
+  if (block.lang === 'diff') {
+    code.append(...diffLines(block.text));
+    return;
+  }
+  code.textContent = block.text;
+  if (!block.lang) return;
+  colours.use(({ highlight }) => {
+    const pieces = highlight(block.lang, block.text);
+    if (pieces) code.replaceChildren(...pieces.map(([kind, text]) => (kind ? h('span', { class: `hl-${kind}`, text }) : document.createTextNode(text))));
+  });
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+const DRAWN = new Set(['rect', 'ellipse', 'polygon', 'path', 'text']);
+const DRAWN_ATTRIBUTES = new Set(['class', 'x', 'y', 'width', 'height', 'rx', 'ry', 'cx', 'cy', 'd', 'points', 'text-anchor', 'dominant-baseline']);
+
+// The source of a diagram, and above it the picture where it is understood.
+function diagram(block) {
+  const source = codeBlock(block);
+  const el = h('div', { class: 'diagram' }, source);
+  diagrams.use(({ draw }) => {
+    const drawn = draw(block.text);
+    if (!drawn) return;
+    const svg = document.createElementNS(SVG, 'svg');
+    const { width, height } = drawn;
+    for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': t('diagram') })) svg.setAttribute(name, String(value));
+    for (const { tag, attrs, text } of drawn.children) {
+      if (!DRAWN.has(tag)) continue;
+      const part = document.createElementNS(SVG, tag);
+      for (const [name, value] of Object.entries(attrs)) if (DRAWN_ATTRIBUTES.has(name)) part.setAttribute(name, String(value));
+      if (text !== undefined) part.textContent = text;
+      svg.append(part);
+    }
+    el.replaceChildren(
+      h('div', { class: 'diagram-picture', tabindex: '0', role: 'group', 'aria-label': t('diagram'), 'data-testid': 'diagram' }, svg),
+      h('details', null, h('summary', { text: t('diagramSource') }), source));
+  });
+  return el;
 }
 
 function codeBlock(block) {
-  const code = h('code', null, coloured(block));
+  const code = h('code');
+  colour(code, block);
   const pre = h('pre', { tabindex: '0' }, code);
   const wrap = h('button', {
     type: 'button', class: 'copy', 'aria-pressed': 'false', 'aria-label': t('codeWrap'), title: t('codeWrap'), 'data-testid': 'code-wrap',
@@ -148,12 +199,21 @@ function mathNode({ tag, text, children = [], attrs = {} }) {
 
 // A formula that is not understood is shown as it was typed.
 function formula(source, display) {
-  const tree = parseMath(source);
-  if (!tree) return display ? h('div', { class: 'code' }, h('pre', { tabindex: '0' }, h('code', { text: source }))) : h('code', { text: source });
-  const math = document.createElementNS(MATHML, 'math');
-  if (display) math.setAttribute('display', 'block');
-  math.append(mathNode(tree));
-  return h(display ? 'div' : 'span', { class: display ? 'math-block' : 'math', tabindex: display ? '0' : null, 'data-testid': 'math' }, math);
+  const typed = display ? h('div', { class: 'code' }, h('pre', { tabindex: '0' }, h('code', { text: source }))) : h('code', { text: source });
+  const el = h(display ? 'div' : 'span', { class: display ? 'math-block' : 'math' }, typed);
+  formulas.use(({ parseMath }) => {
+    const tree = parseMath(source);
+    if (!tree) return;
+    const math = document.createElementNS(MATHML, 'math');
+    if (display) {
+      math.setAttribute('display', 'block');
+      el.setAttribute('tabindex', '0');
+    }
+    math.append(mathNode(tree));
+    el.dataset.testid = 'math';
+    el.replaceChildren(math);
+  });
+  return el;
 }
 
 function footnoteRef(id) {
@@ -201,7 +261,7 @@ function table(block) {
       h('tbody', null, block.rows.map((texts) => row('td', texts)))));
 }
 
-const inline = (text, open) => nodes(parseInline(text, open));
+const inline = (text, open) => nodes(parseInline(text, open, links));
 
 const nodes = (tree) => tree.map((node) => {
   switch (node.t) {
@@ -218,13 +278,19 @@ const nodes = (tree) => tree.map((node) => {
     case 'link':
       return link(node.href, node.title, nodes(node.c));
     case 'image':
-      // Never loaded: fetching an image that a model names would tell its host that, and when, the
-      // text was read.
-      return link(node.href, '', [document.createTextNode(`[${t('image')}${node.s ? `: ${node.s}` : ''}]`)]);
+      return ownFile(node.href) ? picture(node) : link(node.href, '', [document.createTextNode(`[${t('image')}${node.s ? `: ${node.s}` : ''}]`)]);
     default:
       return h(node.t, null, nodes(node.c));
   }
 });
+
+// Only files of the daemon are loaded: fetching an image of another host that a model names would tell
+// that host that, and when, the text was read.
+function picture({ href, s }) {
+  const view = new FileView();
+  view.update({ type: 'file', mediaType: 'image/png', url: href, filename: s || undefined });
+  return view.el;
+}
 
 function link(target, title, children) {
   const href = safeHref(target);

@@ -11,6 +11,7 @@ const QUOTE = /^ {0,3}> ?/;
 const MARKER = /^( {0,3})([-*+]|\d{1,9}[.)])(?=[ \t]|$)/;
 const SETEXT = /^ {0,3}(=+|-+)[ \t]*$/;
 const FOOTNOTE = /^ {0,3}\[\^([^\]\s]{1,64})\]:[ \t]*/;
+const DEFINITION = /^ {0,3}\[(?!\^)((?:[^\\[\]]|\\.){1,300})\]:[ \t]*(?:<([^<>]{0,2000})>|([^\s<]\S{0,2000}))(?:[ \t]+(?:"([^"]{0,500})"|'([^']{0,500})'|\(([^)]{0,500})\)))?[ \t]*$/;
 const MATH_OPEN = /^ {0,3}(?:\$\$|\\\[)/;
 const DELIMITER_CELL = /^:?-+:?$/;
 
@@ -96,7 +97,7 @@ function tableAlign(header, delimiter) {
 /**
  * Blocks with their line range `[start, end)`: `para {text}`, `heading {level,
  * text}`, `code {lang, text}`, `rule`, `quote {blocks}`, `list {ordered, first,
- * loose, items:[{task, blocks}]}`, `table {align, head, rows}`, `note {id, blocks}`, `math {text}`.
+ * loose, items:[{task, blocks}]}`, `table {align, head, rows}`, `note {id, blocks}`, `math {text}`, `def {label, href, title}`.
  */
 export function parseBlocks(lines, depth = 0) {
   const blocks = [];
@@ -108,7 +109,7 @@ export function parseBlocks(lines, depth = 0) {
       continue;
     }
     const block = fence(lines, i) ?? indented(lines, i) ?? heading(lines, i) ?? rule(lines, i) ?? math(lines, i, ends)
-      ?? (depth < MAX_DEPTH ? quote(lines, i, depth) ?? list(lines, i, depth) ?? footnote(lines, i, depth) : null)
+      ?? (depth < MAX_DEPTH ? quote(lines, i, depth) ?? list(lines, i, depth) ?? footnote(lines, i, depth) : null) ?? definition(lines, i)
       ?? table(lines, i) ?? paragraph(lines, i);
     block.start = i;
     blocks.push(block);
@@ -180,6 +181,24 @@ function math(lines, at, ends) {
   return { t: 'math', text: [...body, last.slice(0, stop)].join('\n').trim(), end: end + 1 };
 }
 
+/** A label as links name it: the case and the kind of spaces do not count. */
+export const labelOf = (text) => text.trim().replace(/\s+/g, ' ').toLowerCase();
+
+function definition(lines, at) {
+  const found = DEFINITION.exec(lines[at]);
+  if (!found) return null;
+  return { t: 'def', label: labelOf(found[1]), href: found[2] ?? found[3], title: found[4] ?? found[5] ?? found[6] ?? '', end: at + 1 };
+}
+
+/** The link definitions of some lines by their labels; the first one of a label counts. */
+export function definitionsIn(lines, known = new Map()) {
+  for (let at = 0; at < lines.length; at++) {
+    const found = lines[at].includes(']:') ? definition(lines, at) : null;
+    if (found && !known.has(found.label)) known.set(found.label, { href: found.href, title: found.title });
+  }
+  return known;
+}
+
 function footnote(lines, at, depth) {
   const found = FOOTNOTE.exec(lines[at]);
   if (!found) return null;
@@ -226,7 +245,10 @@ function list(lines, at, depth) {
     end = i - blanks;
     const task = /^\[([ xX])\](?=[ \t]|$)/.exec(body[0] ?? '');
     if (task) body[0] = body[0].slice(3).trimStart();
-    items.push({ task: task ? task[1] !== ' ' : null, blocks: parseBlocks(body, depth + 1) });
+    const inner = parseBlocks(body, depth + 1);
+    items.push({ task: task ? task[1] !== ' ' : null, blocks: inner });
+    // A blank line between two parts of an item makes all items paragraphs.
+    if (inner.some((block, at) => at > 0 && block.start > inner[at - 1].end)) loose = true;
     const next = i < lines.length ? marker(lines[i]) : null;
     if (blanks > 0 && next?.kind === first.kind) loose = true;
   }

@@ -1,6 +1,9 @@
 // Inline Markdown to a small tree. Pure, and linear in practice for any input: a model may send 100
 // KB of asterisks, and the page must stay responsive.
 
+import { ENTITIES } from './entities.js';
+import { labelOf } from './md-blocks.js';
+
 // Depth beyond which emphasis stays flat, to keep the DOM small.
 const MAX_DEPTH = 24;
 
@@ -9,10 +12,7 @@ const FOOTNOTE = /\[\^([^\]\s]{1,64})\]/y;
 // A price and a variable of a shell are no formula: no space inside the marks, no letter or digit behind them.
 const MATH = /\$\$([^$\n]+)\$\$|\$(?![\s$])([^$\n]*[^$\s\\])\$(?!\w)/y;
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
-const ENTITY = /&(?:(amp|lt|gt|quot|apos|nbsp|copy|hellip|mdash|ndash)|#(\d{1,7})|#x([0-9a-f]{1,6}));/iy;
-const ENTITIES = {
-  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', copy: '©', hellip: '…', mdash: '—', ndash: '–',
-};
+const ENTITY = /&(?:([a-z][a-z0-9]{1,30})|#(\d{1,7})|#x([0-9a-f]{1,6}));/iy;
 const AUTOLINK = /<((?:https?:\/\/|mailto:)[^\s<>]*|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)>/iy;
 const BREAK_TAG = /<br[ ]?\/?>/iy;
 // Bare URLs end at the first non-ASCII character: in Chinese prose the next word follows without a
@@ -41,12 +41,25 @@ function plainText(nodes) {
  * `{t:'link', href, title, c}`, `{t:'image', href, s}`, `{t:'ref', id}`, `{t:'math', s}`.
  * With `open` the text is still growing: bold or code without an end counts as
  * begun, and marks at the very end are held back, so that nothing flickers.
+ * `links` are the link definitions of the text, by label.
  */
-export function parseInline(text, open = false) {
-  return scan(open ? trimEndOf(text, '*_~`[!') : text, open);
+export function parseInline(text, open = false, links = NO_LINKS) {
+  return scan(open ? trimEndOf(text, '*_~`[!') : text, open, links);
 }
 
-function scan(source, open) {
+const NO_LINKS = new Map();
+
+// `[text][label]`, `[label][]` or `[label]`, where the label is defined.
+const LABEL = /\[((?:[^\\[\]]|\\.){0,300})\]/y;
+
+function reference(source, from, at, links) {
+  if (links.size === 0 || at - from > 300) return null;
+  const second = match(LABEL, source, at + 1);
+  const found = links.get(labelOf(second?.[1] || source.slice(from, at)));
+  return found ? { ...found, end: second && (second[1] || second[0] === '[]') ? LABEL.lastIndex : at + 1 } : null;
+}
+
+function scan(source, open, links) {
   const tokens = [];
   const brackets = [];
   const unclosed = new Set();
@@ -121,22 +134,23 @@ function scan(source, open) {
     } else if (ch === '[' || (ch === '!' && source[i + 1] === '[')) {
       const image = ch === '!';
       node({ t: 'bracket', s: image ? '![' : '[' });
-      brackets.push({ at: tokens.length - 1, image });
+      brackets.push({ at: tokens.length - 1, image, from: i + (image ? 2 : 1) });
       i += image ? 2 : 1;
     } else if (ch === ']') {
       const bracket = brackets.pop();
       found = bracket && match(TARGET, source, i + 1);
-      if (found) {
+      const target = found ? { href: found[1] ?? found[2] ?? '', title: found[3] ?? found[4] ?? '', end: TARGET.lastIndex }
+        : bracket && reference(source, bracket.from, i, links);
+      if (target) {
         flush();
         const inner = resolve(tokens.splice(bracket.at + 1));
         tokens.pop();
-        const href = found[1] ?? found[2] ?? '';
-        if (bracket.image) tokens.push({ t: 'image', href, s: plainText(inner) });
+        if (bracket.image) tokens.push({ t: 'image', href: target.href, s: plainText(inner) });
         else {
-          tokens.push({ t: 'link', href, title: found[3] ?? found[4] ?? '', c: inner });
+          tokens.push({ t: 'link', href: target.href, title: target.title, c: inner });
           brackets.length = 0; // links do not nest
         }
-        i = TARGET.lastIndex;
+        i = target.end;
       } else {
         text += ']';
         i++;
@@ -149,7 +163,7 @@ function scan(source, open) {
       // The only tag honoured: models use it inside table cells.
       node({ t: 'br' });
       i = BREAK_TAG.lastIndex;
-    } else if (ch === '&' && (found = match(ENTITY, source, i))) {
+    } else if (ch === '&' && (found = match(ENTITY, source, i)) && entity(found) !== undefined) {
       text += entity(found);
       i = ENTITY.lastIndex;
     } else if (ch === ':' && source[i + 1] === '/' && (found = bareLink(source, i, text))) {
@@ -200,7 +214,7 @@ function codeText(raw) {
 }
 
 function entity(found) {
-  if (found[1]) return ENTITIES[found[1].toLowerCase()];
+  if (found[1]) return ENTITIES.get(found[1]);
   const code = found[2] ? Number(found[2]) : parseInt(found[3], 16);
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::test_server::{TestServer, json as read, request, text};
-use crate::adapters::web::page::{SCRIPT_PATH, STYLE_PATH};
+use crate::adapters::web::page::{CHUNKS, SCRIPT_PATH, STYLE_PATH};
 
 #[tokio::test]
 async fn the_page_is_served_and_revalidated_by_its_tag() {
@@ -34,6 +34,29 @@ async fn script_and_style_have_a_name_of_their_content_and_are_kept_for_ever() {
     let loaded = page.matches("<script").count() + page.matches("rel=\"stylesheet\"").count();
     assert_eq!(loaded, 2, "nothing else is loaded");
     assert_eq!(stage.get("/app.js").await.status(), 404);
+}
+
+#[tokio::test]
+async fn what_the_first_load_fetches_is_small_and_the_rest_comes_in_chunks() {
+    let (stage, _threads) = TestServer::new();
+    let mut bytes = 0;
+    for path in ["/", SCRIPT_PATH, STYLE_PATH] {
+        let packed = request("GET", path).header("accept-encoding", "gzip").body("".into()).unwrap();
+        let body = stage.send(packed).await.into_body();
+        bytes += axum::body::to_bytes(body, usize::MAX).await.unwrap().len();
+    }
+    assert!(bytes <= 150 << 10, "{bytes} bytes are fetched before the page shows anything");
+    let script = text(stage.get(SCRIPT_PATH).await).await.1;
+    assert_eq!(CHUNKS.len(), 3);
+    for (path, chunk) in CHUNKS {
+        assert!(script.contains(path), "{path} is loaded by the script");
+        let served = stage.get(path).await;
+        assert_eq!(served.headers().get("cache-control").unwrap(), "public, max-age=31536000, immutable");
+        assert_eq!(served.headers().get("content-type").unwrap(), "text/javascript; charset=utf-8");
+        assert_eq!(text(served).await.1, *chunk);
+    }
+    let worker = stage.get("/notices.js").await;
+    assert_eq!(worker.headers().get("cache-control").unwrap(), "no-cache");
 }
 
 #[tokio::test]
