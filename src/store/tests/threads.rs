@@ -189,6 +189,10 @@ async fn the_list_is_given_in_pages(store: TestStore) {
     assert_eq!(state.threads.list(only).await.unwrap().threads.len(), 1);
     let other = ThreadQuery { platform: Some("qq".parse().unwrap()), ..ThreadQuery::newest(9) };
     assert_eq!(state.threads.list(other).await.unwrap().threads, []);
+    let between = ThreadQuery { since: Some(at(1)), until: Some(at(3)), ..ThreadQuery::newest(9) };
+    let found = state.threads.list(between).await.unwrap().threads;
+    let found: Vec<_> = found.into_iter().map(|one| one.thread_id).collect();
+    assert_eq!(found, [thread("2"), thread("1")], "from the first time on, before the second");
     state.threads.close().await;
 }
 

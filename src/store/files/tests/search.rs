@@ -422,6 +422,8 @@ async fn many_short_threads_are_found_with_their_newest_message_and_forgotten_wh
     let newest = search.newest_with("green parrot".to_owned(), asked).await.unwrap();
     let newest: Vec<_> = newest.iter().map(|(own, text)| (own.clone(), text.id.as_str())).collect();
     assert_eq!(newest, [(name(300), "u2"), (name(0), "u2")]);
+    assert!(search.threads_by("nobody".to_owned()).await.unwrap().is_empty());
+    assert_eq!(search.threads_by("USER".to_owned()).await.unwrap().len(), 400);
     std::fs::remove_file(thread_path(dir.path(), &name(100))).unwrap();
     append(&thread_path(dir.path(), &name(5)), &lines(&[message(&name(5), "u3", "r", 3, "one more parrot")]));
     let with = search.threads_with("parrot".to_owned()).await.unwrap();
