@@ -3,7 +3,7 @@
 //! scripts that must run before the first paint, and the module that begins everything.
 //!
 //! Modules may use `import { a, b as c } from './x.js'`, `import * as x from './x.js'` on one line, and `export` before a
-//! declaration. `import('./x.js')` in a function loads a chunk, which imports nothing. Anything else of the module syntax is
+//! declaration. `() => import('./x.js')` loads a chunk, which imports nothing. Anything else of the module syntax is
 //! an error here.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,12 +101,13 @@ impl<'a> Modules<'a> {
 
     /// The body with the addresses of its chunks.
     fn with_chunks(&mut self, body: &str) -> Result<String, String> {
-        const LOAD: &str = "import('./";
+        // In a comment `import('./x.js')` names a type.
+        const LOAD: &str = "() => import('./";
         let mut parts = body.split(LOAD);
         let mut text = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             let (name, rest) = part.split_once("')").ok_or("import( without an end")?;
-            text.push_str(&format!("import('/assets/{}'){rest}", self.chunk(name)?));
+            text.push_str(&format!("() => import('/assets/{}'){rest}", self.chunk(name)?));
         }
         Ok(text)
     }
