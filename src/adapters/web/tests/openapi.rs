@@ -130,7 +130,10 @@ fn requests_of_the_manual_fit_their_schemas() {
         assert_eq!(mistakes(&document, schema, &body), Vec::<String>::new(), "{name}");
     }
     let keys = operations().into_iter().find(|operation| operation.path == "/api/threads").unwrap().query;
-    assert_eq!(keys.map(Shape::keys).unwrap(), ["q", "limit", "before", "state", "platform", "person", "since", "until"]);
+    assert_eq!(
+        keys.map(Shape::keys).unwrap(),
+        ["q", "limit", "before", "state", "platform", "person", "since", "until"]
+    );
 }
 
 #[tokio::test]

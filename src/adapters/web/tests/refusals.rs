@@ -66,7 +66,11 @@ async fn a_method_that_an_address_does_not_know_is_answered_with_those_it_knows(
 async fn an_unknown_query_key_is_refused_with_the_known_ones() {
     let (stage, mut threads) = TestServer::new();
     for (path, message, hint) in [
-        ("/api/threads?limt=2", "unknown query key `limt`", "known keys: q, limit, before, state, platform, person, since, until"),
+        (
+            "/api/threads?limt=2",
+            "unknown query key `limt`",
+            "known keys: q, limit, before, state, platform, person, since, until",
+        ),
         (
             "/api/threads/web:chat:1/messages?after=x",
             "unknown query key `after`",
