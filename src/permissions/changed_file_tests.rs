@@ -72,6 +72,7 @@ fn scene() -> Project {
     project.write("bin/tool", "#!/bin/sh\n");
     fs::set_permissions(project.path("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
     project.write("scripts/log.sh", "#!/bin/sh\nbin/tool >> data/log.txt\n");
+    project.write(".ship/threads/y", "");
     project.write("scripts/sourcing.sh", "#!/bin/sh\n. lib/common\n");
     symlink("run.sh", project.path("link.sh")).unwrap();
     // Larger than the limit of what is read for one call; sparse, so that it takes no disk space.

@@ -10,6 +10,7 @@ use rustix::fs::{FileType, Stat};
 
 use crate::files::{self, DirOpenError, ProjectDir};
 use crate::policy::fingerprint::{ContentDigest, FileDigest, digest_of};
+use crate::policy::paths::is_reserved_name;
 use crate::policy::shell::{Dependencies, Dependency, has_script_name, named_in};
 
 /// Most bytes read for one call.
@@ -241,6 +242,10 @@ impl Digests<'_> {
                     self.undetermined = true;
                     break;
                 };
+                // The daemon's own files, which no command sees, change all the time.
+                if is_reserved_name(&name.to_string_lossy()) {
+                    continue;
+                }
                 let place = folder.join(&name);
                 if kind == FileType::Directory && below == Below::Included && todo.len() < MOST_ENTRIES {
                     todo.push(place);
