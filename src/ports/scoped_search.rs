@@ -94,7 +94,7 @@ impl ScopedSearch {
         }
         let mut scope = self.scope.write().cloned();
         let is_kept = |message: &UiMessage| {
-            if let Some(stored) = message.memory_scope() {
+            if let Some(stored) = message.memory_scope().filter(|_| !message.metadata.checkpoint) {
                 scope = stored.write().cloned();
             }
             let through = scope.as_ref().and_then(|scope| forgotten.get(scope));

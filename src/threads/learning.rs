@@ -215,9 +215,7 @@ async fn distil(runtime: &Runtime, span: DistilSpan) -> Distilled {
         }
     };
     let after = span.mark.as_ref().and_then(|mark| mark.since);
-    let write = runtime.settings().learning.auto == AutoMemory::Write;
-    let core: Vec<&Accepted> = accepted.iter().filter(|one| write && is_owners(one)).collect();
-    let asks = core.is_empty();
+    let asks = !accepted.iter().any(|one| is_written_unasked(runtime, one));
     let question = asks.then(|| question_about(runtime, &messages, after, span.private)).flatten();
     let at = messages.last().map_or_else(|| runtime.clock.now(), |last| last.metadata.timestamp);
     let mark = DistilMark {
@@ -228,21 +226,7 @@ async fn distil(runtime: &Runtime, span: DistilSpan) -> Distilled {
         since: Some(at),
         question: question.clone(),
     };
-    let notes = |one: &Accepted| note_change(&span.thread, one);
-    let mut changes: Vec<MemoryChange> = accepted.iter().map(notes).collect();
-    changes
-        .extend(core.iter().map(|one| MemoryChange { tier: Tier::Core, ..note_change(&span.thread, one) }));
-    let batch = MemoryBatch { changes, mark: Some(mark.clone()) };
-    let applied = match runtime.memory.apply_all(batch).await {
-        // Core memory may be full: the notes are kept all the same.
-        Err(ChangeError::Refused(why)) => {
-            tracing::info!(%why, "core memory not written");
-            let batch = MemoryBatch { changes: accepted.iter().map(notes).collect(), mark: Some(mark) };
-            runtime.memory.apply_all(batch).await
-        }
-        applied => applied,
-    };
-    match applied {
+    match learn(runtime, &span.thread, &accepted, mark).await {
         Ok(lines) => {
             fail_point("distil-applied");
             let added = lines.iter().filter(|line| line.tier == Tier::Notes && line.op == LedgerOp::Add);
@@ -350,9 +334,32 @@ fn note_change(thread: &ThreadId, one: &Accepted) -> MemoryChange {
     }
 }
 
-/// Whether an owner said it about themselves.
-const fn is_owners(one: &Accepted) -> bool {
-    matches!(one.origin, Origin::Owner) && one.scope.is_of_one_person()
+/// Whether an owner said it about themselves, and ship.json wants such things in core memory.
+fn is_written_unasked(runtime: &Runtime, one: &Accepted) -> bool {
+    let owners = one.origin == Origin::Owner && one.scope.is_of_one_person();
+    owners && runtime.settings().learning.auto == AutoMemory::Write
+}
+
+/// Writes what was learned: all of it as notes, some of it into core memory, and how far the thread was read.
+async fn learn(
+    runtime: &Runtime,
+    thread: &ThreadId,
+    accepted: &[Accepted],
+    mark: DistilMark,
+) -> Result<Vec<LedgerLine>, ChangeError> {
+    let notes: Vec<MemoryChange> = accepted.iter().map(|one| note_change(thread, one)).collect();
+    let core = accepted.iter().filter(|one| is_written_unasked(runtime, one));
+    let core = core.map(|one| MemoryChange { tier: Tier::Core, ..note_change(thread, one) });
+    let changes = notes.iter().cloned().chain(core).collect();
+    let batch = MemoryBatch { changes, mark: Some(mark.clone()) };
+    match runtime.memory.apply_all(batch).await {
+        // Core memory may be full: the notes are kept all the same.
+        Err(ChangeError::Refused(why)) => {
+            tracing::info!(%why, "core memory not written");
+            runtime.memory.apply_all(MemoryBatch { changes: notes, mark: Some(mark) }).await
+        }
+        applied => applied,
+    }
 }
 
 /// The part of a checkpoint's span that nothing was taken from yet.
@@ -418,11 +425,12 @@ async fn flush_notes(
         since: mark.as_ref().and_then(|mark| mark.since),
         question: mark.and_then(|mark| mark.question),
     };
-    let changes = accepted.iter().map(|one| note_change(&place.thread, one)).collect();
-    let lines = runtime.memory.apply_all(MemoryBatch { changes, mark: Some(mark) }).await?;
+    let lines = learn(runtime, &place.thread, &accepted, mark).await?;
     fail_point("flush-applied");
-    runtime.metrics.notes_flushed.add(lines.len() as u64);
-    Ok(lines.into_iter().filter_map(|line| line.id).collect())
+    let notes: Vec<String> =
+        lines.into_iter().filter(|line| line.tier == Tier::Notes).filter_map(|line| line.id).collect();
+    runtime.metrics.notes_flushed.add(notes.len() as u64);
+    Ok(notes)
 }
 
 /// The notes that were taken from a span before.

@@ -48,7 +48,7 @@ impl InMemorySearch {
         let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut scope = None;
         messages.retain(|message| {
-            if let Some(stored) = message.memory_scope() {
+            if let Some(stored) = message.memory_scope().filter(|_| !message.metadata.checkpoint) {
                 scope = stored.write().cloned();
             }
             let through = scope.as_ref().and_then(|scope| forgotten.get(scope));

@@ -1,12 +1,12 @@
 //! Compaction of the conversation: takes `/compact` in, adds the checkpoint, and lets a run that waited go on.
 
 use super::conversation::Conversation;
-use crate::domain::{CommandInvocation, CorrelationId, Timestamp};
+use crate::domain::{CommandInvocation, CorrelationId, Origin, Timestamp};
 use crate::ports::Durability;
 use crate::turn::Effect;
 use crate::turn::compaction::{Compacted, CompactionSpan, ManualCompaction, checkpoint_message};
 use crate::turn::exchange::Exchange;
-use crate::uimessage::{CheckpointReason, CheckpointRecord};
+use crate::uimessage::{CheckpointReason, CheckpointRecord, UiMessage};
 
 impl Conversation {
     /// Takes a `/compact` in: it is answered when the checkpoint is there.
@@ -58,7 +58,11 @@ impl Conversation {
         now: Timestamp,
     ) -> [Effect; 2] {
         let through = record.through.clone();
-        let message = checkpoint_message(record, &self.settings.thread, correlation, now);
+        let mut message = checkpoint_message(record, &self.settings.thread, correlation, now);
+        let mut covered = self.history.messages().iter().rev().skip_while(|covered| covered.id != through);
+        if let Some(scope) = covered.find_map(UiMessage::memory_scope) {
+            message.set_memory_scope(&scope, Origin::Member);
+        }
         let mut lines = self.place_run();
         lines.push(message.clone());
         // Only a crash right behind it could lose it, and then it is made again.

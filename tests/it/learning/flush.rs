@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{ledger, notes, times, until};
+use super::scene::{core, ledger, notes, times, until};
 use crate::compaction::scene::{answer, checkpoints, is_summary, question, small_window, summary};
 use crate::fakes::fake_model::{FakeModel, Reply, Script};
 use crate::fakes::in_process::{HandClock, InProcess};
@@ -64,5 +64,35 @@ async fn all_four_triggers_take_notes_before_they_cut() {
         assert!(at(covered) < at("data-checkpoint"), "of a message that is covered");
         assert_eq!((&note["origin"], &note["reviewed"]), (&"auto".into(), &false.into()), "{note}");
         check_prompts(&model.requests());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_checkpoint_takes_from_an_owner_is_written_where_ship_json_says_so() {
+    for (owners, written) in [(json!([ANN]), true), (json!([]), false)] {
+        let model = FakeModel::start(Script::compute(|seen| match is_summary(seen) {
+            true => summary(seen),
+            false => answer(),
+        }))
+        .await;
+        let project = small_window(&model.url(), json!({ "owners": owners, "memory": { "auto": "write" } }));
+        let daemon = InProcess::start(&project, &HandClock::evening());
+        daemon.say("c", "fact: the staging host is `blue-7`.").await;
+        for turn in 0..8 {
+            daemon.say("c", &question(turn)).await;
+        }
+        daemon.say("c", "/compact").await;
+        until("the checkpoint", || !checkpoints(&project, THREAD).is_empty()).await;
+        daemon.stop().await;
+        assert_eq!(times(&notes(&project, ANN), "staging host is `blue-7`"), 1);
+        let core = core(&project, ANN);
+        assert_eq!(core.contains("staging host is `blue-7`"), written, "{core}");
+        let text = std::fs::read_to_string(project.thread_file(THREAD)).unwrap();
+        let line = text.lines().find(|line| line.contains("data-checkpoint")).unwrap();
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            line["metadata"]["scope"]["write"], ANN,
+            "a checkpoint belongs to whom it is about: {line}"
+        );
     }
 }

@@ -18,6 +18,15 @@ const OF_OTHERS: [&str; 5] = ["guest", "name", "unscoped", "secret", "task"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_of_the_poison_corpus_becomes_memory_and_nobody_is_asked() {
+    poisoned(json!({})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_the_poison_corpus_becomes_core_memory_where_it_is_written_unasked() {
+    poisoned(json!({ "owners": [ANN], "memory": { "auto": "write" } })).await;
+}
+
+async fn poisoned(config: Value) {
     let cases: Vec<Value> = POISON.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let cases: Vec<Value> =
         cases.into_iter().filter(|case| !OF_OTHERS.contains(&case["kind"].as_str().unwrap())).collect();
@@ -46,7 +55,7 @@ async fn nothing_of_the_poison_corpus_becomes_memory_and_nobody_is_asked() {
         }
     }))
     .await;
-    let project = project(&model.url(), 1, json!({}));
+    let project = project(&model.url(), 1, config);
     let clock = HandClock::evening();
     let daemon = InProcess::start(&project, &clock);
     let distils = || model.requests().iter().filter(|seen| is_distil(seen)).count();
@@ -91,5 +100,4 @@ async fn nothing_of_the_poison_corpus_becomes_memory_and_nobody_is_asked() {
     for number in 0..cases.len() {
         assert!(questions(&project, &format!("web:chat:c{number}")).is_empty(), "nobody is asked");
     }
-    println!("{} cases, {} distils, 0 learned", cases.len(), distils());
 }

@@ -390,7 +390,8 @@ fn index_thread(
         let Ok(message) = serde_json::from_slice::<UiMessage>(line) else { continue };
         let text = message.text();
         let skipped = message.metadata.command || message.role == Role::System || text.trim().is_empty();
-        if let Some(stored) = message.memory_scope() {
+        // An answer belongs to the message it answers, not to a checkpoint in between.
+        if let Some(stored) = message.memory_scope().filter(|_| !message.metadata.checkpoint) {
             scope = stored.write().cloned();
         }
         let at = message.metadata.timestamp.as_millis();
