@@ -1,6 +1,7 @@
 //! Several agents in one group: real daemons that share a directory.
 
 mod agents;
+mod basic_groups;
 mod gate_costs;
 mod history;
 mod kills;

@@ -14,19 +14,19 @@ use crate::fakes::telegram::people::Chat;
 use crate::fakes::telegram::server::FakeTelegram;
 
 /// A supergroup, where all accounts see the same message ids, and a basic group, where each counts its own.
-const SUPERGROUP: i64 = -1_001_234_567_890;
-const BASIC: i64 = -55;
+pub(super) const SUPERGROUP: i64 = -1_001_234_567_890;
+pub(super) const BASIC: i64 = -55;
 
 /// An agent with an account on Telegram.
-struct Bot {
-    user: User,
-    fake: FakeTelegram,
-    model: FakeModel,
-    project: Project,
+pub(super) struct Bot {
+    pub(super) user: User,
+    pub(super) fake: FakeTelegram,
+    pub(super) model: FakeModel,
+    pub(super) project: Project,
 }
 
 impl Bot {
-    async fn new(id: i64, name: &str, script: Script, extra: Value) -> Self {
+    pub(super) async fn new(id: i64, name: &str, script: Script, extra: Value) -> Self {
         let user = User::new(id, name).called(&format!("{}_bot", name.to_lowercase())).bot();
         let token = format!("{id}:AAtest-canary_token0123456789abcdefg");
         let account = Account { user: user.clone(), token, hears_bots: true, ..Account::default() };
@@ -42,16 +42,16 @@ impl Bot {
         Self { user, fake, model, project }
     }
 
-    fn group(&self, chat: i64) -> Chat {
+    pub(super) fn group(&self, chat: i64) -> Chat {
         self.fake.group(chat)
     }
 
-    async fn says(&self, chat: i64, words: &str) {
+    pub(super) async fn says(&self, chat: i64, words: &str) {
         self.fake.wait_for(|world| world.bot_texts(chat).iter().any(|text| text == words)).await;
     }
 
     /// Waits until a text is in its thread file, and returns the last line that has it.
-    async fn stored(&self, chat: i64, words: &str) -> String {
+    pub(super) async fn stored(&self, chat: i64, words: &str) -> String {
         let file = self.project.thread_file(&format!("telegram:chat:{chat}"));
         let line = || {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -64,7 +64,7 @@ impl Bot {
 }
 
 /// Runs both agents. They know each other's accounts from their start: both have run before.
-async fn acquainted(dir: &Path, bots: [&Bot; 2]) -> [Daemon; 2] {
+pub(super) async fn acquainted(dir: &Path, bots: [&Bot; 2]) -> [Daemon; 2] {
     for bot in bots {
         let before = bot.project.start().await;
         let account = format!("\"name\":\"{}_bot\"", bot.user.name().to_lowercase());
@@ -101,7 +101,7 @@ fn text_under(dir: &Path) -> String {
 }
 
 /// Waits until the shared logs have this as said by an agent so many times.
-async fn told(dir: &Path, words: &str, times: usize) {
+pub(super) async fn told(dir: &Path, words: &str, times: usize) {
     let is_it = |line: &&str| line.contains(words) && line.contains("\"outbound\"");
     until(words, || text_under(&dir.join("telegram")).lines().filter(is_it).count() >= times).await;
 }
@@ -272,41 +272,6 @@ async fn a_bot_is_named_by_a_real_mention_and_its_id_is_learned_from_one() {
         1,
         "both have the app of the fake: {log}"
     );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_question_gets_one_answer_in_a_group_where_each_account_counts_its_own_messages() {
-    let shared = tempfile::tempdir().unwrap();
-    let dir = shared.path().join("rooms");
-    let extra = json!({
-        "groups": { "sharedDir": dir, "gate": { "settleMs": 100 } },
-        "adapters": { "telegram": { "groups": { "respond": "relevant" } } },
-    });
-    let script = |name| echo(name, "{\"answer\": true, \"score\": 80}");
-    let alpha = Bot::new(101, "Alpha", script("Alpha"), extra.clone()).await;
-    let beta = Bot::new(102, "Beta", script("Beta"), extra).await;
-    let _running = acquainted(&dir, [&alpha, &beta]).await;
-    let ann = beta.fake.user(7, "Ann");
-    let (there, here) = (alpha.group(BASIC), beta.group(BASIC));
-    // The accounts count differently: the same number means different messages.
-    there.count_from(10);
-    here.count_from(11);
-    let mut answers = 0;
-    for number in 0..4 {
-        let question = format!("who knows {number}");
-        there.say(&ann, &question);
-        here.say(&ann, &question);
-        for bot in [&alpha, &beta] {
-            let file = bot.project.thread_file(&format!("telegram:chat:{BASIC}"));
-            let is_decided = |line: &str| line.contains(&question) && line.contains("\"gate\"");
-            let decided = || std::fs::read_to_string(&file).unwrap_or_default().lines().any(&is_decided);
-            until("a decision", decided).await;
-        }
-        answers += 1;
-        let said = || [&alpha, &beta].map(|bot| bot.fake.read(|world| world.bot_texts(BASIC).len()));
-        until("an answer", || said().iter().sum::<usize>() >= answers).await;
-        assert_eq!(said().iter().sum::<usize>(), answers, "{:?}", said());
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
