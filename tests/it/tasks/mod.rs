@@ -2,6 +2,7 @@
 
 mod asked_in_chats;
 mod chats;
+mod commands;
 mod deliveries;
 mod in_conversations;
 mod kill;

@@ -67,6 +67,9 @@ async fn a_spoken_message_gets_a_spoken_answer_in_the_format_of_its_platform_and
     );
     let upload = qq.wait_for("an upload", |rules| rules.uploads.first().cloned()).await;
     assert!(upload.bytes.starts_with(b"RIFF"), "WAV");
+    let rate = u64::from(u32::from_le_bytes(upload.bytes[24..28].try_into().unwrap()));
+    let millis = (upload.bytes.len() as u64 - 44) / 2 * 1000 / rate;
+    assert!((1_000..20_000).contains(&millis), "a sentence of speech: {millis} ms at {rate} Hz");
     qq.text_with("U1", "how are you today").await;
 
     // Over HTTP, the sound is made on demand, and it is what was answered.
