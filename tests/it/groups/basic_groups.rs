@@ -33,8 +33,7 @@ async fn one_question_gets_one_answer_in_a_group_where_each_account_counts_its_o
         for bot in [&alpha, &beta] {
             let file = bot.project.thread_file(&format!("telegram:chat:{BASIC}"));
             let is_decided = |line: &str| line.contains(&question) && line.contains("\"gate\"");
-            let decided =
-                || std::fs::read_to_string(&file).unwrap_or_default().lines().any(|line| is_decided(line));
+            let decided = || std::fs::read_to_string(&file).unwrap_or_default().lines().any(&is_decided);
             until("a decision", decided).await;
         }
         answers += 1;

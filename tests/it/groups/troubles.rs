@@ -19,7 +19,7 @@ async fn without_a_usable_directory_turns_go_on_and_one_warning_is_logged() {
         team.write(GROUP, "ou_ada", "hello", &[0]);
         team.hears(0, "Alpha says: hello").await;
         let log = team.agents[0].project.log();
-        assert_eq!(log.matches("groups.sharedDir is not used").count(), 1, "{log}");
+        assert_eq!(log.matches("shared directory not opened").count(), 1, "{log}");
     }
 }
 
