@@ -187,10 +187,10 @@ const READ_CHINESE: &[&str] = &[
     "model/offline/command.rs",
     "policy/reply/",
     "search/",
-    "tasks/run.rs",
     "threads/grant_commands.rs",
     "threads/memory_commands.rs",
     "threads/model_command.rs",
+    "uimessage/task_report.rs",
 ];
 
 fn sources(dir: &std::path::Path, out: &mut Vec<(String, String)>) {
