@@ -129,7 +129,8 @@ pub struct PeerWords {
 pub struct Said {
     pub text: String,
     pub files: Vec<InboundFile>,
-    /// Not addressed to the agent: kept as context, never answered.
+    /// Starts no run. The relevance gate may still have it answered, and people who may decide can decide approvals
+    /// with it.
     pub context_only: bool,
     /// Whether it names the agent.
     pub attention: MentionState,

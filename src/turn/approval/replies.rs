@@ -17,7 +17,7 @@ use crate::turn::runs::promotion::{PROMOTION, Proposal};
 use crate::turn::runs::run::Run;
 use crate::turn::{Effect, Lookups};
 
-/// A longer text is a message, not an answer.
+/// A longer text is not given to a model to classify; rules still read it.
 const LONGEST_REPLY: usize = 300;
 
 /// What a message means while approvals are pending, or where it names a settled one.
