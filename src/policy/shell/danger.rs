@@ -219,11 +219,20 @@ fn git_destroys(args: &[ShellWord]) -> bool {
 /// Whether a command writes hooks or settings that start programs later.
 fn sets_up_programs(name: &str, args: &[ShellWord]) -> bool {
     let has = |list: &str| args.iter().any(|arg| list.split(' ').any(|word| word == arg.text()));
-    let subcommand = match Globals::of("git").map(|globals| globals.subcommand(args)) {
-        Some(Subcommand::At(at)) if name == "git" => args.get(at).map(ShellWord::text).unwrap_or_default(),
-        _ => "",
+    let (subcommand, rest) = match Globals::of("git").map(|globals| globals.subcommand(args)) {
+        Some(Subcommand::At(at)) if name == "git" => (
+            args.get(at).map(ShellWord::text).unwrap_or_default(),
+            args.get(at.saturating_add(1)..).unwrap_or_default(),
+        ),
+        _ => ("", [].as_slice()),
     };
-    let only_shows = || has("--get --get-all --get-regexp --get-urlmatch --list -l get list");
+    // Behind a key the same words are its value.
+    let only_shows = || {
+        const READS: &str = "--get --get-all --get-regexp --get-urlmatch --list -l";
+        let mut options = rest.iter().map(ShellWord::text).take_while(|word| word.starts_with('-'));
+        rest.first().is_some_and(|word| matches!(word.text(), "get" | "list"))
+            || options.any(|word| READS.split(' ').any(|read| read == word))
+    };
     let hooks = matches!(name, "husky" | "lefthook" | "overcommit" | "pre-commit" | "simple-git-hooks")
         && (args.is_empty() || has("add init install set --install"));
     (subcommand == "config" && !only_shows()) || hooks || (name == "direnv" && has("allow permit"))

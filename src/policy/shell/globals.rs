@@ -171,8 +171,8 @@ const SAME: &[(&str, &[&str])] = &[
     (
         "npm pnpm yarn bun",
         &[
-            "install i in ins inst insta instal isnt isnta isntal isntall add it install-test \
-             ci clean-install ic install-clean isntall-clean cit clean-install-test sit",
+            "install i in ins inst insta instal isnt isnta isntal isntall add it install-test",
+            "ci clean-install ic install-clean isntall-clean cit clean-install-test sit",
             "uninstall un unlink remove rm r",
             "update up upgrade udpate",
             "run run-script rum urn",

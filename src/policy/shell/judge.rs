@@ -209,7 +209,7 @@ impl Judged {
             };
             if looked.is_err() {
                 self.changes(rules, &folders, part);
-                self.changed.extend(part.argv.iter().skip(1).cloned());
+                self.changed.extend(arguments(&part.argv).cloned());
                 // A sentence may be code that writes a file, but not the message of a commit.
                 let sentences = part
                     .argv
@@ -451,9 +451,32 @@ fn protected(rules: &ShellRules, word: &str) -> Option<Reason> {
     });
     match class.max()? {
         PathClass::Reserved | PathClass::Secret => Some(Reason::Secret(word.to_owned())),
+        PathClass::Sensitive if is_repository_address(word) => None,
         PathClass::Sensitive => Some(Reason::Sensitive(word.to_owned())),
         PathClass::Ordinary | PathClass::Outside => None,
     }
+}
+
+/// Whether a word is the address of a repository on a server, such as `https://host/a/b.git` and `git@host:a/b.git`.
+fn is_repository_address(word: &str) -> bool {
+    let scp_like = word.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));
+    let has_scheme = ["https://", "http://", "ssh://", "git://"].iter().any(|scheme| word.contains(scheme));
+    let name = word.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    (scp_like || has_scheme) && !word.contains("..") && name.len() > ".git".len() && name.ends_with(".git")
+}
+
+/// The arguments of a command that may name files: not the message of a commit.
+fn arguments(argv: &[String]) -> impl Iterator<Item = &String> {
+    let is_commit = argv.iter().take(2).map(String::as_str).eq(["git", "commit"]);
+    let is_message = move |before: &str, word: &str| {
+        let follows = before == "--message"
+            || (before.starts_with('-') && !before.starts_with("--") && before.ends_with('m'));
+        is_commit
+            && word.contains(' ')
+            && (follows || word.starts_with("--message=") || word.starts_with("-m"))
+    };
+    let pairs = argv.iter().zip(argv.iter().skip(1));
+    pairs.filter(move |(before, word)| !is_message(before, word)).map(|(_, word)| word)
 }
 
 /// The parts of a word that may be paths: the word, values in it, what an option has attached. A sentence is not

@@ -390,6 +390,8 @@ fn a_write_to_a_file_that_starts_programs_or_holds_secrets_asks_with_high_risk()
             "cp x /home/u/p/.husky/pre-push",
             "cp x ../p/Agent.md",
             "git config core.hooksPath x",
+            "git config core.hooksPath list",
+            "git config core.hooksPath get",
             "cd .git && cp x hooks",
         ] {
             let verdict = judge(rules, &ShellCall { command, cwd: "" }).verdict;
