@@ -221,15 +221,16 @@ pub struct LedgerLine {
     /// The version of the file after the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Whether what was forgotten is in no file any more, and not in the ledger. Without it, the next reader completes it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub erased: bool,
+    /// Of a line that forgets: whether the text is in no file any more, and not in the ledger. Where it is not, the next
+    /// reader completes it. Lines of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<bool>,
 }
 
 impl LedgerLine {
     /// Whether the line forgets something that may still be somewhere.
     pub fn is_unfinished_forget(&self) -> bool {
-        self.op == LedgerOp::Forget && self.undoes.is_none() && !self.erased
+        self.op == LedgerOp::Forget && self.undoes.is_none() && self.erased == Some(false)
     }
 
     /// Whether undo takes the line back before older ones: not what a file's editor did, not a note that the agent took by

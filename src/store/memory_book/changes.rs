@@ -390,15 +390,17 @@ impl<F: MemoryFiles> Book<F> {
     /// Makes the changes of these lines that the file does not have yet. A file that was edited by hand since is left as it
     /// is, but for what was to be forgotten.
     fn complete(&self, name: &str, lines: &[&LedgerLine]) -> io::Result<()> {
-        if let Some(line) = lines.iter().find(|line| line.op == LedgerOp::Forget && line.id.is_none()) {
-            return if line.is_unfinished_forget() { self.remove_files(&line.scope) } else { Ok(()) };
-        }
         let bytes = match self.files.facts(name)? {
             Some(_) => self.files.read(name, 0, u64::MAX)?,
             None => Vec::new(),
         };
         let digest = self.digest_of(&bytes);
         let is = |version: &Option<String>| version.as_deref() == Some(digest.as_str());
+        if let Some(line) = lines.iter().find(|line| line.op == LedgerOp::Forget && line.id.is_none()) {
+            // A line of an older version is completed only where the file is as it was before.
+            let cut_off = line.is_unfinished_forget() || (line.erased.is_none() && is(&line.base));
+            return if cut_off { self.remove_files(&line.scope) } else { Ok(()) };
+        }
         let done = lines.last().is_some_and(|line| is(&line.digest));
         let missing: Vec<&LedgerLine> = match lines.iter().position(|line| is(&line.base)) {
             _ if done => Vec::new(),
@@ -530,7 +532,7 @@ fn line_of(change: &MemoryChange, edited: &EditedText, seq: u64, batch: u64) -> 
         file: None,
         base: None,
         digest: None,
-        erased: false,
+        erased: (edited.op == LedgerOp::Forget).then_some(false),
     }
 }
 

@@ -417,6 +417,8 @@ fn without_texts(mut line: LedgerLine, erased: &[Erased<'_>]) -> Option<LedgerLi
     if covered {
         (line.before, line.after) = (None, None);
     }
-    line.erased |= completed;
+    if completed {
+        line.erased = Some(true);
+    }
     Some(line)
 }
