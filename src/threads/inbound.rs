@@ -11,6 +11,10 @@ use crate::uimessage::UiMessage;
 impl Actor {
     /// Accepts an event from an adapter or a client.
     pub(super) async fn arrive(&mut self, event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+        if self.history.is_busy() && is_stop(&event) {
+            // What waits for the history came before the command, which stops it.
+            self.history_told(Vec::new()).await;
+        }
         if let Some((event, reply)) = self.wait_for_history(event, reply) {
             self.take_up(event, reply).await;
         }
@@ -212,4 +216,8 @@ impl Actor {
         };
         drop(reply.send(outcome_of(found)));
     }
+}
+
+fn is_stop(event: &IngressEvent) -> bool {
+    matches!(&event.kind, IngressKind::Command(invocation) if invocation.command == Command::Stop)
 }

@@ -68,7 +68,7 @@ impl Pipeline {
         inbound: &Inbound,
         addressed: Addressed,
         place: Option<&mut Position>,
-        stored: Option<(&mut QueuedEvent, &InboxEntry)>,
+        mut stored: Option<(&mut QueuedEvent, &InboxEntry)>,
     ) -> Finished {
         let message = match inbound {
             Inbound::Message(message) => message,
@@ -94,7 +94,8 @@ impl Pipeline {
             Content::Command(invocation) => IngressKind::Command(invocation.clone()),
             Content::Started(_) => IngressKind::Command(Command::Help.into()),
             Content::Said(_) | Content::Edited(_) => {
-                match self.said(message, addressed, stored, stopped).await {
+                let reborrowed = stored.as_mut().map(|(queued, entry)| (&mut **queued, *entry));
+                match self.said(message, addressed, reborrowed, stopped).await {
                     Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => {
                         IngressKind::Edited(said)
                     }
@@ -120,7 +121,16 @@ impl Pipeline {
             && stopped.is_some_and(CancellationToken::is_cancelled)
         {
             self.keep_unanswered(said, message);
+            // Another attempt, also of the next process, knows of the command.
+            if let Some((queued, entry)) = &mut stored {
+                (queued.context_only, queued.said) = (true, Some(said.clone()));
+                if let Err(error) = entry.store(queued).await {
+                    return Finished::Again(error.to_string());
+                }
+            }
         }
+        // From here on the thread decides what `/stop` ends.
+        drop(pending);
         self.intake.recalls.remember(&event);
         let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
         match submit(&self.threads, event, self.language(message)).await {
