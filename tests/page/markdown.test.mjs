@@ -129,3 +129,30 @@ test('a reply that grows ends as if it had come at once', () => {
   const steps = Array.from(source, (_, at) => source.slice(0, at + 1));
   assert.equal(render(...steps).html, render(source).html);
 });
+
+test('a link whose definition is still arriving has no target, and then the whole one', () => {
+  const source = 'See [the *guide*][g] and [more].\n\n[g]: https://guide.example/a/long/path "Title"\n[more]: https://more.example/x\n\nThe end, [again][g].';
+  const whole = new Set(['https://guide.example/a/long/path', 'https://more.example/x']);
+  const container = new Element('div');
+  const targets = () => [...container.html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
+  for (let end = 1; end <= source.length; end++) {
+    renderMarkdown(container, source.slice(0, end), true);
+    for (const href of targets()) assert.ok(whole.has(href), `${href} after ${JSON.stringify(source.slice(0, end))}`);
+  }
+  assert.equal(targets().length, 3);
+  renderMarkdown(container, source, false);
+  assert.equal(container.html, render(source).html);
+
+  const ends = 'See [g].\n\n[g]: https://guide.example/x';
+  const steps = Array.from(ends, (_, at) => ends.slice(0, at + 1));
+  assert.equal(render(...steps, ends).html, render(ends).html, 'also where the last line is a definition');
+  assert.ok(render(...steps, ends).html.includes('href="https://guide.example/x"'));
+});
+
+test('a definition with another target of the same label is rendered again', () => {
+  const container = new Element('div');
+  for (const target of ['https://one.example/', 'https://two.example/']) {
+    renderMarkdown(container, `See [g].\n\n[g]: ${target}\n\ntext`, true);
+    assert.ok(container.html.includes(`href="${target}"`), container.html);
+  }
+});

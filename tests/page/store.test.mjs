@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { api } from '../../src/adapters/web/page/api.js';
 import { MessageStore } from '../../src/adapters/web/page/store.js';
 import { ThreadList } from '../../src/adapters/web/page/thread-list.js';
+import { Thread } from '../../src/adapters/web/page/thread.js';
 
 const said = (id, text, status) => ({ id, role: id.startsWith('a') ? 'assistant' : 'user', metadata: { status }, parts: [{ type: 'text', text }] });
 const shown = (store) => store.entries.map((entry) => [entry.id, entry.message.parts.map((part) => part.text).join('')]);
@@ -102,4 +104,39 @@ test('a question waits until its part has an answer', () => {
   assert.equal(store.waits('apr_2'), false);
   store.upsert(message([{ ...part, state: 'approval-responded', approval: { id: 'apr_1', approved: true } }]));
   assert.equal(store.waits('apr_1'), false);
+});
+
+test('an edit stops a run only where nothing else is queued', async () => {
+  const told = (state, waiting) => ({ state, waiting, queued: waiting.length, pendingApprovals: 0 });
+  // `afterStop` are the states that the daemon tells after the stop.
+  const edit = async (waiting, afterStop) => {
+    const calls = [];
+    const nothing = () => {};
+    const store = new MessageStore(nothing);
+    const thread = Object.assign(Object.create(Thread.prototype), { id: 'web:chat:1', store, waiting: new Set(), notify: nothing, stateChanged: nothing });
+    store.upsert(said('u1', 'one'));
+    store.chunk('a1', { type: 'start' });
+    for (const id of waiting) store.upsert(said(id, 'two'));
+    thread.onState(told('running', waiting));
+    Object.assign(api, {
+      stop: async () => {
+        calls.push('stop');
+        store.upsert(said('a1', 'half', 'stopped'));
+        for (const state of afterStop) {
+          for (const id of state.waiting) store.upsert(said(id, 'two'));
+          thread.onState(state);
+        }
+      },
+      branch: async () => (calls.push('branch'), 'web:chat:2'),
+      editMessage: async () => calls.push('edit'),
+    });
+    const place = thread.editPlaceOf('u1');
+    const { branch } = await thread.resend('u1', 'other words');
+    return [place, ...calls, branch];
+  };
+  assert.deepEqual(await edit([], [told('idle', [])]), ['answering', 'stop', 'edit', null]);
+  assert.deepEqual(await edit(['u2'], []), ['earlier', 'branch', 'web:chat:2'], 'the run goes on');
+  assert.deepEqual(await edit([], [told('running', ['u2'])]), ['answering', 'stop', 'branch', 'web:chat:2'], 'queued during the stop');
+  assert.deepEqual(await edit([], [told('idle', ['u2'])]), ['answering', 'stop', 'branch', 'web:chat:2'], 'queued, and not begun yet');
+  assert.deepEqual(await edit([], [told('running', ['u2']), told('running', [])]), ['answering', 'stop', 'branch', 'web:chat:2'], 'begun during the stop');
 });

@@ -54,7 +54,7 @@ const context = {
   speaks: () => !!page.info?.voice?.speaks,
   speech: (id) => api.speech(page.thread?.id, id),
   complain: (words) => toast(words),
-  editHint: (id) => t({ queued: 'editQueuedHint', answering: 'editAnsweringHint', last: 'editLastHint' }[page.thread?.placeOf(id)] ?? 'editBranchHint'),
+  editHint: (id) => t({ queued: 'editQueuedHint', answering: 'editAnsweringHint', last: 'editLastHint' }[page.thread?.editPlaceOf(id)] ?? 'editBranchHint'),
   /** Throws what the daemon refuses; the message stays in its box then. */
   async resend(id, text) {
     const { thread } = page;

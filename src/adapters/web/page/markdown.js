@@ -32,9 +32,9 @@ export function renderMarkdown(container, source, growing = false) {
   let state = memory.get(container);
   if (state?.text === text && state.growing === growing) return;
   const known = state?.links;
-  links = text.includes(']:') ? definitionsIn(text.split('\n')) : new Map();
+  links = linksOf(text, growing);
   // A definition may come behind what names it: then everything is rendered again.
-  const defined = known && known.size !== links.size;
+  const defined = known && !sameLinks(known, links);
   if (!state || defined || !text.startsWith(state.text)) {
     if (defined) container.replaceChildren();
     state = { text: '', offset: 0, settled: 0, shown: defined ? [] : state?.shown ?? [], links };
@@ -67,6 +67,18 @@ export function renderMarkdown(container, source, growing = false) {
   }
   state.text = text;
   state.growing = growing;
+}
+
+// While the text grows, its last line may still be cut off in the middle of a target.
+function linksOf(text, growing) {
+  if (!text.includes(']:')) return new Map();
+  const lines = text.split('\n');
+  return definitionsIn(growing ? lines.slice(0, -1) : lines);
+}
+
+function sameLinks(one, other) {
+  if (one.size !== other.size) return false;
+  return [...one].every(([label, { href, title }]) => other.get(label)?.href === href && other.get(label).title === title);
 }
 
 function runFor(container, at) {

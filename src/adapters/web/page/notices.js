@@ -8,6 +8,8 @@ worker.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil((async () => {
     const pages = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
-    await (pages.length ? pages[0].focus() : worker.clients.openWindow(event.notification.data?.url ?? '/'));
+    const url = event.notification.data?.url;
+    const page = pages.find((open) => open.url === url) ?? pages[0];
+    await (page ? page.focus() : worker.clients.openWindow(url ?? '/'));
   })());
 });

@@ -285,19 +285,28 @@ export class Thread {
   }
 
   /**
+   * Where other words for a message go: as `placeOf`, but `earlier` also where another message is queued, which the
+   * daemon answers as soon as the run ends: it refuses the edit then.
+   */
+  editPlaceOf(id) {
+    const place = this.placeOf(id);
+    return place !== 'queued' && this.queued > 0 ? 'earlier' : place;
+  }
+
+  /**
    * Sends other words in the place of a message: here where it waits, is being answered or was the last question,
    * else in a new thread that begins with what was said before. Returns `{branch, files}`: the new thread, if there
    * is one, and the files of the message. Throws what the daemon refuses.
    */
   async resend(id, text) {
-    const place = this.placeOf(id);
-    if (place === 'earlier') {
+    if (this.editPlaceOf(id) === 'answering') {
+      await api.stop(this.id);
+      await this.until(() => !this.running || this.editPlaceOf(id) !== 'answering');
+    }
+    // Decided after the stop: another message may have been queued or begun meanwhile.
+    if (this.editPlaceOf(id) === 'earlier') {
       const files = await this.filesOf(id);
       return { branch: await api.branch(this.id, id), files };
-    }
-    if (place === 'answering') {
-      await api.stop(this.id);
-      await this.until(() => !this.running || this.placeOf(id) !== 'answering');
     }
     await api.editMessage(this.id, id, text);
     return { branch: null, files: [] };
