@@ -21,6 +21,8 @@ const ROSTER_FRESH: Duration = Duration::from_secs(2);
 const ASK_REFUSED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most lines that wait for a shared directory that fails.
 const MOST_UNTOLD: usize = 1_000;
+/// How often a line is tried.
+const MOST_TRIES: u8 = 5;
 /// Shortest time between two questions about the history of a room.
 const ASK_EVERY: Duration = Duration::from_secs(10);
 /// The platform part of the id of a room that the settings join.
@@ -64,8 +66,8 @@ struct State {
     rooms: BTreeMap<ThreadId, Followed>,
     /// The rooms of threads whose chats have another id now.
     moved: BTreeMap<ThreadId, ThreadId>,
-    /// Lines that could not be appended.
-    untold: VecDeque<(ThreadId, RoomLine)>,
+    /// Lines that could not be appended, and how often that was tried.
+    untold: VecDeque<(ThreadId, RoomLine, u8)>,
     /// When the platform may be asked again what was said in a room; `None` is never.
     history: BTreeMap<ThreadId, Option<Instant>>,
     /// When a model decided about a room.
@@ -194,17 +196,24 @@ impl Groups {
             if state.untold.len() >= MOST_UNTOLD {
                 state.untold.pop_front();
             }
-            state.untold.push_back((room.clone(), line));
+            state.untold.push_back((room.clone(), line, 1));
         }
     }
 
     /// Tells what could not be told before.
     pub async fn tell_late(&self) {
         while let Some(rooms) = self.working() {
-            let Some((room, line)) = self.state().untold.pop_front() else { return };
-            if self.tried(rooms.append(&self.room_of(&room), line.clone())).await.is_none() {
-                self.state().untold.push_front((room, line));
+            let Some((room, line, tries)) = self.state().untold.pop_front() else { return };
+            if self.tried(rooms.append(&self.room_of(&room), line.clone())).await.is_some() {
+                continue;
             }
+            // A room that cannot be written keeps no other from being told.
+            if tries < MOST_TRIES {
+                self.state().untold.push_back((room, line, tries.saturating_add(1)));
+            } else {
+                tracing::warn!(%room, "line for other agents dropped");
+            }
+            return;
         }
     }
 

@@ -21,7 +21,9 @@ impl Conversation {
         if source.ends_with(".result") || source.contains(".said.") {
             return true;
         }
-        let id = source.strip_suffix(".partial").unwrap_or(source);
+        let partial =
+            source.rsplit_once(".partial").filter(|(_, step)| step.bytes().all(|c| c.is_ascii_digit()));
+        let id = partial.map_or(source, |(id, _)| id);
         let answers = |message: &UiMessage| message.role == Role::Assistant && !message.metadata.command;
         self.history.messages().iter().rev().find(|message| message.id.as_str() == id).is_some_and(answers)
     }
