@@ -74,7 +74,7 @@ impl UsageMeter {
     fn planned(&self, call: &PlannedCall) -> UsageEntry {
         let price = self.parts().prices.price_of(&call.model, call.local);
         let output = u64::from(call.max_output.unwrap_or(ASSUMED_OUTPUT));
-        let cached = self.proved().cached(&call.payer, &call.model, self.now()).min(call.input);
+        let cached = self.proved().cached(call, self.now()).min(call.input);
         let most = Usage { input: call.input, cached, output, ..Usage::default() };
         let mut entry =
             UsageEntry::new(EntryKind::Reserve, self.parts().ids.unique(), self.now(), &call.payer);
