@@ -85,7 +85,6 @@ async fn a_stop_while_a_recording_is_heard_keeps_it_and_answers_nothing() {
     let spoken = speak("show me the last five commits");
     scene.record(&spoken.ogg);
     speech.wait_for_requests(1).await;
-    scene.feishu.write(&Message::private("ou_ada", "behind it"));
     scene.feishu.write(&Message::private("ou_ada", "/stop"));
     scene.until_said("oc_ada", "Stopped. Your message had not been read yet").await;
     scene.feishu.write(&Message::private("ou_ada", "the end"));
