@@ -399,7 +399,7 @@ fn text_argument(input: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// The verdict on what a program asks for, whatever the operator allows to people.
+/// The verdict on a call that a program asks for. Permissions that the operator gave to people do not count.
 fn asked_by_program() -> Verdict {
     Verdict::ask(Risk::Medium, Reason::AskedByProgram)
 }

@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 4 << 20;
 pub(super) struct FreezeKey {
     /// The scopes whose memory is included.
     pub(super) scopes: Vec<ScopeKey>,
-    /// The newest change that took something out of it, whoever made it: what was forgotten leaves the prompt at once.
+    /// The newest change that took text out of the scope, by any author: forgotten text leaves the prompt at once.
     pub(super) removal: u64,
     /// The message at which the visible conversation begins, where it is not the thread's first.
     pub(super) start: Option<MessageId>,

@@ -118,7 +118,7 @@ impl Actor {
             said.attention = MentionState::Named;
             return;
         }
-        // Others may have to decide about it: it is for this agent, whatever they think.
+        // It is for this agent: the decisions of other agents about it do not count.
         let facts = MessageFacts {
             platform_message: &event.platform_message,
             author: &event.author.id,

@@ -7,7 +7,7 @@ use super::launchers::{is_interpreter, is_shell};
 use super::rules::base_name;
 
 /// The files that a script or build file names in its text and may run, relative to its folder or to the working folder;
-/// true for those that it certainly runs or includes, whatever their name. Empty for files that are no scripts.
+/// true for those that it certainly runs or includes, also without a script's name. Empty for files that are no scripts.
 pub fn named_in(path: &str, text: &str) -> BTreeMap<String, bool> {
     let name = base_name(path);
     let mut out = BTreeMap::new();

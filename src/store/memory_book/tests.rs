@@ -231,7 +231,7 @@ async fn what_is_forgotten_is_in_no_file_at_whichever_write_the_process_died() {
                     .map(drop),
                 false => dying.apply(change(Tier::Core, forget)).await.map(drop),
             };
-            // The next process, and whatever it is asked first.
+            // The next process completes it at its first access.
             let memory = book(&files, FileFault::None);
             let lines =
                 memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap().lines;

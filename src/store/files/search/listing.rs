@@ -58,7 +58,7 @@ pub(super) fn threads_with(connection: &Connection, words: &str) -> rusqlite::Re
     threads_of(connection, |base| newest.contains_key(&base))
 }
 
-/// The threads in which a person of this name said something, in whatever case it is written.
+/// The threads in which a person of this name said something, in upper or lower case.
 pub(super) fn threads_by(connection: &Connection, author: &str) -> rusqlite::Result<BTreeSet<ThreadId>> {
     let mut said = connection.prepare("SELECT row FROM doc WHERE author = ?1 COLLATE NOCASE")?;
     let rows = said.query_map([author], |row| row.get::<_, i64>(0))?;
