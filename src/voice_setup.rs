@@ -30,7 +30,6 @@ pub(crate) struct VoiceInput<'a> {
     pub(crate) meter: Arc<dyn Meter>,
 }
 
-/// What was built.
 #[derive(Debug)]
 pub(crate) struct BuiltVoice {
     /// All steps between an accepted message and its turn.

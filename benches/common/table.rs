@@ -30,7 +30,6 @@ impl Table {
         self.push(figure, "", measured, "");
     }
 
-    /// One more row.
     pub(crate) fn push(&mut self, figure: &str, target: &str, third: &str, fourth: &str) {
         self.rows.push([figure, target, third, fourth].map(str::to_owned));
     }

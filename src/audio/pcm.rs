@@ -12,7 +12,6 @@ pub enum AudioError {
 /// Sound with one channel, each sample from -1 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pcm {
-    /// Samples per second.
     pub rate: u32,
     pub samples: Vec<f32>,
 }

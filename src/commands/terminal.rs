@@ -41,12 +41,10 @@ impl Surface {
         self != Self::Stream
     }
 
-    /// Dimmed text.
     pub(super) fn dim(self, text: &str) -> String {
         self.styled("2", text)
     }
 
-    /// Bold text.
     pub(super) fn strong(self, text: &str) -> String {
         self.styled("1;36", text)
     }

@@ -62,7 +62,6 @@ impl Positions {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigProblem {
-    /// The file name.
     pub file: &'static str,
     /// `None` where the problem concerns the whole file.
     pub at: Option<Position>,
@@ -73,13 +72,11 @@ pub struct ConfigProblem {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigFault {
-    /// An I/O error.
     Unreadable(String),
     /// The file is too large.
     TooLarge,
     /// The file is not UTF-8.
     NotUtf8,
-    /// Invalid JSON.
     Syntax(SyntaxFault),
     /// An invalid line of `.env`.
     DotEnv(LineFault),
@@ -91,7 +88,6 @@ pub enum ConfigFault {
     UnknownKey {
         /// The key, or its path, that was probably meant.
         meant: Option<String>,
-        /// The valid keys.
         known: Vec<String>,
     },
     /// A misspelt tool name.
@@ -101,7 +97,6 @@ pub enum ConfigFault {
     },
     /// A tool that this binary does not have.
     UnknownTool {
-        /// The known tools.
         known: Vec<String>,
     },
     /// A value of the wrong type.
@@ -111,10 +106,8 @@ pub enum ConfigFault {
         /// Whether the value would be valid without its quotes.
         in_quotes: bool,
     },
-    /// An invalid choice.
     BadChoice {
         found: String,
-        /// The valid choices.
         choices: Vec<String>,
         /// What was probably meant.
         meant: Option<String>,

@@ -44,7 +44,6 @@ pub(super) fn groups(file: GroupsFile, project: &Path) -> GroupsSettings {
     }
 }
 
-/// The model settings.
 pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
     let main = Endpoint {
         base_url: address(&llm.base_url),

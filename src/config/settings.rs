@@ -83,14 +83,12 @@ pub struct ModelSettings {
 
 #[derive(Clone, Debug)]
 pub enum Provider {
-    /// The built-in model.
     Offline,
     /// A server that speaks the OpenAI chat protocol.
     OpenAi(Endpoint),
 }
 
 impl Provider {
-    /// The display name.
     pub fn name(&self) -> &str {
         match self {
             Self::Offline => "offline",
@@ -204,7 +202,6 @@ pub struct QueueSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// Most concurrent turns.
     pub max_concurrent_runs: usize,
     /// Most concurrent shell commands.
     pub max_processes: usize,
@@ -298,7 +295,6 @@ pub struct VoiceServer {
     pub model: String,
 }
 
-/// What transcribes.
 #[derive(Clone, Debug)]
 pub enum SttBackend {
     /// `/audio/transcriptions`.
@@ -323,7 +319,6 @@ pub struct SttSettings {
     pub wav: WavFile,
 }
 
-/// What speaks.
 #[derive(Clone, Debug)]
 pub enum TtsBackend {
     /// `/audio/speech`, the name of the voice, and the only format to ask for.

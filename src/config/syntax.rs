@@ -13,7 +13,6 @@ use jsonc_parser::{
 
 use super::problem::SyntaxFault;
 
-/// A parsed text.
 #[derive(Debug)]
 pub(super) struct ParsedFile<'a> {
     /// `None` where the text cannot be parsed.

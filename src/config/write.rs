@@ -54,7 +54,6 @@ pub enum NewValue {
     Removed,
 }
 
-/// What was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigWritten {
     /// Whether a file differs from before.

@@ -239,7 +239,6 @@ pub enum ApprovalState {
         /// When the expiry was noticed.
         at: Timestamp,
     },
-    /// It was withdrawn.
     Cancelled {
         at: Timestamp,
         reason: String,

@@ -102,7 +102,6 @@ pub fn item_blocks(text: &str) -> Vec<&str> {
     out
 }
 
-/// Reads one block.
 pub fn read_item(block: &str) -> MemoryItem {
     let block = block.strip_suffix('\n').unwrap_or(block);
     let body = block.strip_prefix("- ").or_else(|| block.strip_prefix("* ")).unwrap_or(block);

@@ -198,7 +198,6 @@ pub struct AgentCard {
     /// The rooms where it is; `None` where it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rooms: Option<Vec<ThreadId>>,
-    /// The last heartbeat.
     pub at: Timestamp,
     #[serde(default)]
     pub version: String,

@@ -115,7 +115,6 @@ fn one_line(text: &str) -> String {
     without_tags(&without_tags(&cut, "earlier"), "new")
 }
 
-/// A model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct GateReply {
     pub answer: bool,

@@ -117,7 +117,6 @@ impl JudgeSettings {
 
 #[cfg(test)]
 impl ProjectJudge {
-    /// Sets the deadline.
     pub(super) fn with_deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::adapters::{feishu, qq, telegram};
 
-/// Every topic.
 const TOPICS: &[(&str, &[&[Row]])] = &[
     ("adapters", adapters::ROWS),
     ("approvals", approvals::ROWS),

@@ -27,7 +27,6 @@ pub(super) enum ArgumentKind {
 /// A command of the table. Lists are words separated by spaces.
 #[derive(Debug)]
 pub(super) struct ShapeRow {
-    /// The fixed words.
     pub(super) words: &'static str,
     /// One-letter options without a value.
     pub(super) flags: &'static str,

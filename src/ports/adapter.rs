@@ -36,7 +36,6 @@ pub struct Receipt {
 /// Why a delivery failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
-    /// A temporary failure.
     #[error("{reason}")]
     Retry {
         /// The platform's `retry_after`, if it sent one.

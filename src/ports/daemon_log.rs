@@ -42,7 +42,6 @@ pub struct LogQuery {
     pub thread: Option<String>,
     /// The position where an earlier page ended.
     pub before: Option<String>,
-    /// Most lines.
     pub limit: usize,
 }
 

@@ -12,7 +12,6 @@ use crate::domain::{AuthorId, ThreadId};
 pub trait KeyValueStore: Send + Sync + std::fmt::Debug {
     fn get(&self, name: &str) -> BoxFuture<'_, Result<Option<Value>, StoreError>>;
 
-    /// Replaces a value.
     fn put(&self, name: &str, note: Value, durability: Durability) -> BoxFuture<'_, Result<(), StoreError>>;
 
     fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), StoreError>>;

@@ -91,7 +91,6 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
     /// the ledger lines; a change that changes nothing has none.
     fn apply_all(&self, batch: MemoryBatch) -> BoxFuture<'_, Result<Vec<LedgerLine>, ChangeError>>;
 
-    /// Makes one change.
     fn apply(&self, change: MemoryChange) -> BoxFuture<'_, Result<Option<LedgerLine>, ChangeError>> {
         let batch = MemoryBatch { changes: vec![change], mark: None };
         Box::pin(async move { Ok(self.apply_all(batch).await?.pop()) })

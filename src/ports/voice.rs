@@ -30,7 +30,6 @@ pub struct SpokenFile {
 #[error("{0}")]
 pub struct SpeechError(pub String);
 
-/// Speaks answers.
 pub trait Speech: Send + Sync + std::fmt::Debug {
     /// The voice message of an answer, made once; `None` where the answer has no words to speak. It has a deadline of its
     /// own.
@@ -87,7 +86,6 @@ impl<'a> VoiceCall<'a> {
         Self { meter, used: Some(VoiceUse { uncertain: true, ..used }), begun: Instant::now() }
     }
 
-    /// It succeeded.
     pub fn succeeded(mut self, sound_ms: u64) {
         if let Some(used) = &mut self.used {
             used.uncertain = false;

@@ -19,7 +19,6 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The cost alone.
     pub fn cost(&self, currency: &Currency, language: Language) -> String {
         let (amount, name) = (currency.show(self.cost), currency.name.as_str());
         match (self.unpriced, self.about) {

@@ -113,7 +113,6 @@ pub enum Phrase {
     NotTheirsToStop,
     /// This many questions were withdrawn.
     Withdrawn(usize),
-    /// The pending questions.
     Pending(Vec<Approval>),
     /// The ids of the thread and of the author.
     Id {

@@ -26,7 +26,6 @@ pub struct SandboxStatus {
     pub reasons: Vec<String>,
 }
 
-/// The operator's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxMode {
     /// The best available isolation; without any, commands run and the status says so.

@@ -62,7 +62,6 @@ pub struct TaskDefinition {
     pub body: String,
 }
 
-/// Where results go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deliver {
     /// To the direct chat of the first owner.

@@ -82,7 +82,6 @@ struct Waited {
     refused: u32,
 }
 
-/// One run.
 #[derive(Debug)]
 pub struct Run {
     pub parts: RunParts,

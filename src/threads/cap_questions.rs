@@ -298,7 +298,6 @@ impl Actor {
         self.upcoming.push_back(event);
     }
 
-    /// Stores an approval.
     pub(super) async fn save_approval(&self, approval: Approval) -> Result<(), StoreError> {
         self.runtime.approvals.save(approval.clone()).await?;
         self.runtime.cap_questions.saved(&approval).await;

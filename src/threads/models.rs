@@ -48,7 +48,6 @@ impl ThreadModels {
         Self(Arc::new(Inner { default, named, choosers, notes, chosen, turn }))
     }
 
-    /// Who may choose.
     pub(super) fn choosers(&self) -> ModelChoosers {
         self.0.choosers
     }

@@ -43,7 +43,6 @@ impl Publisher {
         self.view.receiver_count() > 1
     }
 
-    /// Adds a subscriber.
     pub(super) fn subscribe(&mut self) -> Subscription {
         let rows = self.rows.get_or_insert_with(|| Subscribers {
             messages: broadcast::Sender::new(BACKLOG),
@@ -56,7 +55,6 @@ impl Publisher {
         }
     }
 
-    /// Publishes a view.
     pub(super) fn show(&self, view: ThreadView) {
         let before = self.view.send_replace(view);
         let now = self.view.borrow();
@@ -74,7 +72,6 @@ impl Publisher {
         self.changes.announce(Change::Thread { thread: self.thread.clone(), state, pending_approvals });
     }
 
-    /// Publishes stored messages.
     pub(super) fn tell(&mut self, messages: Vec<UiMessage>) {
         if !messages.is_empty() {
             self.announce();

@@ -325,7 +325,6 @@ pub(super) fn mailbox(events: usize) -> (MailboxSender, Mailbox) {
     (MailboxSender { requests: sender, room: Arc::clone(&room) }, Mailbox { requests, room })
 }
 
-/// The router's end.
 #[derive(Debug)]
 pub(super) struct MailboxSender {
     requests: mpsc::Sender<ThreadRequest>,
@@ -352,7 +351,6 @@ impl MailboxSender {
     }
 }
 
-/// The actor's end.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     requests: mpsc::Receiver<ThreadRequest>,

@@ -99,7 +99,6 @@ pub struct TurnSettings {
     pub while_running: WhileRunning,
 }
 
-/// Spoken answers.
 #[derive(Clone, Debug)]
 pub struct SpokenAnswers {
     pub mode: SpeechMode,
@@ -114,7 +113,6 @@ pub struct Runtime {
     /// The platforms with an adapter; on any other, clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
     pub shelf: Arc<dyn FileStore>,
-    /// The approval records.
     pub approvals: Arc<dyn ApprovalStore>,
     /// The roles of paired people.
     pub access: Arc<dyn AccessStore>,
@@ -148,7 +146,6 @@ pub struct Runtime {
     pub metrics: Arc<Metrics>,
     /// Counts what calls of models use.
     pub meter: Arc<dyn Meter>,
-    /// The spend caps.
     pub budget: Arc<dyn Budget>,
     /// Which caps owners are asked about.
     pub cap_questions: CapQuestions,

@@ -41,7 +41,6 @@ struct Arguments {
     section: Option<String>,
 }
 
-/// Valid arguments.
 #[derive(Debug)]
 struct Wanted {
     about: About,

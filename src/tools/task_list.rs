@@ -12,7 +12,6 @@ use crate::ports::{BoxFuture, TaskSummary, TaskViewer, Tool, ToolContext, ToolFa
 /// Most tasks in an answer.
 const MOST: usize = 50;
 
-/// Lists scheduled tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskList;
 

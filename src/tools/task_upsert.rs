@@ -63,7 +63,6 @@ struct RemoveArguments {
     id: String,
 }
 
-/// Valid arguments.
 #[derive(Debug)]
 struct Wanted {
     id: String,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::audio::{Container, Pcm, write_wav};
 use crate::ports::BoxFuture;
 
-/// Recorded speech.
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub container: Container,

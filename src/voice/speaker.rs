@@ -21,7 +21,6 @@ const MOST_SECS: u64 = 1800;
 /// Answers that are spoken at the same time, at most.
 const AT_ONCE: usize = 8;
 
-/// Speaks answers.
 #[derive(Debug)]
 pub struct Speaker {
     pub synthesiser: Arc<dyn Synthesiser>,

@@ -16,7 +16,6 @@ use tokio::task::JoinSet;
 
 use super::daemon::PATIENCE;
 
-/// The bot's token.
 pub(crate) const TOKEN: &str = "42:bare";
 
 /// The response to an unknown call.

@@ -34,7 +34,6 @@ pub(crate) struct FakeModel {
     _serving: JoinSet<()>,
 }
 
-/// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) path: String,

@@ -41,7 +41,6 @@ impl Clock for HandClock {
     }
 }
 
-/// The daemon.
 #[derive(Debug)]
 pub(crate) struct InProcess {
     app: App,
@@ -147,7 +146,6 @@ impl InProcess {
         answer_in(&outcome)
     }
 
-    /// Stops it normally.
     pub(crate) async fn stop(self) {
         self.app.stop(Duration::from_secs(10)).await;
         self.store.close().await;

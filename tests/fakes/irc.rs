@@ -74,7 +74,6 @@ impl Drop for IrcServer {
     }
 }
 
-/// A received line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
     pub(crate) from: String,

@@ -41,7 +41,6 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// The result.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) written: BTreeMap<&'static str, usize>,
@@ -182,7 +181,6 @@ impl Soak {
         Arc::new(Self { telegram, feishu, qq, qq_users, project, _model: model })
     }
 
-    /// Executes the plan.
     pub(crate) async fn run(self: &Arc<Self>, plan: Plan) -> Report {
         let begun = Instant::now();
         let mut daemon = self.project.start().await;

@@ -383,7 +383,6 @@ impl Stage {
         self.store.close().await;
     }
 
-    /// Stops normally.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         while self.router.join_next().await.is_some() {}

@@ -27,7 +27,6 @@ pub(crate) struct SpeechRequest {
     pub(crate) fields: BTreeMap<String, String>,
     /// The name, the media type and the content of the file of a form.
     pub(crate) file: Option<(String, String, Vec<u8>)>,
-    /// A JSON body.
     pub(crate) json: Value,
 }
 

@@ -132,12 +132,10 @@ impl Browser {
         tab
     }
 
-    /// The current tab.
     pub(crate) async fn tab(&self) -> String {
         self.get("window").await.as_str().unwrap().to_owned()
     }
 
-    /// All tabs.
     pub(crate) async fn tabs(&self) -> Vec<String> {
         let tabs = self.get("window/handles").await;
         tabs.as_array().unwrap().iter().map(|tab| tab.as_str().unwrap().to_owned()).collect()
@@ -168,7 +166,6 @@ impl Browser {
         std::fs::read(path).unwrap()
     }
 
-    /// The current URL.
     pub(crate) async fn address(&self) -> String {
         self.get("url").await.as_str().unwrap().to_owned()
     }

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(12);
 /// Idle time after which a thread's worker ends and its draft is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(3600);
 
-/// Something to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftFrame {
     /// The draft of the answer.

@@ -119,7 +119,6 @@ impl Pace {
         })
     }
 
-    /// Pauses this chat.
     pub fn pause(&self, chat: &str, rate: Rate, pause: Duration) {
         let until = Instant::now() + pause;
         let full = paid_after(rate, until);

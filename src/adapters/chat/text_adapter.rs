@@ -63,7 +63,6 @@ pub trait TextTransport: Send + Sync + std::fmt::Debug + 'static {
     ) -> TextConnection<'a>;
 }
 
-/// A running connection.
 pub type TextConnection<'a> = BoxFuture<'a, Result<(), AdapterError>>;
 
 /// The limits of a platform.

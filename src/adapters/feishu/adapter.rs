@@ -94,7 +94,6 @@ impl FeishuAdapter {
         }
     }
 
-    /// The webhook handler.
     pub fn hook(&self) -> Arc<dyn Hook> {
         self.hook.clone()
     }

@@ -19,7 +19,6 @@ const PAGE: usize = 50;
 pub struct Bot {
     /// Its own open id, as mentions of the app carry it.
     pub open_id: String,
-    /// Display name.
     pub name: String,
     /// Whether the app is enabled for the people of the company.
     pub active: bool,

@@ -176,7 +176,6 @@ pub(super) fn read_handshake(
     }
 }
 
-/// The reconnect back-off.
 #[derive(Debug, Default)]
 pub(super) struct Reconnect {
     breaks: u32,

@@ -14,7 +14,6 @@ use crate::ports::{
     ProbeParts, parse_section, section_schema,
 };
 
-/// Feishu and Lark.
 pub const DEF: AdapterDef = AdapterDef {
     name: "feishu",
     title: "Feishu or Lark",

@@ -20,14 +20,15 @@ const MOST_BYTES: usize = 8 << 20;
 #[derive(Debug, PartialEq)]
 pub(super) enum Taken {
     /// The whole event, and the frame to acknowledge.
-    Whole { frame: Box<SocketFrame>, payload: Vec<u8> },
+    Whole {
+        frame: Box<SocketFrame>,
+        payload: Vec<u8>,
+    },
     /// Pieces are missing.
     Part,
-    /// An invalid piece.
     Refused(&'static str),
 }
 
-/// The incomplete events.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     open: BTreeMap<String, Pieces>,

@@ -26,7 +26,6 @@ pub(super) struct RequestVerifier {
     pub(super) verification_token: Option<SecretString>,
 }
 
-/// The signature headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signature<'a> {
     pub(super) timestamp: Option<&'a str>,
@@ -137,7 +136,6 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
 
-/// The app's webhook.
 #[derive(Debug)]
 pub(super) struct FeishuScheme {
     pub(super) verifier: RequestVerifier,

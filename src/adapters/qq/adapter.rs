@@ -87,7 +87,6 @@ impl QqAdapter {
         }
     }
 
-    /// The webhook handler.
     pub fn hook(&self) -> Arc<dyn Hook> {
         self.hook.clone()
     }

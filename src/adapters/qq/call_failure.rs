@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(super) struct CallFailure {

@@ -23,7 +23,6 @@ pub(super) struct SendRequest {
     pub(super) part: String,
     pub(super) reply_to: Option<String>,
     pub(super) priority: ReplyPriority,
-    /// The preferred form.
     pub(super) form: TextForm,
     pub(super) now: Timestamp,
 }
@@ -34,7 +33,6 @@ pub(super) enum SendGrant {
     /// Send it under this pair.
     Send {
         scene: Scene,
-        /// The reply target.
         key: Key,
         seq: u32,
         form: TextForm,

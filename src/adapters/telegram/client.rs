@@ -44,7 +44,6 @@ impl Client {
         Self { api, limits, chats, notes, metrics: Arc::default(), edits, proved: Arc::default() }
     }
 
-    /// Adds shared metrics.
     pub(super) fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }
     }

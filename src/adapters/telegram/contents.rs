@@ -75,7 +75,6 @@ pub(super) fn described(message: &Message) -> Option<String> {
     message.dice.as_ref().map(|dice| format!("[dice {}: {}]", dice.emoji, dice.value))
 }
 
-/// The replied-to message.
 pub(super) fn quoted(message: &Message) -> Option<Quoted> {
     // Every message in a topic is a reply to the message that created the topic; that is no quote.
     let earlier = message.reply_to_message.as_deref().filter(|earlier| earlier.forum_topic_created.is_none());

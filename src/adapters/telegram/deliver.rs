@@ -52,7 +52,6 @@ impl TelegramSender {
         (Self { client, parts, chats, drafts, renderer, streamed, peers: None }, task)
     }
 
-    /// Adds shared metrics.
     #[must_use]
     pub fn counting(self, metrics: Arc<Metrics>) -> Self {
         Self { client: self.client.counting(metrics), ..self }

@@ -34,7 +34,6 @@ impl FeatureProbe {
         self.locked(|absence| absence.until.is_none_or(|until| Instant::now() >= until))
     }
 
-    /// The call succeeded.
     pub(super) fn succeeded(&self) {
         self.locked(|absence| *absence = Absence::default());
     }

@@ -43,7 +43,6 @@ pub(super) enum SendPriority {
     Optional,
 }
 
-/// Schedules sends.
 #[derive(Debug)]
 pub(super) struct ChatLimits {
     wide: Pace,

@@ -63,7 +63,6 @@ pub(super) struct UpdateLoop<'a> {
 }
 
 impl UpdateLoop<'_> {
-    /// Polls until cancelled.
     pub(super) async fn run(mut self) -> Result<(), AdapterError> {
         let mut offsets = Offsets::default();
         let mut breaks = 0;

@@ -117,7 +117,6 @@ pub struct TelegramOptions {
     pub inbound: InboundOptions,
 }
 
-/// The webhook's options.
 #[derive(Clone, Debug)]
 pub struct WebhookOptions {
     /// The public address that leads to `/hooks/telegram` of the web listener.

@@ -15,11 +15,9 @@ const MOST: usize = 4096;
 /// Most messages of a thread that wait for deletion.
 const MOST_LEFT: usize = 16;
 
-/// A streamed message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StreamedMessage {
     pub(super) correlation: CorrelationId,
-    /// Its message id.
     pub(super) message: i64,
     /// The delivery that replaced its text; from then on it belongs to that delivery and is not streamed into.
     #[serde(default, skip_serializing_if = "Option::is_none")]

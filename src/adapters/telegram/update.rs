@@ -17,7 +17,6 @@ use crate::domain::{
 /// What the pipeline keeps for the adapter with a press.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TelegramPressDetail {
-    /// The callback query.
     pub(super) id: String,
     /// The message of the button; Telegram omits it for old ones.
     pub(super) shown: Option<PressedMessage>,

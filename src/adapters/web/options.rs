@@ -48,7 +48,6 @@ pub struct WebOptions {
 pub struct WebParts {
     /// The first configuration; `None` where the project has one.
     pub onboarding: Option<Arc<dyn Onboarding>>,
-    /// The platforms' webhooks.
     pub hooks: Vec<Arc<dyn Hook>>,
     pub store: Arc<dyn ThreadStore>,
     pub approvals: Arc<dyn ApprovalStore>,
@@ -69,7 +68,6 @@ pub struct WebParts {
     pub tasks: Arc<dyn Tasks>,
     /// The models that threads can choose from.
     pub models: Arc<dyn ModelChoices>,
-    /// What was spent.
     pub spending: Arc<dyn UsageReports>,
     /// What agents in the same groups share; `None` where they do not.
     pub rooms: Option<Arc<dyn Rooms>>,

@@ -32,7 +32,6 @@ pub(super) struct PromptStyle {
     pub(super) prompt: String,
     /// The prompt with its colours, of the same width.
     pub(super) painted: String,
-    /// The history file.
     pub(super) history: PathBuf,
     /// Whether the terminal has no cursor control (`TERM=dumb`).
     pub(super) dumb: bool,

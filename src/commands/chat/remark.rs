@@ -37,7 +37,9 @@ pub(super) enum Remark<'a> {
         daemon: bool,
     },
     /// The message is queued behind pending requests.
-    Queued { names: String },
+    Queued {
+        names: String,
+    },
     /// A request was decided.
     Settled(&'a Settled),
     /// The daemon ended during a turn.
@@ -59,7 +61,6 @@ pub(super) enum Remark<'a> {
     },
     /// `--json` needs a message.
     JsonNeedsMessage,
-    /// Invalid thread name.
     BadName(&'a str),
     /// The thread belongs to another platform.
     OtherPlatform(&'a str),

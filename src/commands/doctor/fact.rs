@@ -34,9 +34,7 @@ pub(super) enum Fact {
     Config {
         has_file: bool,
     },
-    /// A configuration error.
     ConfigProblem(ConfigProblem),
-    /// A configuration warning.
     ConfigWarning(ConfigProblem),
     /// A configured adapter that will not run.
     IdleAdapter(IdleAdapter),
@@ -123,7 +121,6 @@ pub(super) enum Fact {
     },
     /// Git tracks files that hold state or secrets.
     Tracked(Vec<String>),
-    /// Free disk space.
     DiskFree {
         mebibytes: u64,
     },
@@ -177,7 +174,6 @@ pub(super) enum Fact {
         now: String,
         zone: Option<String>,
     },
-    /// An impossible time.
     ClockWrong {
         now: String,
     },

@@ -89,7 +89,6 @@ impl Drop for Hidden {
     }
 }
 
-/// Asks questions.
 pub(super) struct TerminalPrompt<'a> {
     pub(super) input: &'a mut dyn Terminal,
     pub(super) out: &'a mut dyn Write,
@@ -97,7 +96,6 @@ pub(super) struct TerminalPrompt<'a> {
 }
 
 impl TerminalPrompt<'_> {
-    /// Prints a line.
     pub(super) fn say(&mut self, text: &str) -> Result<(), InitError> {
         writeln!(self.out, "{text}").map_err(InitError::Output)
     }

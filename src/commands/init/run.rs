@@ -25,7 +25,6 @@ pub(crate) enum InitError {
     NotATerminal,
     #[error("the input ended before everything was answered; nothing was written")]
     InputEnded,
-    /// An invalid argument.
     #[error("{option}: {why}")]
     BadAnswer {
         option: &'static str,
@@ -44,7 +43,6 @@ pub(crate) enum InitError {
 }
 
 impl InitError {
-    /// The error message.
     pub(crate) fn words(&self, language: Language) -> String {
         match self {
             Self::NotATerminal => words::no_terminal(language).to_owned(),
@@ -56,7 +54,6 @@ impl InitError {
         }
     }
 
-    /// The exit code.
     pub(crate) const fn exit(&self) -> Exit {
         match self {
             Self::NotATerminal | Self::BadAnswer { .. } => Exit::Usage,

@@ -121,7 +121,6 @@ pub(super) fn forget_all(
     Ok(Exit::Ok)
 }
 
-/// Forgets an item.
 pub(super) fn forget(
     context: &CliContext,
     id: &str,

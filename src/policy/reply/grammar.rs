@@ -7,7 +7,6 @@ use super::scope::ScopeWord;
 use super::tokens::Token;
 use super::word::{Alone, Word, WordWeight};
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Approve(WordWeight),

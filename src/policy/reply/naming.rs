@@ -34,7 +34,6 @@ struct Name {
     simple: bool,
 }
 
-/// A matched name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundName {
     /// Which one is named.

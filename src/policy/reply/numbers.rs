@@ -21,7 +21,6 @@ pub(super) enum NumberedReply {
     Ordinal(u32),
 }
 
-/// A duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
     /// From now on, for this many minutes: `for 10 minutes`, `10 分钟内`.

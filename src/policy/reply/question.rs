@@ -14,23 +14,35 @@ pub enum Side {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplyQuestion {
     /// Several are pending, and none was named.
-    Which { among: Vec<ApprovalNumber> },
+    Which {
+        among: Vec<ApprovalNumber>,
+    },
     /// The reply seems to take a side, but not clearly.
-    DoYouMean { side: Side, about: Vec<ApprovalNumber> },
+    DoYouMean {
+        side: Side,
+        about: Vec<ApprovalNumber>,
+    },
     /// Both sides, or neither.
-    ApproveOrDeny { about: Vec<ApprovalNumber> },
+    ApproveOrDeny {
+        about: Vec<ApprovalNumber>,
+    },
     /// A number or id without a pending approval.
     NoSuch {
         /// As it was written.
         said: String,
         among: Vec<ApprovalNumber>,
     },
-    /// An impossible duration.
-    HowLong { about: Vec<ApprovalNumber> },
+    HowLong {
+        about: Vec<ApprovalNumber>,
+    },
     /// A scope that was not stated, or stated in two ways.
-    HowFar { about: Vec<ApprovalNumber> },
+    HowFar {
+        about: Vec<ApprovalNumber>,
+    },
     /// A yes or a no to an interrupted call, whose meaning is ambiguous.
-    Outcome { about: Vec<ApprovalNumber> },
+    Outcome {
+        about: Vec<ApprovalNumber>,
+    },
     /// A decision in a transcript, which decides nothing.
     Heard {
         /// As it was transcribed.

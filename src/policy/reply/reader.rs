@@ -76,7 +76,6 @@ pub(super) enum ReplyProblem {
     Which,
     /// No pending approval has this number.
     NoSuch(u32),
-    /// An impossible duration.
     HowLong,
     /// A scope that is not stated.
     HowFar,

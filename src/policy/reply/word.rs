@@ -95,7 +95,6 @@ pub(super) enum Word {
     Question,
     /// A doubt, a delay, a report, or a condition.
     Doubt,
-    /// A reason follows.
     Because,
     /// Refers to another subject.
     Elsewhere,

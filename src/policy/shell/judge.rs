@@ -15,7 +15,6 @@ use crate::domain::Risk;
 use crate::policy::paths::{self, PathClass, PathLocation};
 use crate::policy::{Compound, Mode, Reason, Verdict};
 
-/// A requested command.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellCall<'a> {
     pub command: &'a str,

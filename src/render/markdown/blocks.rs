@@ -72,7 +72,6 @@ pub(in crate::render) struct UncuttableSpans {
     /// Links, emphasis, table rows and the like, sorted and disjoint.
     atoms: Vec<Range<usize>>,
     tables: Vec<Header>,
-    /// Indented code.
     indented: Vec<Range<usize>>,
 }
 

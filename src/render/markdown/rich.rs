@@ -10,7 +10,6 @@ use super::cjk_emphasis::UNSEEN;
 pub enum Mark {
     /// A quote; quotes inside it are part of it.
     Quote,
-    /// A code block.
     Pre {
         /// The info string: letters, digits and `+#._-` only.
         language: Option<String>,
@@ -22,9 +21,7 @@ pub enum Mark {
     /// Strong emphasis and headings.
     Bold,
     Italic,
-    /// Strikethrough.
     Strike,
-    /// Inline code.
     Code,
 }
 

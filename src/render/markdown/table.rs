@@ -20,7 +20,6 @@ pub enum TableLayout {
     Records,
 }
 
-/// A parsed table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) alignments: Vec<Alignment>,

@@ -28,7 +28,6 @@ const MAGIC: [u8; 8] = *b"shipidx1";
 /// What may be done to the index on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Update it.
     UpToDate,
     /// Use it, write nothing.
     AsItIs,

@@ -11,7 +11,6 @@ use rustix::fs::{Mode, OFlags};
 use crate::policy::Reason;
 use crate::policy::shell::{GitUse, read_config};
 
-/// Largest configuration file.
 const CONFIG_BYTES: u64 = 256 * 1024;
 
 /// Files of a repository that point to its other directories.

@@ -9,13 +9,11 @@ use super::scratch::Scratch;
 use crate::ports::ToolOutputs;
 use crate::sandbox::{MemoryLimiter, ProbeResult, ResourceLimits, SandboxMode};
 
-/// Redacts a text.
 type Apply = dyn Fn(&str) -> String + Send + Sync;
 
 /// Redacts the beginning of a growing text, and returns its length.
 type RedactSettled = dyn Fn(&str, usize) -> (String, usize) + Send + Sync;
 
-/// Redacts known secrets.
 #[derive(Clone)]
 pub struct Redact {
     apply: Arc<Apply>,
@@ -41,7 +39,6 @@ impl Redact {
         self
     }
 
-    /// The redacted text.
     pub(in crate::tools) fn apply(&self, text: &str) -> String {
         (self.apply)(text)
     }
@@ -94,10 +91,8 @@ pub struct ExecSettings {
     pub timeout: Duration,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// Most concurrent commands.
     pub max_processes: usize,
     pub limits: ResourceLimits,
     pub memory: MemoryLimiter,
-    /// Redacts the output.
     pub redact: Redact,
 }

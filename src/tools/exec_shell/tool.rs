@@ -26,7 +26,6 @@ use crate::tools::open::must_be_directory;
 use crate::tools::reserved::is_reserved_name;
 use crate::tools::{Confinement, arguments, schema_of};
 
-/// The project's settings.
 const SETTINGS_FILE: &str = "ship.json";
 
 /// Longest command; longer ones are scripts, and belong into a file.

@@ -12,7 +12,6 @@ use crate::sandbox::Isolation;
 const LEFT_OUT: &str = "git left out files whose names suggest secrets, if there are any (.env*, *.pem, *.key, id_*, \
                         credentials*, secrets* and the like)";
 
-/// A prepared command.
 #[derive(Debug)]
 pub(super) struct Arranged {
     /// The command line for the shell.

@@ -7,7 +7,6 @@ use super::multipart::fields;
 use super::world::{Environment, Posted};
 use super::{APP_ID, APP_SECRET, BOT};
 
-/// A received call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -50,7 +49,6 @@ pub(super) fn parse(text: &Value) -> Value {
     text.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// Answers a call.
 pub(super) fn answer(world: &mut Environment, call: &Call, socket: &str) -> Answer {
     let body: Value = serde_json::from_slice(&call.body).unwrap_or_default();
     match (call.method.as_str(), call.path.as_str()) {

@@ -10,7 +10,6 @@ mod socket;
 mod wire;
 pub(crate) mod world;
 
-/// The valid credentials.
 pub(crate) const APP_ID: &str = "cli_0123456789abcdef";
 pub(crate) const APP_SECRET: &str = "feishu-secret-canary-1";
 /// The app's own open id.

@@ -43,7 +43,6 @@ impl Message {
         }
     }
 
-    /// In a group.
     pub(crate) fn group(chat: &str, sender: &str, text: &str) -> Self {
         Self { chat: chat.to_owned(), kind: "group", ..Self::private(sender, text) }
     }

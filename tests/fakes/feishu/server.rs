@@ -95,7 +95,6 @@ impl Feishu {
         self.shared.change(|world| world.serial = serial);
     }
 
-    /// Reads the state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Environment) -> T) -> T {
         look(&self.shared.look())
     }

@@ -86,7 +86,6 @@ pub(super) struct Written {
     pub(super) item: Value,
 }
 
-/// A streamed card.
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     pub(super) card: Value,
@@ -167,7 +166,6 @@ impl Environment {
         self.posted.iter().filter(|posted| posted.chat == chat).map(|posted| self.words(posted)).collect()
     }
 
-    /// Expires all tokens.
     pub(crate) fn forget_tokens(&mut self) {
         self.tokens.clear();
     }

@@ -17,7 +17,6 @@ use tokio::task::JoinSet;
 use super::daemon::PATIENCE;
 use rules::{Rules, Sent};
 
-/// The bot's credentials.
 pub(crate) const APP_ID: &str = "102000001";
 pub(crate) const SECRET: &str = "qq-secret-canary-9X2KOErG";
 
@@ -72,7 +71,6 @@ impl QqFake {
             "groups": { "followupSecs": 0 } } } })
     }
 
-    /// Changes the state.
     pub(crate) fn rule<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> T {
         self.shared.with(change)
     }
@@ -114,7 +112,6 @@ impl QqFake {
         .await
     }
 
-    /// Reads the state.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Rules) -> T) -> T {
         self.shared.look(look)
     }

@@ -15,7 +15,6 @@ pub(crate) enum Fault {
     Cut,
 }
 
-/// A visible message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     /// `users`, `groups`, `channels` or `dms`.

@@ -18,7 +18,6 @@ impl User {
         Self { id, name: name.to_owned(), username: None, language: None, is_bot: false }
     }
 
-    /// Sets the username.
     #[must_use]
     pub(crate) fn called(mut self, username: &str) -> Self {
         self.username = Some(username.to_owned());

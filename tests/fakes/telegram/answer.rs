@@ -4,19 +4,16 @@ use serde_json::{Value, json};
 
 use super::log::Deed;
 
-/// A successful call.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The result for the bot.
     pub(crate) result: Value,
-    /// The effect.
     pub(crate) deed: Deed,
 }
 
 /// The response of a method.
 pub(crate) type Answer = Result<Done, Refusal>;
 
-/// A refused call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     /// The HTTP status and the `error_code`.

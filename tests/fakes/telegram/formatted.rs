@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 
 use super::{html, markdown};
 
-/// A parsed text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Formatted {
-    /// The visible text.
     pub(crate) text: String,
     /// The entities, in the wire format.
     pub(crate) entities: Vec<Value>,

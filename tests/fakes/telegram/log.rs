@@ -30,7 +30,6 @@ pub(crate) enum Told {
 /// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Deed {
-    /// A successful query.
     Asked,
     /// It changed its settings: commands, a webhook.
     Configured,

@@ -24,7 +24,6 @@ impl Chat {
         self.id
     }
 
-    /// Enables topics.
     #[must_use]
     pub(crate) fn with_topics(self) -> Self {
         self.shared.change(|world| world.room_mut(self.id).forum = true);
@@ -38,7 +37,6 @@ impl Chat {
         self
     }
 
-    /// Adds an administrator.
     #[must_use]
     pub(crate) fn with_admin(self, user: &User) -> Self {
         self.shared.change(|world| {
@@ -63,7 +61,6 @@ impl Chat {
         self.shared.change(|world| world.people_post(self.id, author.into(), post))
     }
 
-    /// Sends a text.
     pub(crate) fn say(&self, author: impl Into<Author>, text: &str) -> i64 {
         self.post(author, Post::text(text))
     }
@@ -78,7 +75,6 @@ impl Chat {
         self.post(author, Post::text(text).replying(message))
     }
 
-    /// Sends an album.
     pub(crate) fn album(&self, author: impl Into<Author>, posts: impl IntoIterator<Item = Post>) -> Vec<i64> {
         let author = author.into();
         self.shared.change(|world| {
@@ -292,7 +288,6 @@ impl Environment {
         self.updates.push(kind, message);
     }
 
-    /// A service message.
     fn service(&mut self, chat: i64, by: &User, field: &str, value: Value) {
         let mut fields = Map::new();
         fields.insert("from".to_owned(), by.wire());

@@ -5,15 +5,16 @@ use serde_json::{Map, Value, json};
 use super::account::User;
 use super::formatted::{Formatted, entity, units};
 
-/// The sender.
 #[derive(Clone, Debug)]
 pub(crate) enum Author {
-    /// A person.
     User(User),
     /// An administrator who writes as the group.
     Anonymous,
     /// A channel that writes in a group.
-    Channel { id: i64, title: String },
+    Channel {
+        id: i64,
+        title: String,
+    },
 }
 
 impl From<&User> for Author {
@@ -55,7 +56,6 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// A text message.
     pub(crate) fn text(text: &str) -> Self {
         Self { words: Some(Formatted::typed(text)), ..Self::default() }
     }
@@ -70,12 +70,10 @@ impl Post {
         Self::file("sticker", File::new("sticker.webp", "image/webp", "RIFF")).with("emoji", json!(emoji))
     }
 
-    /// A location.
     pub(crate) fn location(latitude: f64, longitude: f64) -> Self {
         Self::default().with("location", json!({ "latitude": latitude, "longitude": longitude }))
     }
 
-    /// A contact.
     pub(crate) fn contact(name: &str, phone: &str) -> Self {
         Self::default().with("contact", json!({ "first_name": name, "phone_number": phone }))
     }
@@ -87,7 +85,6 @@ impl Post {
         self
     }
 
-    /// With a caption.
     #[must_use]
     pub(crate) fn captioned(mut self, caption: &str) -> Self {
         self.words = Some(Formatted::typed(caption));
@@ -105,7 +102,6 @@ impl Post {
         self
     }
 
-    /// In a topic.
     #[must_use]
     pub(crate) fn in_topic(mut self, topic: i64) -> Self {
         self.topic = Some(topic);

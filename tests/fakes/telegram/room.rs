@@ -28,7 +28,6 @@ impl Kind {
     }
 }
 
-/// The bot's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthorRole {
     Member,
@@ -51,7 +50,6 @@ impl AuthorRole {
     }
 }
 
-/// A visible draft.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     /// Its text; empty for a thinking indicator.
@@ -61,7 +59,6 @@ pub(crate) struct Draft {
     pub(crate) at: Instant,
 }
 
-/// A chat.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) id: i64,

@@ -63,7 +63,6 @@ impl FakeTelegram {
         format!("http://{}", self.address)
     }
 
-    /// The bot's token.
     pub(crate) fn token(&self) -> String {
         self.read(|world| world.account.token.clone())
     }
@@ -98,7 +97,6 @@ impl FakeTelegram {
         Chat::new(self.shared.clone(), id)
     }
 
-    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         self.shared.read(read)
     }
@@ -129,7 +127,6 @@ impl FakeTelegram {
         }
     }
 
-    /// Schedules a failure.
     pub(crate) fn plan(&self, plan: Plan) {
         self.shared.change(|world| world.troubles.plan(plan));
     }

@@ -75,7 +75,6 @@ impl Updates {
         self.allowed = kinds;
     }
 
-    /// The requested kinds.
     pub(crate) fn allowed(&self) -> &[String] {
         &self.allowed
     }

@@ -8,7 +8,6 @@ use super::calls;
 use super::request::Params;
 use super::world::Shared;
 
-/// The bot's webhook.
 #[derive(Clone, Debug)]
 pub(crate) struct Webhook {
     pub(crate) url: String,

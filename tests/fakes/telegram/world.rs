@@ -16,7 +16,6 @@ use super::trouble::Troubles;
 use super::updates::Updates;
 use super::webhook::Webhook;
 
-/// A stored file.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) path: String,
@@ -25,7 +24,6 @@ pub(crate) struct Stored {
     pub(crate) size: usize,
 }
 
-/// A pressed button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Press {
     /// The person sees a spinner.
@@ -80,7 +78,6 @@ impl Environment {
         self.rooms.get(&chat).unwrap_or_else(|| panic!("there is no chat {chat}"))
     }
 
-    /// A chat, mutable.
     pub(crate) fn room_mut(&mut self, chat: i64) -> &mut Room {
         self.rooms.get_mut(&chat).unwrap_or_else(|| panic!("there is no chat {chat}"))
     }
@@ -146,7 +143,6 @@ impl Shared {
         Self { world: Arc::new(world), bell: Arc::new(bell), calls: TaskTracker::new() }
     }
 
-    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Environment) -> T) -> T {
         read(&self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
@@ -163,7 +159,6 @@ impl Shared {
         change(&mut self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// Subscribes to notifications.
     pub(crate) fn listen(&self) -> watch::Receiver<u64> {
         self.bell.subscribe()
     }

@@ -11,7 +11,6 @@ use crate::fakes::qq::QqFake;
 use crate::fakes::telegram::account::Privacy;
 use crate::fakes::telegram::server::FakeTelegram;
 
-/// All three platforms.
 struct Scene {
     telegram: FakeTelegram,
     feishu: Feishu,

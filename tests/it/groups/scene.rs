@@ -12,7 +12,6 @@ use crate::fakes::feishu::server::Feishu;
 
 pub(super) const GROUP: &str = "oc_group";
 
-/// One agent.
 pub(super) struct Agent {
     pub(super) feishu: Feishu,
     pub(super) model: FakeModel,

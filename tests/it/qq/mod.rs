@@ -21,7 +21,6 @@ const GROUP: Place = Place::Group("G1", "M1");
 const CHANNEL: Place = Place::Channel("C1", "70");
 const DM: Place = Place::Dm("S7", "70");
 
-/// Echoes the message.
 fn echo(seen: &Seen) -> Reply {
     Reply::text(&format!("echo {}", seen.last_user_text()))
 }

@@ -171,7 +171,6 @@ async fn an_answer_that_comes_too_late_waits_for_the_next_message() {
     assert!(!active, "nothing was ever sent without a message to answer");
 }
 
-/// The daemon's log.
 fn log(project: &Project) -> String {
     let entries = std::fs::read_dir(project.path().join(".ship/logs")).unwrap();
     entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default()).collect()

@@ -45,7 +45,6 @@ impl Scene {
         self.project.start().await
     }
 
-    /// Sends a recording.
     fn record(&self, ogg: &[u8]) -> String {
         let key = self.feishu.keep_file("voice.opus", ogg);
         let content = json!({ "file_key": key, "duration": 2000 });

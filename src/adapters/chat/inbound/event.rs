@@ -95,7 +95,6 @@ pub enum InboundFileKind {
     Text,
 }
 
-/// A pressed button.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Press {
@@ -119,7 +118,6 @@ pub struct Press {
     pub detail: Value,
 }
 
-/// A recalled message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recall {

@@ -25,7 +25,6 @@ pub(super) struct OptionSpec {
     pub(super) deep: &'static [&'static str],
     /// Flags that make it follow the links it finds in folders; `*` when it always does.
     pub(super) follows_links: &'static [&'static str],
-    /// A further check.
     pub(super) check: fn(&Args) -> Result<(), String>,
 }
 

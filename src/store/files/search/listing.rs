@@ -119,7 +119,6 @@ pub(super) fn newest_with(
 /// Which messages are listed.
 #[derive(Debug)]
 struct Selection<'a> {
-    /// A full-text query.
     expression: Option<&'a str>,
     since: i64,
     until: i64,

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::fakes::telegram::server::FakeTelegram;
 
-/// The bot.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -71,7 +70,6 @@ impl Client {
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Downloads a file.
     pub(crate) async fn fetch(&self, path: &str) -> reqwest::Result<reqwest::Response> {
         self.http.get(format!("{}/{path}", self.files)).send().await
     }
