@@ -92,7 +92,7 @@ pub enum MentionState {
     /// By a mention, a reply or a command. So does every message of a direct chat.
     #[default]
     Named,
-    /// It is for the agent though it names nobody: the agent may stay silent.
+    /// It is for the agent without a mention: the agent may stay silent.
     Unnamed,
     /// Whether it is for the agent is still to be judged: it is kept as context until then.
     Undecided,
@@ -106,6 +106,28 @@ impl MentionState {
             Self::Undecided => "undecided",
         }
     }
+}
+
+/// Whether a message is for the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Addressed {
+    /// The message starts no run. The relevance gate may still have it answered, and people who may decide can decide
+    /// approvals with it.
+    pub context_only: bool,
+    #[serde(rename = "attention")]
+    pub mention: MentionState,
+}
+
+impl Addressed {
+    /// The message names the agent.
+    pub const ANSWER: Self = Self { context_only: false, mention: MentionState::Named };
+    /// The message names no agent and is for this one all the same: it goes on, or all messages are answered.
+    pub const UNNAMED: Self = Self { context_only: false, mention: MentionState::Unnamed };
+    /// The message names no agent, and the relevance gate decides by its content.
+    pub const UNDECIDED: Self = Self { context_only: true, mention: MentionState::Undecided };
+    /// The message is for others, and is kept as context.
+    pub const CONTEXT: Self = Self { context_only: true, mention: MentionState::Named };
 }
 
 /// What is known of a program that wrote a message.
@@ -129,11 +151,8 @@ pub struct PeerWords {
 pub struct Said {
     pub text: String,
     pub files: Vec<InboundFile>,
-    /// Starts no run. The relevance gate may still have it answered, and people who may decide can decide approvals
-    /// with it.
-    pub context_only: bool,
-    /// Whether it names the agent.
-    pub attention: MentionState,
+    #[serde(flatten)]
+    pub addressed: Addressed,
     /// Set where a program wrote it, not a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerWords>,

@@ -50,8 +50,8 @@ pub use frame::{inert_name, visible, without_tags};
 pub use grant::{BadGrantNumber, GrantNumber, GrantSummary, Reach};
 pub use ids::{AuthorId, BadId, CorrelationId, MessageId, Platform, ThreadId, ToolCallId};
 pub use ingress::{
-    Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, MentionState, PeerWords,
-    Quoted, Said,
+    Addressed, Author, AuthorRole, ChatKind, Decision, InboundFile, IngressEvent, IngressKind, MentionState,
+    PeerWords, Quoted, Said,
 };
 pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, ErrorKind, Intent, OutboundIntent};
 pub use language::Language;

@@ -119,7 +119,7 @@ impl Actor {
     /// A person writes: ends the compaction that idleness started.
     pub(super) fn interrupt_compaction(&mut self, event: &IngressEvent) {
         let speaks = match &event.kind {
-            IngressKind::Said(said) => !said.context_only,
+            IngressKind::Said(said) => !said.addressed.context_only,
             IngressKind::Command(order) => matches!(order.command, Command::New | Command::Compact),
             IngressKind::Edited(_)
             | IngressKind::Revised(_)

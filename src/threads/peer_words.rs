@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::actor::Actor;
 use super::group_settings::AnswerAgents;
 use crate::domain::{
-    AgentCard, AuthorId, ChatKind, IngressEvent, IngressKind, LineAuthor, LineKind, MentionState, MessageId,
+    Addressed, AgentCard, AuthorId, ChatKind, IngressEvent, IngressKind, LineAuthor, LineKind, MessageId,
     PeerWords, RoomLine, SpeakerKind, Timestamp, Via,
 };
 use crate::groups::{BEST_SCORE, bare_words, fold_lines, is_reported, may_answer_agent};
@@ -69,7 +69,7 @@ impl Actor {
                 event.author.name = Some(card.name.clone());
             }
         }
-        let named = !said.context_only || runtime.groups.names.are_mentioned_in(&said.text);
+        let named = !said.addressed.context_only || runtime.groups.names.are_mentioned_in(&said.text);
         // An agent of the roster says how deep the chain is by its line, which follows: the room follower sees it.
         let waits_for_line = line.is_none() && card.is_some() && lines.is_some();
         let answered = named
@@ -93,14 +93,13 @@ impl Actor {
                 }
                 allowed.is_ok()
             };
-        said.context_only = !answered;
-        said.attention = MentionState::Named;
+        said.addressed = if answered { Addressed::ANSWER } else { Addressed::CONTEXT };
     }
 
     /// A message that goes on with this agent, and follows the words of another one, is for the other.
     pub(super) async fn settle_followup(&mut self, event: &mut IngressEvent) {
         let IngressKind::Said(said) = &mut event.kind else { return };
-        let goes_on = said.attention == MentionState::Unnamed && !said.context_only && said.peer.is_none();
+        let goes_on = said.addressed == Addressed::UNNAMED && said.peer.is_none();
         if !goes_on || event.chat != ChatKind::Group || self.room().is_none() {
             return;
         }
@@ -114,8 +113,7 @@ impl Actor {
             line.kind == LineKind::Said && line.via == Via::Outbound && line.at >= since && line.at <= until
         });
         if sent.next_back().is_some_and(|line| line.is_of_other_agent(&self.runtime.groups.me.id)) {
-            said.context_only = true;
-            said.attention = MentionState::Named;
+            said.addressed = Addressed::CONTEXT;
             return;
         }
         // It is for this agent: the decisions of other agents about it do not count.

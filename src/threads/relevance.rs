@@ -13,15 +13,13 @@ use super::count;
 use super::jobs::Done;
 use super::room_link::LogReach;
 use super::runtime::Runtime;
-use crate::domain::{
-    AgentCard, LineKind, MentionState, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via,
-};
+use crate::domain::{AgentCard, LineKind, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via};
 use crate::groups::{
     BEST_SCORE, CLAIM_WINDOW_MS, GateInput, GateRule, gate_prompt, is_answered, read_gate, rule_for, winner,
 };
 use crate::ports::{LineFilter, Prompt};
 use crate::turn::{Event, GateDecision};
-use crate::uimessage::{GATE, UiMessage};
+use crate::uimessage::UiMessage;
 
 /// Deadline of the model's decision.
 const DECIDE_WITHIN: Duration = Duration::from_secs(4);
@@ -66,10 +64,7 @@ fn by_rule(message: MessageId, answer: bool, rule: &str) -> GateDecision {
 
 /// Whether one of these messages waits for a decision.
 pub(super) fn has_undecided(messages: &[UiMessage]) -> bool {
-    messages.iter().any(|message| {
-        let open = message.metadata.context && message.attention() == MentionState::Undecided;
-        open && !message.metadata.extra.contains_key(GATE)
-    })
+    messages.iter().any(UiMessage::is_undecided)
 }
 
 impl Actor {

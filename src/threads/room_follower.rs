@@ -11,8 +11,8 @@ use super::group_settings::AnswerAgents;
 use super::groups::Groups;
 use super::peer_words::MANY_LINES;
 use crate::domain::{
-    AgentAccount, AgentCard, Author, AuthorId, AuthorRole, ChatKind, IngressEvent, IngressKind, MentionState,
-    MessageId, PeerWords, Quoted, RoomLine, Said, ThreadId, Timestamp, Via,
+    AgentAccount, AgentCard, Author, AuthorId, AuthorRole, ChatKind, IngressEvent, IngressKind, MessageId,
+    PeerWords, Quoted, RoomLine, Said, ThreadId, Timestamp, Via,
 };
 use crate::groups::{fold_lines, may_answer_agent};
 use crate::ports::{Acceptance, Adapter, Clock, LineFilter, Peers, ThreadQuery, ThreadStore, ThreadsHandle};
@@ -241,13 +241,7 @@ fn event_of(room: &ThreadId, line: &RoomLine) -> Option<IngressEvent> {
         chain: line.chain.clone(),
         depth: line.depth,
     };
-    let said = Said {
-        text: line.text.clone(),
-        attention: MentionState::Named,
-        quoted,
-        peer: Some(peer),
-        ..Said::default()
-    };
+    let said = Said { text: line.text.clone(), quoted, peer: Some(peer), ..Said::default() };
     Some(IngressEvent {
         thread: room.clone(),
         author: Author { id, name: Some(line.author.name.clone()), role: AuthorRole::Anonymous },

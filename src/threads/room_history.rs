@@ -55,7 +55,7 @@ impl Actor {
 
     /// Asks in a job, where there is reason to.
     fn ask_history(&mut self, event: &IngressEvent) -> bool {
-        let starts = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
+        let starts = matches!(&event.kind, IngressKind::Said(said) if !said.addressed.context_only);
         let Some(room) = self.room().cloned().filter(|_| starts && event.chat == ChatKind::Group) else {
             return false;
         };

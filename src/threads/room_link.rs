@@ -115,7 +115,7 @@ impl Actor {
             return;
         }
         if let IngressKind::Said(said) = &event.kind {
-            let reach = if said.context_only { LogReach::Brief } else { LogReach::Whole };
+            let reach = if said.addressed.context_only { LogReach::Brief } else { LogReach::Whole };
             self.take_over(reach, Some((&event.message, event.at))).await;
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn user_message(
     };
     message.set_memory_scope(&scope, rules.rights.origin_of(event));
     if event.chat == ChatKind::Group {
-        message.set_attention(said.attention);
+        message.set_mention(said.addressed.mention);
     }
     if event.chat.is_private() && ctx.history.is_in_company(&event.author.id) {
         message.metadata.extra.insert(IN_COMPANY.to_owned(), true.into());
@@ -63,7 +63,7 @@ pub(super) fn edited(
     let Metadata { timestamp, context, command, .. } = known.metadata;
     message.metadata = Metadata { timestamp, context, command, ..message.metadata };
     message.keep_memory_scope_of(known);
-    message.keep_attention_of(known);
+    message.keep_addressed_of(known);
     message.metadata.extra.insert("edited".to_owned(), true.into());
     Some(message)
 }

@@ -23,7 +23,7 @@ const PAUSE_MS: u64 = 10 * 60 * 1000;
 /// The keys of the metadata of messages in groups.
 pub const SPEAKER: &str = "speaker";
 /// Whether the message named the agent, where it did not.
-pub const ATTENTION: &str = "attention";
+pub const MENTION: &str = "attention";
 /// The kind of a speaker that is no person: `agent` or `bot`.
 pub const PEER: &str = "peer";
 /// How another agent knows of a message that it reported; native messages have none.
@@ -38,26 +38,32 @@ impl UiMessage {
     }
 
     /// Whether it named the agent.
-    pub fn attention(&self) -> MentionState {
-        match self.metadata.extra.get(ATTENTION).and_then(Value::as_str) {
+    pub fn mention(&self) -> MentionState {
+        match self.metadata.extra.get(MENTION).and_then(Value::as_str) {
             Some("unnamed") => MentionState::Unnamed,
             Some("undecided") => MentionState::Undecided,
             _ => MentionState::Named,
         }
     }
 
-    pub fn set_attention(&mut self, attention: MentionState) {
-        match attention {
-            MentionState::Named => self.metadata.extra.remove(ATTENTION),
+    pub fn set_mention(&mut self, mention: MentionState) {
+        match mention {
+            MentionState::Named => self.metadata.extra.remove(MENTION),
             MentionState::Unnamed | MentionState::Undecided => {
-                self.metadata.extra.insert(ATTENTION.to_owned(), attention.as_str().into())
+                self.metadata.extra.insert(MENTION.to_owned(), mention.as_str().into())
             }
         };
     }
 
+    /// Whether the relevance gate has yet to decide about it; until then it is context.
+    pub fn is_undecided(&self) -> bool {
+        let open = self.metadata.context && self.mention() == MentionState::Undecided;
+        open && !self.metadata.extra.contains_key(GATE)
+    }
+
     /// Takes over whom an earlier version of the message was for.
-    pub fn keep_attention_of(&mut self, earlier: &Self) {
-        for key in [ATTENTION, GATE] {
+    pub fn keep_addressed_of(&mut self, earlier: &Self) {
+        for key in [MENTION, GATE] {
             match earlier.metadata.extra.get(key) {
                 Some(value) => self.metadata.extra.insert(key.to_owned(), value.clone()),
                 None => self.metadata.extra.remove(key),
@@ -119,7 +125,7 @@ pub(super) fn enveloped(
 
 /// Whom a message is for. An undecided message reads the same before and after the decision.
 fn addressee(message: &UiMessage) -> &'static str {
-    match message.attention() {
+    match message.mention() {
         MentionState::Unnamed | MentionState::Undecided => "all",
         MentionState::Named if message.metadata.context => "others",
         MentionState::Named => "you",

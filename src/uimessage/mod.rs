@@ -19,7 +19,7 @@ pub use checkpoint::{
     WrittenBy, behind_checkpoints, checkpoint_chain,
 };
 pub use chunk::{Chunk, FinishReason};
-pub use envelope::{ATTENTION, GATE, PEER, SILENT, SPEAKER, VIA, words_in};
+pub use envelope::{GATE, MENTION, PEER, SILENT, SPEAKER, VIA, words_in};
 pub use history::{fold, holds_all_unfinished, unfinished_runs};
 pub use message::{Metadata, Role, RunStatus, SPEECH, UiMessage, VOICE};
 pub use parts::{CommandRecord, ErrorRecord, FilePart, Part, TextPart, TextState};

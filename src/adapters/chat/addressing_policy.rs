@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AuthorId, ChatKind, MentionState, ThreadId, Timestamp};
+use crate::domain::{Addressed, AuthorId, ChatKind, ThreadId, Timestamp};
 
 /// Most threads with a remembered conversation.
 const MOST: usize = 10_000;
@@ -20,34 +20,6 @@ pub struct AddressingFacts {
     pub commands_me: bool,
     /// It addresses another: mentions one, or replies to one.
     pub turns_to_another: bool,
-}
-
-/// The result for one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addressed {
-    /// It names the agent.
-    Answer,
-    /// It names nobody and is for the agent all the same: it goes on, or all messages are answered.
-    Unnamed,
-    /// It names nobody, and its content decides.
-    Undecided,
-    /// It is for others, and is kept as context.
-    Overhear,
-}
-
-impl Addressed {
-    /// Whether the message is kept as context, at least for now.
-    pub const fn is_context(self) -> bool {
-        matches!(self, Self::Undecided | Self::Overhear)
-    }
-
-    pub const fn attention(self) -> MentionState {
-        match self {
-            Self::Answer | Self::Overhear => MentionState::Named,
-            Self::Unnamed => MentionState::Unnamed,
-            Self::Undecided => MentionState::Undecided,
-        }
-    }
 }
 
 /// The person the agent talks with in a thread, and when they last spoke to it.
@@ -88,7 +60,7 @@ impl AddressingPolicy {
     pub fn hear_program(&mut self, thread: &ThreadId, facts: AddressingFacts) -> Addressed {
         self.talks.remove(thread);
         let named = facts.mentions_me || facts.replies_to_me || facts.commands_me;
-        if named { Addressed::Answer } else { Addressed::Overhear }
+        if named { Addressed::ANSWER } else { Addressed::CONTEXT }
     }
 
     /// Whether a message is for the agent.
@@ -101,24 +73,24 @@ impl AddressingPolicy {
         now: Timestamp,
     ) -> Addressed {
         if kind == ChatKind::Direct {
-            return Addressed::Answer;
+            return Addressed::ANSWER;
         }
         if facts.mentions_me || facts.replies_to_me || facts.commands_me {
             self.note(thread, author, now);
-            return Addressed::Answer;
+            return Addressed::ANSWER;
         }
         let goes_on = !facts.turns_to_another && self.is_talking(thread, author, now);
         if goes_on {
             self.note(thread, author, now);
-            return Addressed::Unnamed;
+            return Addressed::UNNAMED;
         }
         self.talks.remove(thread);
         match self.respond {
-            _ if facts.turns_to_another => Addressed::Overhear,
-            Respond::Mention => Addressed::Overhear,
-            Respond::Relevant => Addressed::Undecided,
-            Respond::All if self.has_peers => Addressed::Overhear,
-            Respond::All => Addressed::Unnamed,
+            _ if facts.turns_to_another => Addressed::CONTEXT,
+            Respond::Mention => Addressed::CONTEXT,
+            Respond::Relevant => Addressed::UNDECIDED,
+            Respond::All if self.has_peers => Addressed::CONTEXT,
+            Respond::All => Addressed::UNNAMED,
         }
     }
 
@@ -219,30 +191,32 @@ mod tests {
     fn a_mention_opens_a_window_for_the_same_person_until_another_speaks_or_is_addressed() {
         let mut addressing = AddressingPolicy::new(Respond::Mention, Duration::from_secs(120));
         let at = |secs: i64| Timestamp::from_millis(secs * 1000);
-        use Addressed::{Answer, Overhear, Unnamed};
+        const ANSWER: Addressed = Addressed::ANSWER;
+        const CONTEXT: Addressed = Addressed::CONTEXT;
+        const UNNAMED: Addressed = Addressed::UNNAMED;
         for (who, facts, when, expected) in [
-            ("ada", PLAIN, 0, Overhear),
-            ("ada", MENTION, 10, Answer),
-            ("ada", PLAIN, 129, Unnamed),
-            ("ada", PLAIN, 248, Unnamed),
-            ("ada", PLAIN, 368, Overhear),
+            ("ada", PLAIN, 0, CONTEXT),
+            ("ada", MENTION, 10, ANSWER),
+            ("ada", PLAIN, 129, UNNAMED),
+            ("ada", PLAIN, 248, UNNAMED),
+            ("ada", PLAIN, 368, CONTEXT),
             // Another person speaks.
-            ("ada", MENTION, 400, Answer),
-            ("bob", PLAIN, 401, Overhear),
-            ("ada", PLAIN, 402, Overhear),
+            ("ada", MENTION, 400, ANSWER),
+            ("bob", PLAIN, 401, CONTEXT),
+            ("ada", PLAIN, 402, CONTEXT),
             // Another person is addressed, by the same one or a third.
-            ("ada", MENTION, 500, Answer),
-            ("ada", ANOTHER, 501, Overhear),
-            ("ada", PLAIN, 502, Overhear),
-            ("ada", MENTION, 600, Answer),
-            ("bob", ANOTHER, 601, Overhear),
-            ("ada", PLAIN, 602, Overhear),
+            ("ada", MENTION, 500, ANSWER),
+            ("ada", ANOTHER, 501, CONTEXT),
+            ("ada", PLAIN, 502, CONTEXT),
+            ("ada", MENTION, 600, ANSWER),
+            ("bob", ANOTHER, 601, CONTEXT),
+            ("ada", PLAIN, 602, CONTEXT),
             // The window is that of the last person who spoke to the agent.
-            ("ada", MENTION, 700, Answer),
-            ("bob", MENTION, 701, Answer),
-            ("bob", PLAIN, 702, Unnamed),
-            ("ada", AddressingFacts { replies_to_me: true, ..PLAIN }, 2000, Answer),
-            ("bob", AddressingFacts { commands_me: true, ..ANOTHER }, 2000, Answer),
+            ("ada", MENTION, 700, ANSWER),
+            ("bob", MENTION, 701, ANSWER),
+            ("bob", PLAIN, 702, UNNAMED),
+            ("ada", AddressingFacts { replies_to_me: true, ..PLAIN }, 2000, ANSWER),
+            ("bob", AddressingFacts { commands_me: true, ..ANOTHER }, 2000, ANSWER),
         ] {
             let heard = addressing.classify(&thread(), &author(who), ChatKind::Group, facts, at(when));
             assert_eq!(heard, expected, "{who} at {when}");
@@ -257,11 +231,11 @@ mod tests {
             policy.classify(&thread(), &author(who), ChatKind::Group, PLAIN, now)
         };
         addressing.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now);
-        assert_eq!(plain(&mut addressing, "a"), Addressed::Unnamed);
-        assert_eq!(addressing.hear_program(&thread(), PLAIN), Addressed::Overhear);
-        assert_eq!(plain(&mut addressing, "a"), Addressed::Overhear);
-        assert_eq!(addressing.hear_program(&thread(), MENTION), Addressed::Answer);
-        assert_eq!(plain(&mut addressing, "bot"), Addressed::Overhear);
+        assert_eq!(plain(&mut addressing, "a"), Addressed::UNNAMED);
+        assert_eq!(addressing.hear_program(&thread(), PLAIN), Addressed::CONTEXT);
+        assert_eq!(plain(&mut addressing, "a"), Addressed::CONTEXT);
+        assert_eq!(addressing.hear_program(&thread(), MENTION), Addressed::ANSWER);
+        assert_eq!(plain(&mut addressing, "bot"), Addressed::CONTEXT);
     }
 
     #[test]
@@ -269,16 +243,16 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut relevant = AddressingPolicy::new(Respond::Relevant, Duration::from_secs(120));
         for (facts, expected) in [
-            (PLAIN, Addressed::Undecided),
-            (ANOTHER, Addressed::Overhear),
-            (MENTION, Addressed::Answer),
-            (PLAIN, Addressed::Unnamed),
+            (PLAIN, Addressed::UNDECIDED),
+            (ANOTHER, Addressed::CONTEXT),
+            (MENTION, Addressed::ANSWER),
+            (PLAIN, Addressed::UNNAMED),
         ] {
             assert_eq!(relevant.classify(&thread(), &author("a"), ChatKind::Group, facts, now), expected);
         }
         assert_eq!(
             relevant.classify(&thread(), &author("b"), ChatKind::Direct, PLAIN, now),
-            Addressed::Answer
+            Addressed::ANSWER
         );
     }
 
@@ -286,20 +260,20 @@ mod tests {
     fn everything_is_answered_in_private_and_where_all_is_wanted() {
         let now = Timestamp::from_millis(0);
         let mut all = AddressingPolicy::new(Respond::All, Duration::ZERO);
-        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Unnamed);
-        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, ANOTHER, now), Addressed::Overhear);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::UNNAMED);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, ANOTHER, now), Addressed::CONTEXT);
         all.know_peers(true);
-        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::Overhear);
-        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now), Addressed::Answer);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now), Addressed::CONTEXT);
+        assert_eq!(all.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now), Addressed::ANSWER);
         let mut mention = AddressingPolicy::new(Respond::Mention, Duration::ZERO);
         assert_eq!(
             mention.classify(&thread(), &author("a"), ChatKind::Direct, PLAIN, now),
-            Addressed::Answer
+            Addressed::ANSWER
         );
         mention.classify(&thread(), &author("a"), ChatKind::Group, MENTION, now);
         assert_eq!(
             mention.classify(&thread(), &author("a"), ChatKind::Group, PLAIN, now),
-            Addressed::Overhear
+            Addressed::CONTEXT
         );
     }
 }

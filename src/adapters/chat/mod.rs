@@ -16,9 +16,7 @@ mod token_cache;
 mod ttl_cache;
 
 pub use access_policy::{AccessPolicy, Admission, AllowList};
-pub use addressing_policy::{
-    Addressed, AddressingFacts, AddressingPolicy, GroupsSection, Respond, Threading,
-};
+pub use addressing_policy::{AddressingFacts, AddressingPolicy, GroupsSection, Respond, Threading};
 pub use buttons::{Button, Menu, decode, rows};
 pub use draft_scheduler::{DraftFrame, DraftMessage, DraftScheduler, DraftTarget, DraftTask};
 pub use inbound::{FetchError, is_kept, keep, name_before};

@@ -119,9 +119,9 @@ mod tests {
     use serde_json::Value;
 
     use super::super::inbound::{Finished, Inbound, Inbox, InboxEntry, Position, Speed};
-    use super::super::{Addressed, DraftFrame, DraftScheduler};
+    use super::super::{DraftFrame, DraftScheduler};
     use super::*;
-    use crate::domain::{CorrelationId, ThreadId};
+    use crate::domain::{Addressed, CorrelationId, ThreadId};
     use crate::store::FileNotes;
 
     struct NoTarget;
@@ -202,7 +202,7 @@ mod tests {
                 // The next run submits what is accepted now.
                 let event = Inbound::Platform { key: "k".to_owned(), event: Value::Null };
                 let place = inbox.enter("c", Speed::Slow);
-                inbox.accept(QueuedEvent::new(event, Addressed::Answer), place).await.unwrap();
+                inbox.accept(QueuedEvent::new(event, Addressed::ANSWER), place).await.unwrap();
                 assert!(!panics, "on purpose");
                 Ok(())
             };

@@ -22,12 +22,10 @@ use crate::adapters::chat::inbound::{
     InboundMessage, InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent,
     Recall, Urgency, thread_of,
 };
-use crate::adapters::chat::{
-    Addressed, AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before,
-};
+use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before};
 use crate::domain::{
-    Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language, PeerWords,
-    Platform, Quoted, Said, SpeakerKind, StoredFile,
+    Addressed, Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language,
+    PeerWords, Platform, Quoted, Said, SpeakerKind, StoredFile,
 };
 use crate::phrases::adapters as words;
 use crate::ports::{BoxFuture, StoreError};
@@ -324,10 +322,8 @@ impl InboundPlatform for FeishuInbound {
                 });
             }
         }
-        Some(QueuedEvent::new(
-            inbound,
-            if stored.context_only { Addressed::Overhear } else { Addressed::Answer },
-        ))
+        let addressed = if stored.context_only { Addressed::CONTEXT } else { Addressed::ANSWER };
+        Some(QueuedEvent::new(inbound, addressed))
     }
 
     fn admitted<'a>(&'a self, message: &'a mut InboundMessage) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -19,12 +19,10 @@ use crate::adapters::chat::inbound::{
     InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent, Urgency,
     thread_of,
 };
-use crate::adapters::chat::{
-    Addressed, AddressingFacts, ChatParts, FetchError, Threading, is_kept, keep, name_before,
-};
+use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Threading, is_kept, keep, name_before};
 use crate::domain::{
-    Approval, Author, AuthorId, AuthorRole, BadId, CommandInvocation, Platform, Said, StoredFile, Timestamp,
-    Voice,
+    Addressed, Approval, Author, AuthorId, AuthorRole, BadId, CommandInvocation, Platform, Said, StoredFile,
+    Timestamp, Voice,
 };
 use crate::ports::{BoxFuture, FileStore, StoreError};
 
@@ -243,10 +241,8 @@ impl InboundPlatform for QqInbound {
         {
             message.author.role = AuthorRole::Admin;
         }
-        Some(QueuedEvent::new(
-            inbound,
-            if event.context_only { Addressed::Overhear } else { Addressed::Answer },
-        ))
+        let addressed = if event.context_only { Addressed::CONTEXT } else { Addressed::ANSWER };
+        Some(QueuedEvent::new(inbound, addressed))
     }
 
     fn admitted<'a>(&'a self, message: &'a mut InboundMessage) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -68,7 +68,7 @@ impl Approvals {
                 ReplyReading::NotADecision
             }
             // A message that does not address the agent gets no question back.
-            ReadReply::AskBack(_) if said.context_only => ReplyReading::Message,
+            ReadReply::AskBack(_) if said.addressed.context_only => ReplyReading::Message,
             ReadReply::AskBack(question) => ReplyReading::AskBack(self.ask_back(&question, ctx)),
             ReadReply::Decide(rulings) if said.voice.is_some() => {
                 self.heard(said, &rulings, &candidates, ctx)
@@ -89,7 +89,7 @@ impl Approvals {
     ) -> ReplyReading {
         let named = rulings.iter().filter_map(|ruling| candidates.get(ruling.index));
         let pending: Vec<&Approval> = named.filter(|approval| approval.is_pending()).collect();
-        if pending.is_empty() || said.context_only {
+        if pending.is_empty() || said.addressed.context_only {
             return ReplyReading::Message;
         }
         let question = ReplyQuestion::Heard {
@@ -187,7 +187,7 @@ impl Approvals {
         run: &Run,
         ctx: &TurnContext<'_>,
     ) -> (Vec<Settlement>, Vec<Effect>) {
-        if said.context_only || self.pending().is_empty() {
+        if said.addressed.context_only || self.pending().is_empty() {
             return (Vec::new(), Vec::new());
         }
         // A transcript withdraws nothing that was asked for: it may have been meant as a yes.
@@ -211,7 +211,7 @@ impl Approvals {
         let words = short && !said.text.trim_start().starts_with('/');
         ctx.rules().read_replies == ReadReplies::Model
             && are_own_words(said)
-            && !said.context_only
+            && !said.addressed.context_only
             && words
             && Self::may_answer_one(&event.author, self.pending(), ctx)
     }
@@ -249,7 +249,7 @@ fn read_raise(words: &str, open: &[Approval], pointed: Option<usize>) -> Option<
 fn can_decide(event: &IngressEvent, said: &Said, open: &[Approval], ctx: &TurnContext<'_>) -> bool {
     let to_another = said.quoted.is_some() || said.text.trim_start().starts_with('/');
     let may = || Approvals::may_answer_one(&event.author, open, ctx);
-    are_own_words(said) && (!said.context_only || (!to_another && may()))
+    are_own_words(said) && (!said.addressed.context_only || (!to_another && may()))
 }
 
 fn are_own_words(said: &Said) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::conversation::Conversation;
-use crate::domain::{AuthorId, CorrelationId, MentionState, MessageId, ThreadId, Timestamp};
+use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
 use crate::ports::Durability;
 use crate::turn::runs::run::Run;
 use crate::turn::{ANSWERS_AGENT, Effect, GateDecision};
@@ -87,7 +87,7 @@ impl Conversation {
 
     /// The messages since `oldest` about which nothing is decided, in their order.
     pub fn undecided(&self, oldest: Timestamp) -> Vec<&UiMessage> {
-        let open = |message: &&UiMessage| is_undecided(message) && message.metadata.timestamp >= oldest;
+        let open = |message: &&UiMessage| message.is_undecided() && message.metadata.timestamp >= oldest;
         self.history.since_new().filter(open).collect()
     }
 
@@ -162,7 +162,7 @@ impl Conversation {
         let mut answered: Option<(CorrelationId, Vec<MessageId>)> = None;
         let mut reply_to = None;
         for decision in decisions {
-            let Some(known) = self.history.find(&decision.message).filter(|message| is_undecided(message))
+            let Some(known) = self.history.find(&decision.message).filter(|message| message.is_undecided())
             else {
                 continue;
             };
@@ -199,10 +199,4 @@ impl Conversation {
         effects.push(Effect::Publish);
         effects
     }
-}
-
-/// Whether a message is kept as context until it is decided about.
-fn is_undecided(message: &UiMessage) -> bool {
-    let open = message.metadata.context && message.attention() == MentionState::Undecided;
-    open && !message.metadata.extra.contains_key(GATE)
 }

@@ -40,7 +40,7 @@ impl Conversation {
         }
         match &event.kind {
             // A program decides nothing, whatever it says.
-            IngressKind::Said(said) if said.peer.is_some() && said.context_only => {
+            IngressKind::Said(said) if said.peer.is_some() && said.addressed.context_only => {
                 self.overhear(event, said, ticket, fresh(), now)
             }
             IngressKind::Said(said) if said.peer.is_some() => self.say(event, said, ticket, now, fresh),
@@ -53,7 +53,7 @@ impl Conversation {
                     return self.reply_to_said(said, event, reply, ticket, now, fresh());
                 }
                 let (read, mut effects) = self.read_reply(said, event, ticket, lookups, now, fresh);
-                if read.is_message() && said.context_only {
+                if read.is_message() && said.addressed.context_only {
                     effects.extend(self.overhear(event, said, ticket, fresh(), now));
                 } else if read.is_message() {
                     effects.extend(self.say(event, said, ticket, now, fresh));
@@ -369,7 +369,7 @@ pub(super) fn reply_target(message: &UiMessage) -> Option<String> {
 
 /// Why a spoken message has no words for the model.
 fn unheard(said: &Said) -> Option<VoiceFailure> {
-    let silent = said.text.trim().is_empty() && !said.context_only;
+    let silent = said.text.trim().is_empty() && !said.addressed.context_only;
     said.voice.as_ref().and_then(|voice| voice.failure).filter(|_| silent)
 }
 

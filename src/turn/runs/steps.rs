@@ -264,7 +264,7 @@ impl Run {
     /// Whether none of the messages that it answers names the agent.
     fn may_be_silent(&self, ctx: &TurnContext<'_>) -> bool {
         let mut said = ctx.history.said_in(&self.correlation).peekable();
-        said.peek().is_some() && said.all(|message| message.attention() != MentionState::Named)
+        said.peek().is_some() && said.all(|message| message.mention() != MentionState::Named)
     }
 
     pub(super) fn finish(&mut self, status: RunStatus, ctx: &TurnContext<'_>) -> Vec<Effect> {

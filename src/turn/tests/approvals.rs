@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::driver::{Driver, assert_provider_valid, call, calls, event, rules, state_word, words};
 use crate::domain::{
-    Answer, ApprovalKind, ApprovalState, Command, Decision, InboundFile, IngressKind, Quoted, Said, Scope,
-    ThreadState, WhileWaiting,
+    Addressed, Answer, ApprovalKind, ApprovalState, Command, Decision, InboundFile, IngressKind, Quoted,
+    Said, Scope, ThreadState, WhileWaiting,
 };
 use crate::ports::Acceptance;
 use crate::turn::{Event, Lookups, ReplyToken};
@@ -411,7 +411,7 @@ fn words_that_are_not_somebodys_own_or_not_for_us_decide_nothing() {
     let quoted = Quoted { author: Some("Bob".to_owned()), ..Quoted::default() };
     let file =
         InboundFile { media_type: "image/png".to_owned(), url: "/api/files/x/y".to_owned(), name: None };
-    let context_only = Said { context_only: true, ..Said::default() };
+    let context_only = Said { addressed: Addressed::CONTEXT, ..Said::default() };
     for (what, said, who, decides) in [
         ("plain words", ok(Said::default()), "web:user:u", true),
         ("words that came by", ok(context_only.clone()), "web:user:u", true),

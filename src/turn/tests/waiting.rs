@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::driver::{Driver, call, calls, id, rules, said, words};
-use crate::domain::{Command, IngressKind, Said, WhileRunning};
+use crate::domain::{Addressed, Command, IngressKind, Said, WhileRunning};
 use crate::ports::Acceptance;
 use crate::turn::Event;
 
@@ -205,7 +205,7 @@ fn new_forgets_the_conversation_and_closes_what_waited() {
 #[test]
 fn what_is_overheard_is_kept_as_context_and_not_answered() {
     let mut driver = Driver::new();
-    driver.arrive("o1", IngressKind::Said(Said { context_only: true, ..said("by the way") }));
+    driver.arrive("o1", IngressKind::Said(Said { addressed: Addressed::CONTEXT, ..said("by the way") }));
     assert!(driver.conversation.is_idle());
     driver.say("m1");
     assert_eq!(driver.context(), ["user by the way", "user m1"]);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use shipagent::domain::{IngressKind, Quoted, Said};
+use shipagent::domain::{Addressed, IngressKind, Quoted, Said};
 
 use super::scene::{core, is_distil, ledger, notes, project, questions, until};
 use crate::fakes::fake_model::{FakeModel, Reply, Script};
@@ -71,7 +71,7 @@ async fn poisoned(config: Value) {
         let said = Said {
             text: if case["command"] == true { "/help".to_owned() } else { text.clone() },
             forwarded_from: case["extra"]["forwardedFrom"].as_str().map(str::to_owned),
-            context_only: case["context"] == true,
+            addressed: Addressed { context_only: case["context"] == true, ..Addressed::default() },
             // Every message also replies to one that carries the poison.
             quoted: Some(Quoted {
                 platform_message: "q1".to_owned(),

@@ -65,9 +65,8 @@ impl Albums {
             && let (Inbound::Message(whole), Inbound::Message(part)) = (&mut event.inbound, job.event.inbound)
         {
             whole.merge(*part);
-            if !job.event.context_only {
-                event.context_only = false;
-                event.attention = job.event.attention;
+            if !job.event.addressed.context_only {
+                event.addressed = job.event.addressed;
             }
             event.merged.push(key);
         }

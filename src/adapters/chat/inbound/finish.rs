@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::super::super::submission::enrich_with;
-use super::super::{Addressed, FetchError, is_kept};
+use super::super::{FetchError, is_kept};
 use super::event::add_paragraph;
 use super::inbox::{Finish, InboxEntry};
 use super::pipeline::Pipeline;
@@ -14,7 +14,9 @@ use super::{
     Recall, Urgency,
 };
 use crate::adapters::submission::{Submitted, submit};
-use crate::domain::{Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile, ThreadState};
+use crate::domain::{
+    Addressed, Command, InboundFile, IngressEvent, IngressKind, Said, StoredFile, ThreadState,
+};
 use crate::phrases::adapters as words;
 use crate::ports::{BoxFuture, EnrichInput, StoreError};
 use crate::render::Phrase;
@@ -30,7 +32,7 @@ impl Finish for Pipeline {
         Box::pin(async move {
             match &event.inbound {
                 Inbound::Message(_) | Inbound::Recall(_) => {
-                    let (inbound, addressed) = (event.inbound.clone(), event.addressed());
+                    let (inbound, addressed) = (event.inbound.clone(), event.addressed);
                     self.submit_event(&inbound, addressed, Some(place), Some((event, entry))).await
                 }
                 Inbound::Press(press) => match self.press(press).await {
@@ -76,7 +78,7 @@ impl Pipeline {
             Inbound::Press(_) | Inbound::Platform { .. } => return Finished::Done,
         };
         self.intake.recalls.learn_thread(message);
-        let context_only = addressed.is_context();
+        let context_only = addressed.context_only;
         let is_said = matches!(message.content, Content::Said(_));
         let prepares = stored.is_some() && is_said && !context_only;
         let pending = prepares.then(|| self.intake.pending.enter(message));
@@ -84,7 +86,7 @@ impl Pipeline {
         let kind = match &message.content {
             Content::Command(invocation) if context_only => {
                 let text = invocation.to_string();
-                IngressKind::Said(Said { text, context_only, ..Said::default() })
+                IngressKind::Said(Said { text, addressed: Addressed::CONTEXT, ..Said::default() })
             }
             Content::Command(invocation)
                 if invocation.command == Command::Stop && self.stop_pending(message).await =>
@@ -123,7 +125,7 @@ impl Pipeline {
             self.keep_unanswered(said, message);
             // Another attempt, also of the next process, knows of the command.
             if let Some((queued, entry)) = &mut stored {
-                (queued.context_only, queued.said) = (true, Some(said.clone()));
+                (queued.addressed.context_only, queued.said) = (true, Some(said.clone()));
                 if let Err(error) = entry.store(queued).await {
                     return Finished::Again(error.to_string());
                 }
@@ -132,7 +134,7 @@ impl Pipeline {
         // From here on the thread decides what `/stop` ends.
         drop(pending);
         self.intake.recalls.remember(&event);
-        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.context_only);
+        let asks = matches!(&event.kind, IngressKind::Said(said) if !said.addressed.context_only);
         match submit(&self.threads, event, self.language(message)).await {
             Submitted::Kept => {
                 if asks {
@@ -170,7 +172,7 @@ impl Pipeline {
                 said
             }
         };
-        let stored = stored.filter(|_| !addressed.is_context());
+        let stored = stored.filter(|_| !addressed.context_only);
         let Some((queued, entry)) = stored else { return Ok(Some(said)) };
         for step in self.intake.parts.enrich.iter() {
             if queued.enriched.iter().any(|name| name == step.name()) || !step.applies(&said) {
@@ -187,7 +189,7 @@ impl Pipeline {
                 Ok(result) => said = result.unwrap_or(said),
                 Err(()) => {
                     self.keep_unanswered(&mut said, message);
-                    (queued.context_only, queued.said) = (true, Some(said.clone()));
+                    (queued.addressed.context_only, queued.said) = (true, Some(said.clone()));
                     entry.store(queued).await?;
                     return Ok(Some(said));
                 }
@@ -217,7 +219,7 @@ impl Pipeline {
 
     /// Keeps a message in the conversation without an answer.
     fn keep_unanswered(&self, said: &mut Said, message: &InboundMessage) {
-        said.context_only = true;
+        said.addressed.context_only = true;
         if said.text.trim().is_empty() {
             said.text = words::stopped_message(self.language(message)).to_owned();
         }
@@ -228,13 +230,13 @@ impl Pipeline {
             Content::Said(said) | Content::Edited(said) => said.clone(),
             Content::Command(_) | Content::Started(_) => Said::default(),
         };
-        (said.context_only, said.attention) = (addressed.is_context(), addressed.attention());
-        let (context_only, edited) = (said.context_only, matches!(message.content, Content::Edited(_)));
+        said.addressed = addressed;
+        let edited = matches!(message.content, Content::Edited(_));
         let fetches = !edited || self.intake.profile.fetches_edits;
         let fetched = message.attachments.iter().map(|attachment| async move {
             let file = StoredFile::new(message.thread.clone(), &attachment.prefix, &attachment.name);
             let outcome = match attachment.kind {
-                InboundFileKind::File if context_only => None,
+                InboundFileKind::File if addressed.context_only => None,
                 InboundFileKind::File if !fetches => self.stored(attachment, &file).await,
                 InboundFileKind::File | InboundFileKind::Text => {
                     let attempt = || self.platform.fetch(message, attachment, &file);
@@ -309,7 +311,8 @@ impl Pipeline {
         let IngressKind::Said(said) = &event.kind else { return Finished::Done };
         let language = self.intake.parts.language_for(&said.text);
         let text = words::message_recalled(language).to_owned();
-        event.kind = IngressKind::Edited(Said { text, context_only: said.context_only, ..Said::default() });
+        let addressed = Addressed { context_only: said.addressed.context_only, ..Addressed::default() };
+        event.kind = IngressKind::Edited(Said { text, addressed, ..Said::default() });
         match submit(&self.threads, event, language).await {
             Submitted::Kept | Submitted::Tell(_) => Finished::Done,
             Submitted::Later(why) => Finished::Again(why),

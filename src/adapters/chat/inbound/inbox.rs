@@ -20,11 +20,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::Addressed;
 use super::albums::Albums;
 use super::{ChatQueues, Inbound, Position, Speed};
 use crate::adapters::Backoff;
-use crate::domain::{MentionState, Said, short_digest};
+use crate::domain::{Addressed, Said, short_digest};
 use crate::ports::{BoxFuture, Durability, KeyValueStore, StoreError};
 
 /// Most stored events, and the part of them that is reserved for the first event of each chat.
@@ -42,11 +41,8 @@ const AGAIN: Backoff = Backoff {
 #[serde(rename_all = "camelCase")]
 pub struct QueuedEvent {
     pub inbound: Inbound,
-    /// Not addressed to the agent.
-    #[serde(default)]
-    pub context_only: bool,
-    #[serde(default)]
-    pub attention: MentionState,
+    #[serde(flatten)]
+    pub addressed: Addressed,
     /// The content, once its files are fetched and a step has a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
@@ -60,23 +56,7 @@ pub struct QueuedEvent {
 
 impl QueuedEvent {
     pub const fn new(inbound: Inbound, addressed: Addressed) -> Self {
-        Self {
-            inbound,
-            context_only: addressed.is_context(),
-            attention: addressed.attention(),
-            said: None,
-            enriched: Vec::new(),
-            merged: Vec::new(),
-        }
-    }
-
-    pub const fn addressed(&self) -> Addressed {
-        match (self.context_only, self.attention) {
-            (true, MentionState::Undecided) => Addressed::Undecided,
-            (true, MentionState::Named | MentionState::Unnamed) => Addressed::Overhear,
-            (false, MentionState::Unnamed) => Addressed::Unnamed,
-            (false, MentionState::Named | MentionState::Undecided) => Addressed::Answer,
-        }
+        Self { inbound, addressed, said: None, enriched: Vec::new(), merged: Vec::new() }
     }
 }
 

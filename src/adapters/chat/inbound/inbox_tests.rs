@@ -34,7 +34,7 @@ impl Finish for RecordingHandler {
 }
 
 fn event(words: &str) -> QueuedEvent {
-    QueuedEvent::new(Inbound::Platform { key: words.to_owned(), event: Value::Null }, Addressed::Answer)
+    QueuedEvent::new(Inbound::Platform { key: words.to_owned(), event: Value::Null }, Addressed::ANSWER)
 }
 
 /// A running inbox in a folder.

@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::{
-    AccessPolicy, Addressed, AddressingPolicy, Admission, AllowList, GroupsSection, TaskSlot, TtlCache,
-};
+use super::super::{AccessPolicy, AddressingPolicy, Admission, AllowList, GroupsSection, TaskSlot, TtlCache};
 use super::admins::AdminCache;
 use super::followups::{FollowupTask, Followups};
 use super::inbox::{Inbox, InboxTask, alone};
@@ -24,7 +22,7 @@ use super::{
     PressAnswer, QueuedEvent, Speed, Unaccepted, Urgency,
 };
 use crate::adapters::Backoff;
-use crate::domain::{Author, ChatKind, Language, Platform};
+use crate::domain::{Addressed, Author, ChatKind, Language, Platform};
 use crate::metrics::Metrics;
 use crate::ports::{AdapterError, AdapterParts, ChatParts, PairingRequest, StoreError, ThreadsHandle};
 use crate::render::Phrase;
@@ -412,7 +410,7 @@ impl Pipeline {
             place.reach().await;
         }
         self.address(received);
-        let addressed = received.addressed.unwrap_or(Addressed::Answer);
+        let addressed = received.addressed.unwrap_or(Addressed::ANSWER);
         self.submit_event(&received.inbound, addressed, received.place.as_mut(), None).await
     }
 
@@ -424,7 +422,7 @@ impl Pipeline {
         let addressed = self.intake.classify(message);
         received.addressed = Some(addressed);
         // A command that is not for the agent is an ordinary message.
-        if addressed.is_context() && message.is_immediate() {
+        if addressed.context_only && message.is_immediate() {
             received.place = Some(self.intake.inbox.enter(message.thread.as_str(), Speed::Quick));
         }
     }
@@ -434,7 +432,7 @@ impl Pipeline {
         let Some(mut place) = received.place.take() else { return Ok(Outcome::Taken) };
         place.slow_down();
         place.may_be_stored().await;
-        let addressed = received.addressed.unwrap_or(Addressed::Answer);
+        let addressed = received.addressed.unwrap_or(Addressed::ANSWER);
         let queued = QueuedEvent::new(received.inbound.clone(), addressed);
         match self.intake.inbox.accept(queued, place).await {
             Ok(()) => Ok(Outcome::Taken),
