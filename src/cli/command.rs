@@ -7,15 +7,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use super::approvals::ApprovalsCommand;
+use super::approvals_args::ApprovalsCommand;
 use super::args::{
     AccessCommand, AuditArgs, ChatArgs, ConfigCommand, GrantsCommand, InitArgs, Output, RunArgs,
     ThreadsCommand, UsageArgs,
 };
 use super::help::localized;
-use super::memory::MemoryCommand;
-use super::service::{OpenArgs, ServiceCommand};
-use super::tasks::TasksCommand;
+use super::memory_args::MemoryCommand;
+use super::service_args::{OpenArgs, ServiceCommand};
+use super::tasks_args::TasksCommand;
 use crate::domain::Language;
 
 #[derive(Debug, Parser)]

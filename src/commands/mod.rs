@@ -17,15 +17,15 @@ pub mod man;
 pub mod memory;
 mod open;
 mod result_line;
-pub mod run;
+pub mod run_daemon;
 mod sandbox_text;
 mod service;
 mod setup;
 mod sse_reader;
 mod summary;
-mod table;
 mod tasks;
 mod terminal;
+mod text_table;
 pub mod threads;
 mod usage;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::cli_context::CliContext;
-use super::table::table;
 use super::terminal::{moment, one_line};
+use super::text_table::table;
 use crate::cli::{Exit, UsageArgs};
 use crate::config::{Env, Settings};
 use crate::domain::{Currency, Language, Timestamp};

@@ -14,7 +14,7 @@ mod ids;
 mod ingress;
 mod intent;
 mod language;
-mod memory;
+mod memory_change;
 mod memory_items;
 mod memory_scope;
 mod replaceable;
@@ -55,7 +55,7 @@ pub use ingress::{
 };
 pub use intent::{ApprovalChoice, AttachmentKind, DeliveryId, ErrorKind, Intent, OutboundIntent};
 pub use language::Language;
-pub use memory::{
+pub use memory_change::{
     CORE_TOKENS, ChangeRefusal, CoreFile, DistilMark, LedgerLine, LedgerOp, MemoryChange, MemoryEdit,
     MemoryQuestion, NewestNotes, Origin, Provenance, ShownNote, Tier,
 };

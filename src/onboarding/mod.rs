@@ -6,7 +6,7 @@
 mod checks;
 mod choices;
 mod env_file;
-mod files;
+mod project_files;
 mod providers;
 mod service;
 mod steps;
@@ -16,7 +16,7 @@ pub(crate) use choices::{
     Known, ModelAnswer, ModelAnswered, NewProject, NewSection, is_template, model_answer, section_of, text,
     usable_address, usable_name, usable_variable,
 };
-pub(crate) use files::{
+pub(crate) use project_files::{
     FileWritten, IfExists, Rules, WriteError, WriteResult, variables, write_project, write_template,
 };
 pub(crate) use providers::{OTHER, PROVIDERS, ProviderDef, provider, provider_at};

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::checks::Checks;
 use super::choices::{Known, NewProject, is_template, model_answer, section_of};
-use super::files::{IfExists, Rules, WriteResult, write_project};
+use super::project_files::{IfExists, Rules, WriteResult, write_project};
 use super::providers::PROVIDERS;
 use super::steps::{Step, steps_of};
 use crate::config::{Env, Settings, project_env};

@@ -7,7 +7,7 @@ mod access;
 mod adapter;
 mod adapter_def;
 mod adapter_parts;
-mod approvals;
+mod approval_store;
 mod audit;
 mod backup;
 mod budget;
@@ -17,7 +17,7 @@ mod configuration;
 mod daemon_log;
 mod embedder;
 mod enrich;
-mod files;
+mod file_store;
 mod judge;
 mod key_value_store;
 mod memory;
@@ -52,7 +52,7 @@ pub use adapter_def::{
     ProbeLevel, ProbeParts, parse_section, section_schema,
 };
 pub use adapter_parts::{AdapterParts, AnswerRights, ChatParts, Hook, HookAnswer, HookRequest, MayAnswer};
-pub use approvals::{ApprovalStore, Grants, Revoker};
+pub use approval_store::{ApprovalStore, Grants, Revoker};
 pub use audit::{
     Audit, AuditEvent, AuditLine, AuditLines, AuditOutcome, AuditQuery, AuditVerdict, Redaction,
     StoredAuditLine,
@@ -68,7 +68,7 @@ pub use configuration::{
 pub use daemon_log::{DaemonLog, LogLevel, LogPage, LogQuery};
 pub use embedder::{Embedder, MOST_EMBEDDED, Unembedded, VectorIndex};
 pub use enrich::{EnrichError, EnrichInput, EnrichStep};
-pub use files::{
+pub use file_store::{
     CurrentInstructions, EditableInstructions, FileStore, FileWriter, FixedInstructions, Instructions,
     InstructionsEditor, InstructionsVersion, InstructionsWrite, OpenFile, TaskFileEntry, TaskFiles,
     ToolOutput, ToolOutputs,

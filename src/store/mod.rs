@@ -5,9 +5,9 @@
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms. No other module opens a
 //! file under `.ship/`; `tests/it/architecture.rs` checks that, and lists the exceptions.
 
-mod access;
 mod access_records;
 mod document;
+mod document_access;
 pub mod files;
 mod grants;
 mod hybrid_search;

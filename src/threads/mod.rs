@@ -4,7 +4,7 @@
 //! returns effects, and the actor performs them. Knows no platform, file or HTTP.
 
 mod actor;
-mod approvals;
+mod approval_effects;
 mod budget_command;
 mod budget_grants;
 mod budget_watch;

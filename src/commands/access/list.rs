@@ -4,8 +4,8 @@ use std::io::Write;
 
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
-use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
+use crate::commands::text_table::table;
 use crate::domain::Timestamp;
 use crate::phrases::commands as words;
 use crate::ports::AccessList;

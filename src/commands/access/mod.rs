@@ -1,6 +1,6 @@
 //! `shipagent access`: access beyond what `ship.json` grants. Works with or without a running daemon.
 
+mod access_command;
 mod list;
-mod run;
 
-pub use run::run;
+pub use access_command::run;

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::cli::{ApprovalFilter, Exit, Output};
 use crate::commands::cli_context::CliContext;
-use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
+use crate::commands::text_table::table;
 use crate::domain::{Approval, ApprovalFile, ApprovalState};
 use crate::phrases::commands as words;
 

@@ -1,9 +1,9 @@
 //! `shipagent approvals`: shows requests for approval and decides them. Showing reads the files; a decision goes
 //! through the running daemon.
 
-mod decide;
+mod approvals_command;
 mod list;
-mod run;
+mod send_decision;
 mod show;
 
-pub use run::run;
+pub use approvals_command::run;

@@ -5,6 +5,7 @@
 //! the requests for approval (both pure), and `chat_output` prints. `once` (one message) and `session` (typed lines)
 //! are the two ways to use them.
 
+mod chat_command;
 mod chat_context;
 mod chat_output;
 mod connection;
@@ -17,9 +18,8 @@ mod open;
 mod question;
 mod question_text;
 mod remark;
-mod run;
 mod session;
 mod transcript_printer;
 mod turn;
 
-pub use run::run;
+pub use chat_command::run;

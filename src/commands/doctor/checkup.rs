@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::fact::{Fact, Severity};
 use super::fact_text::say;
-use super::run::{DoctorInput, examine, print};
+use super::report::{DoctorInput, examine, print};
 use crate::app::model_of;
 use crate::cli::{Exit, Output};
 use crate::config::{Endpoint, Env, ModelSettings, Settings};

@@ -10,11 +10,11 @@ mod groups;
 mod model;
 mod platforms;
 mod probes;
-mod run;
+mod report;
 mod voice;
 
 pub use checkup::{DaemonCheckup, doctor_here};
 pub use model::{ListModels, ModelFactory};
 pub use platforms::HttpFactory;
-pub use run::{DoctorInput, doctor};
+pub use report::{DoctorInput, doctor};
 pub use voice::{SpeechFactory, SpeechProviders};

@@ -4,11 +4,11 @@
 //! what the command line says, `steps` asks for the rest, `prompt` is the terminal, `run` writes.
 
 mod answers;
+mod init_project;
 mod prompt;
-mod run;
 mod steps;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use init_project::{InitError, InitParts, init};
 pub(crate) use prompt::{StdinTerminal, Terminal};
-pub(crate) use run::{InitError, InitParts, init};

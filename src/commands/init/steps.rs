@@ -8,8 +8,8 @@ use super::InitError;
 use super::answers::{
     MODEL, OFFLINE, bad, chosen, default_answers, has_questions, proposed_section, provider_ids,
 };
+use super::init_project::InitParts;
 use super::prompt::TerminalPrompt;
-use super::run::InitParts;
 use crate::cli::InitArgs;
 use crate::config::{Env, project_env, read_agent_md};
 use crate::domain::{ErrorKind, Language};

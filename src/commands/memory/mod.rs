@@ -3,8 +3,8 @@
 mod change;
 mod export;
 mod import;
-mod run;
+mod memory_command;
 mod search;
 mod show;
 
-pub use run::run;
+pub use memory_command::run;

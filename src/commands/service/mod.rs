@@ -1,6 +1,6 @@
 //! `shipagent service`: installs the project's daemon as a systemd service and looks after it.
 
-mod run;
+mod service_command;
 mod unit;
 
-pub(super) use run::run;
+pub(super) use service_command::run;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{Exit, Output};
 use crate::commands::cli_context::CliContext;
-use crate::commands::table::table;
 use crate::commands::terminal::{moment, one_line};
+use crate::commands::text_table::table;
 use crate::domain::{Approval, ThreadState};
 use crate::phrases::commands as words;
 use crate::ports::{ThreadQuery, ThreadSummary};

@@ -4,7 +4,7 @@
 mod export;
 mod list;
 mod outcome;
-mod run;
 mod show;
+mod threads_command;
 
-pub use run::run;
+pub use threads_command::run;

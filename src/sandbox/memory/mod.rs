@@ -8,8 +8,8 @@
 mod cgroup;
 mod limits;
 mod memory_limit;
+mod process_memory;
 mod sampler;
-mod usage;
 
 pub use cgroup::{MemoryControl, control_of};
 pub use limits::{Exceeded, ExceededLimit, MemoryLimits};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::limits::{Exceeded, MemoryLimits, exceeding};
-use super::usage::{Precision, measure};
+use super::process_memory::{Precision, measure};
 
 /// The interval while commands use less than half of their limits, and while one uses more.
 const CALM: Duration = Duration::from_millis(200);

@@ -35,8 +35,8 @@
 //! Knows the ports, the message format and the file system; nothing of turns, models or platforms.
 
 pub mod address;
+mod approval_files;
 mod approval_numbers;
-mod approvals;
 mod archive;
 mod atomic;
 mod attachment_files;
@@ -58,7 +58,7 @@ mod lines;
 mod lock;
 mod log_reader;
 mod lost_journal;
-mod memory;
+mod memory_files;
 mod notes;
 mod outbox;
 mod reader;
@@ -77,7 +77,7 @@ mod usage_ledger;
 mod writer;
 mod writer_thread;
 
-pub use approvals::FileApprovals;
+pub use approval_files::FileApprovals;
 pub(in crate::store) use atomic::swap;
 pub use atomic::{probe_writable, replace_file};
 pub use attachment_files::AttachmentFiles;
@@ -91,7 +91,7 @@ pub(in crate::store) use layout::private_file;
 pub use layout::{Layout, private_dir};
 pub use lock::{Holder, Lock, OpenError};
 pub use log_reader::LogFiles;
-pub use memory::FileMemory;
+pub use memory_files::FileMemory;
 pub use notes::FileNotes;
 pub use reader::Reader;
 pub use search::FileSearch;

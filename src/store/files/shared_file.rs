@@ -17,9 +17,9 @@ use super::atomic::replace_file;
 use super::disk::refused;
 use super::layout::{private_dir, private_file};
 use crate::ports::{Audit, StoreError, StoreErrorKind};
-use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Modified};
+use crate::store::document_access::DocumentAccess;
 use crate::store::grants::{DocumentGrants, GrantRecords};
 
 const FILE_MODE: u32 = 0o600;

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::domain::{MemoryItem, ScopeKey, items_of};
 use crate::ports::{Audit, StoreError, SystemClock};
-use crate::store::access::DocumentAccess;
 use crate::store::access_records::AccessRecords;
 use crate::store::document::{Document, Modified};
+use crate::store::document_access::DocumentAccess;
 use crate::store::grants::{DocumentGrants, GrantRecords};
 use crate::store::memory_book::{HeldFiles, MemoryBook, MemoryFiles};
 use crate::store::state::State;

@@ -12,7 +12,7 @@ mod hidden;
 mod outcome;
 mod quarantine;
 mod repository;
-mod run;
+mod run_command;
 mod scratch;
 mod settings;
 mod tool;

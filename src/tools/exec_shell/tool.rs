@@ -15,7 +15,7 @@ use super::environment::{environment_of, git_hardened};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
 use super::quarantine::Quarantine;
-use super::run::run;
+use super::run_command::run;
 use super::settings::ExecSettings;
 use super::unasked::{Arranged, arrange_unasked};
 use crate::domain::{Class, Effects, ThreadId, ToolSpec};

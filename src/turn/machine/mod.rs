@@ -6,5 +6,5 @@ pub(super) mod conversation;
 mod decisions;
 mod groups;
 mod inbound;
-pub(super) mod memory;
+pub(super) mod recall_plan;
 mod view;

@@ -11,7 +11,7 @@ use crate::ports::{
 };
 use crate::store::FileSearch;
 use crate::store::files::layout::private_file;
-use crate::store::files::memory::FileMemory;
+use crate::store::files::memory_files::FileMemory;
 
 fn scope(key: &str) -> ScopeKey {
     key.parse().unwrap()

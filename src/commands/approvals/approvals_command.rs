@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::decide::{DecisionArg, decide};
+use super::send_decision::{DecisionArg, decide};
 use super::{list, show};
 use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
