@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::doctor::doctor_here;
 use super::init::{InitParts, StdinTerminal, Terminal};
 use super::{
-    access, approvals, audit, chat, config, config_keys, grants, init, man, memory, open, run as daemon,
+    access, approvals, audit, chat, config, config_keys, grants, init, man, memory, open, run_daemon,
     service, tasks, threads, usage,
 };
 use crate::cli::{Cli, Command, ConfigCommand, Exit, InitArgs, Output};
@@ -27,7 +27,7 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
     let env = Env::process();
     let project = cli.directory;
     match cli.command {
-        Command::Run(args) => daemon::run(&project, &env, adapters, args, out, &mut io::stderr()),
+        Command::Run(args) => run_daemon::run(&project, &env, adapters, args, out, &mut io::stderr()),
         Command::Init(args) => start_project(&project, &env, adapters, &args, out),
         Command::Doctor(output) => examine(&project, &env, adapters, output, out),
         Command::Service(command) => service::run(&project, &env, adapters, command, out, &mut io::stderr()),

@@ -1,7 +1,7 @@
 //! The first configuration of a project, asked in the terminal (`shipagent init`) and in the console by the same steps.
 //!
 //! `steps` and `providers` are the flow as data, `choices` turns answers into a [`NewProject`], `checks` tries models and
-//! platforms out, `files` writes the project. The console's side of it is `service`.
+//! platforms out, `project_files` writes the project. The console's side of it is `service`.
 
 mod checks;
 mod choices;

@@ -153,7 +153,7 @@ impl Actor {
             Claims { room: room.clone(), lines: keys.map(line).collect() }
         });
         self.gate.busy = true;
-        let job = async move { Done::Decided(decide(runtime, prompt, questions, claims).await) };
+        let job = async move { Done::Decided(judge_relevance(runtime, prompt, questions, claims).await) };
         self.jobs.start(job, Done::Decided(failed));
     }
 
@@ -199,7 +199,7 @@ struct Claims {
 }
 
 /// Asks the model, and claims what it wants to answer.
-async fn decide(
+async fn judge_relevance(
     runtime: Arc<Runtime>,
     prompt: Prompt,
     questions: Vec<Question>,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::send_decision::{DecisionArg, decide};
+use super::send_decision::{DecisionArg, send_decision};
 use super::{list, show};
 use crate::cli::{ApprovalsCommand, Exit};
 use crate::commands::cli_context::CliContext;
@@ -49,7 +49,7 @@ pub fn run(
         ApprovalsCommand::Done { approval, words } => (approval, DecisionArg::Done, words),
     };
     match find(&approvals, &name) {
-        Some(approval) => decide(&context, (project, env, adapters), approval, answer, args, out, err),
+        Some(approval) => send_decision(&context, (project, env, adapters), approval, answer, args, out, err),
         None => unknown(&context, &name, err),
     }
 }

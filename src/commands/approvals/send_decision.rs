@@ -52,7 +52,7 @@ impl DecisionArg {
 }
 
 /// Sends a decision to the daemon and prints the result.
-pub(super) fn decide(
+pub(super) fn send_decision(
     context: &CliContext,
     (project, env, adapters): (&Path, &Env, &AdapterTable),
     approval: &Approval,

@@ -146,21 +146,21 @@ impl Questions {
                 if !self.finished.contains(&key) {
                     self.unfinished.insert(key.clone());
                 }
-                self.decide(&key, approval.approved, approval.reason.clone())
+                self.settle(&key, approval.approved, approval.reason.clone())
             }
             ToolState::OutputAvailable { preliminary: Some(true), .. } => None,
             ToolState::OutputAvailable { .. } | ToolState::OutputError { .. } => {
                 self.end_call(&key.0, &key.1);
-                self.decide(&key, true, None)
+                self.settle(&key, true, None)
             }
             ToolState::OutputDenied { approval, .. } => {
                 self.end_call(&key.0, &key.1);
-                self.decide(&key, false, approval.reason.clone())
+                self.settle(&key, false, approval.reason.clone())
             }
         }
     }
 
-    fn decide(
+    fn settle(
         &mut self,
         (message, call): &CallKey,
         approved: bool,

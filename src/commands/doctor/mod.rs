@@ -1,6 +1,6 @@
 //! `shipagent doctor`: checks everything the agent needs and advises.
 //!
-//! `probes`, `model`, `platforms` and `voice` find facts, `fact` rates them, `fact_text` phrases them, `run` orders and prints them;
+//! `probes`, `model`, `platforms` and `voice` find facts, `fact` rates them, `fact_text` phrases them, `report` orders and prints them;
 //! `checkup` has the parts of this machine.
 
 mod checkup;

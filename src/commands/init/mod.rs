@@ -1,7 +1,7 @@
 //! `shipagent init`: the steps of the onboarding in the terminal.
 //!
 //! Everything is asked before anything is written, and a file that exists is never overwritten without a yes. `answers` has
-//! what the command line says, `steps` asks for the rest, `prompt` is the terminal, `run` writes.
+//! what the command line says, `steps` asks for the rest, `prompt` is the terminal, `init_project` writes.
 
 mod answers;
 mod init_project;

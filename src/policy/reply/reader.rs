@@ -92,8 +92,8 @@ pub fn read(reply: &str, pending: &[PendingApproval<'_>]) -> ReadReply {
     let tokens = tokens(&folded, pending);
     let head = reason::after_command(&tokens, &folded);
     let decided = match &head {
-        Some((head, reason)) => decide(head, pending).map(|rulings| with_reason(rulings, reason)),
-        None => decide(&tokens, pending),
+        Some((head, reason)) => rulings_of(head, pending).map(|rulings| with_reason(rulings, reason)),
+        None => rulings_of(&tokens, pending),
     };
     let denies = |rulings: &[ReplyRuling]| rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
     match decided.and_then(|rulings| {
@@ -110,7 +110,7 @@ pub fn read(reply: &str, pending: &[PendingApproval<'_>]) -> ReadReply {
 }
 
 /// The rulings of these words, if all of them are understood.
-pub(super) fn decide(
+pub(super) fn rulings_of(
     tokens: &[Token],
     pending: &[PendingApproval<'_>],
 ) -> Result<Vec<ReplyRuling>, ReplyProblem> {

@@ -2,7 +2,7 @@
 //! is not done, never why it is.
 
 use super::fold::{Folded, is_han};
-use super::reader::{PendingApproval, ReplyRuling, decide};
+use super::reader::{PendingApproval, ReplyRuling, rulings_of};
 use super::tokens::Token;
 use super::word::{Word, WordWeight};
 use crate::domain::Answer;
@@ -33,7 +33,7 @@ pub(super) fn of_denial(
         if !parts(head, tail, folded) {
             return None;
         }
-        let rulings = decide(head, pending).ok()?;
+        let rulings = rulings_of(head, pending).ok()?;
         let denied = rulings.iter().all(|ruling| ruling.answer == Answer::Deny);
         let mut tail = tail;
         while let [first, more @ ..] = tail

@@ -22,7 +22,7 @@ const SIGKILL: i32 = 9;
 const PIPES: Duration = Duration::from_secs(2);
 
 /// Runs a command. Dropping the future ends it: the sandbox does that by itself.
-pub(super) async fn run(
+pub(super) async fn run_command(
     settings: &ExecSettings,
     spec: &Spec,
     environment: &[(String, String)],

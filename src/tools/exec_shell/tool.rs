@@ -15,7 +15,7 @@ use super::environment::{environment_of, git_hardened};
 use super::hidden::hidden_in;
 use super::outcome::Ran;
 use super::quarantine::Quarantine;
-use super::run_command::run;
+use super::run_command::run_command;
 use super::settings::ExecSettings;
 use super::unasked::{Arranged, arrange_unasked};
 use crate::domain::{Class, Effects, ThreadId, ToolSpec};
@@ -102,7 +102,7 @@ impl ExecShell {
         }
         let full = settings.outputs.begin(&context.call);
         let mut transcript = CommandTranscript::new(&settings.redact, full, context.progress);
-        let ran = run(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
+        let ran = run_command(settings, &spec, &environment, allowed, &context.cancel, &mut transcript).await;
         let said = transcript.finish().await;
         let call = context.call.plain_name();
         notes.extend(blocking(&context.thread, move || Ok(quarantine.after(&call))).await?);

@@ -332,7 +332,7 @@ impl Conversation {
     }
 
     /// Applies a decision by the approval's id.
-    pub(super) fn decide(
+    pub(super) fn apply_decision(
         &mut self,
         decision: &Decision,
         event: &IngressEvent,

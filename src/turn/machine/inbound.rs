@@ -73,7 +73,9 @@ impl Conversation {
                 effects.extend(self.run_command(order, event, ticket, lookups, now, fresh()));
                 effects
             }
-            IngressKind::Decision(decision) => self.decide(decision, event, ticket, lookups, now, fresh),
+            IngressKind::Decision(decision) => {
+                self.apply_decision(decision, event, ticket, lookups, now, fresh)
+            }
             IngressKind::Edited(said) => self.edit(event, said, ticket, lookups, now, fresh),
             IngressKind::Revised(said) => self.revise(event, said, ticket, now, fresh),
             IngressKind::Withdrawn => self.take_back(event, ticket, fresh),

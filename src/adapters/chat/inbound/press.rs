@@ -32,7 +32,7 @@ impl Pipeline {
         let shown = found.as_ref().map(|(shown, _)| *shown).or(places.first());
         let answer = match (found, &record) {
             (Some((shown, place)), Some(record)) => {
-                self.decide(press, button, shown, &record.thread, place).await?
+                self.decide_pressed(press, button, shown, &record.thread, place).await?
             }
             _ if shown.is_some() => PressAnswer::OtherChat,
             _ => PressAnswer::NotOpen,
@@ -50,7 +50,7 @@ impl Pipeline {
     }
 
     /// Decides about an approval as it is shown in this place; `thread` is the one that asks.
-    async fn decide(
+    async fn decide_pressed(
         &self,
         press: &Press,
         button: Button,
