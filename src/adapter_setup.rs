@@ -1,9 +1,13 @@
-//! Builds the chat adapters of a daemon from its settings. Names no platform: each is built by its line in the adapter
+//! Builds the adapters of a daemon from its settings. Names no chat platform: each is built by its line in the adapter
 //! table.
 
 use std::sync::Arc;
 
-use crate::config::{AdapterSettings, Approver, Settings};
+use crate::adapters::web::{WebAdapter, WebOptions, WebParts};
+use crate::adapters::{AdapterSet, ReloadableAdapter};
+use crate::app::BoundListener;
+use crate::config::{AdapterSettings, Approver, Provider, Settings};
+use crate::daemon_parts::DaemonParts;
 use crate::domain::Platform;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
@@ -79,4 +83,64 @@ impl AdapterInput<'_> {
             platform,
         })
     }
+}
+
+/// The chat adapters of a daemon; changed settings may replace each.
+pub(crate) fn chat_adapters(
+    parts: &DaemonParts<'_>,
+) -> Result<Vec<(&'static str, Arc<ReloadableAdapter>)>, reqwest::Error> {
+    let built = build_adapters(&AdapterInput {
+        settings: parts.settings,
+        state: parts.state.clone(),
+        metrics: parts.metrics.clone(),
+        clock: parts.environment.clock.clone(),
+        ids: parts.environment.ids.clone(),
+        http: parts.environment.http.clone(),
+        enrich: parts.voice.enrich.clone(),
+    })?;
+    Ok(built.into_iter().map(|(name, built)| (name, ReloadableAdapter::new(built))).collect())
+}
+
+/// The platform of the threads in which tasks run.
+pub(crate) fn task_platform() -> Option<Platform> {
+    platform("task")
+}
+
+fn platform(name: &str) -> Option<Platform> {
+    name.parse().ok()
+}
+
+/// All adapters of this daemon: chat platforms, and the web listener.
+pub(crate) fn adapter_set(
+    settings: &Settings,
+    web: Option<BoundListener>,
+    parts: WebParts,
+    built: Vec<BuiltAdapter>,
+) -> AdapterSet {
+    let mut set =
+        built.into_iter().map(|built| built.adapter).fold(AdapterSet::default(), AdapterSet::with_adapter);
+    for name in ["api", "cli", "web"] {
+        set = platform(name).into_iter().fold(set, AdapterSet::with_surface);
+    }
+    set = task_platform().into_iter().fold(set, AdapterSet::with_unattended);
+    let (Some(web), Some(name)) = (web, platform("web")) else { return set };
+    let options = WebOptions {
+        listen: web.address,
+        token: web.token,
+        allowed_hosts: settings.web.as_ref().map(|web| web.allowed_hosts.clone()).unwrap_or_default(),
+        allowed_origins: settings.web.as_ref().map(|web| web.allowed_origins.clone()).unwrap_or_default(),
+        name: settings.name.clone(),
+        language: settings.language,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        provider: match settings.model.provider {
+            Provider::Offline => "offline".to_owned(),
+            Provider::OpenAi(_) => "openai".to_owned(),
+        },
+        operator_name: None,
+        listens: settings.voice.stt.is_some(),
+        // The console distinguishes the logins stored in a browser by this path.
+        project: settings.state.join("files"),
+        stop_grace: settings.limits.stop,
+    };
+    set.with_adapter(Arc::new(WebAdapter::new(name, options, parts, web.listener)))
 }

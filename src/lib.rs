@@ -18,7 +18,7 @@
 //! - implementations of ports: `store`, `model`, `tools`, `sandbox`, `permissions`, `files`, and `adapters` with one
 //!   folder per platform; they do not use `threads`, and use each other only as the table of dependencies allows;
 //! - shared services: `http_client`, `blocking`, `metrics`, `telemetry`, `notify`, `signals`;
-//! - composition: `config`, `cli`, `commands`, `adapter_setup`, `policy_setup`, `app`, `program`.
+//! - composition: `config`, `cli`, `commands`, the `…_setup` modules, `daemon_parts`, `app`, `program`.
 //!
 //! `docs/architecture.md` describes them and the path of a message in detail. The table of allowed dependencies is in
 //! `tests/it/architecture.rs`.
@@ -49,8 +49,10 @@ pub mod blocking;
 pub mod cli;
 pub mod commands;
 pub mod config;
+mod daemon_parts;
 pub mod distil;
 pub mod domain;
+pub mod environment;
 mod fail_point;
 pub mod files;
 mod group_setup;
@@ -59,6 +61,7 @@ pub mod http_client;
 mod memory_release;
 pub mod metrics;
 pub mod model;
+mod model_setup;
 pub mod notify;
 mod onboarding;
 pub mod permissions;

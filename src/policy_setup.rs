@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::app::ShellWorld;
 use crate::config::{Approver, Sandbox, Settings};
 use crate::domain::{AuthorId, Language};
+use crate::environment::ShellEnvironment;
 use crate::permissions::{ChangePreview, JudgeSettings, ObjectToReads, Preview, ProjectJudge};
 use crate::policy::Rights;
 use crate::policy::shell::{BadRule, ShellRules};
@@ -34,7 +34,7 @@ pub fn sandbox_mode(settings: &Settings) -> sandbox::SandboxMode {
 pub(crate) fn exec_settings(
     settings: &Settings,
     state: &State,
-    shell: ShellWorld,
+    shell: ShellEnvironment,
     found: sandbox::ProbeResult,
 ) -> ExecSettings {
     let wanted = &settings.permissions.exec_shell;

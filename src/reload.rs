@@ -15,15 +15,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapter_setup::{AdapterInput, build_adapter};
 use crate::adapters::ReloadableAdapter;
-use crate::app::{BuiltModels, ReloadableModels, models_of};
 use crate::config::{
     ConfigEdit, ConfigErrors, ConfigProblem, ConfigWriteError, Env, FileStamps, KeyDigests, NewValue,
     Settings, describe_config, is_editable, needs_restart, write_config,
 };
 use crate::domain::{Language, Owners};
+use crate::environment::ReloadableModels;
 use crate::group_setup;
 use crate::http_client::Http;
 use crate::metrics::Metrics;
+use crate::model_setup::{BuiltModels, models_of};
 use crate::policy::shell::BadRule;
 use crate::policy_setup::{project_judge, redact, rights};
 use crate::ports::{

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::app::Environment;
 use crate::commands::doctor::SpeechProviders;
 use crate::config::{Settings, SttBackend, SttSettings, TtsBackend, TtsSettings, VoiceServer, WavFile};
 use crate::domain::{AuthorId, Payer, Purpose, SpeechMode, ThreadId};
+use crate::environment::Environment;
 use crate::http_client::Http;
 use crate::policy_setup::sandbox_mode;
 use crate::ports::{BoxFuture, EnrichStep, Meter, MeteredService, VoiceMeter, VoiceUse};
@@ -23,7 +23,7 @@ use crate::voice::{
 pub(crate) struct VoiceInput<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) state: &'a State,
-    pub(crate) world: &'a Environment,
+    pub(crate) environment: &'a Environment,
     /// The settings of commands: speech programs run in the same sandbox.
     pub(crate) shell: &'a ExecSettings,
     /// Takes the record of what speech servers were used for.
@@ -47,10 +47,10 @@ fn spoken_answers(input: &VoiceInput<'_>) -> Result<Option<SpokenAnswers>, reqwe
     let Some(tts) = wanted else { return Ok(None) };
     let programs = programs(input.settings, input.shell);
     let speaker = Speaker {
-        synthesiser: synthesiser(tts, &input.world.http, &programs)?,
+        synthesiser: synthesiser(tts, &input.environment.http, &programs)?,
         files: input.state.files.clone(),
         meter: Arc::new(SpeechMeter { meter: input.meter.clone() }),
-        clock: input.world.clock.clone(),
+        clock: input.environment.clock.clone(),
         programs,
         timeout: tts.timeout,
         most_chars: tts.most_chars,
@@ -92,10 +92,10 @@ fn enrich_steps(input: &VoiceInput<'_>) -> Result<Arc<[Arc<dyn EnrichStep>]>, re
         },
     };
     let step: Arc<dyn EnrichStep> = Arc::new(TranscribeStep::new(
-        recogniser(stt, &input.world.http, &programs)?,
+        recogniser(stt, &input.environment.http, &programs)?,
         input.state.files.clone(),
         Arc::new(SpeechMeter { meter: input.meter.clone() }),
-        input.world.clock.clone(),
+        input.environment.clock.clone(),
         programs,
         limits,
     ));

@@ -16,10 +16,11 @@ use super::setup::{
 };
 use super::summary::{Summary, names};
 use crate::adapters::web::{BindError, WebAdapter};
-use crate::app::{App, BoundListener, Environment, ShellWorld, StartError};
+use crate::app::{App, BoundListener, StartError};
 use crate::blocking::PoolProbe;
 use crate::cli::{Exit, RunArgs};
 use crate::config::{AGENT_MD, Env, Settings, WebSettings};
+use crate::environment::{Environment, ShellEnvironment};
 use crate::memory_release::limit_heaps;
 use crate::notify;
 use crate::onboarding::{ProjectOnboarding, RealChecks, WriteError, write_template};
@@ -102,7 +103,7 @@ impl KeptResources {
         settings: &Settings,
         env: &Env,
         token: Option<&SecretString>,
-    ) -> anyhow::Result<ShellWorld> {
+    ) -> anyhow::Result<ShellEnvironment> {
         if let Some(logs) = &self.logs {
             return change_redaction(settings, env, token, logs);
         }

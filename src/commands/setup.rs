@@ -7,9 +7,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::cli_context::store_error_text;
 use crate::adapters::web::BindError;
-use crate::app::{ShellWorld, StartError};
+use crate::app::StartError;
 use crate::config::{Env, Settings};
 use crate::domain::Language;
+use crate::environment::ShellEnvironment;
 use crate::http_client::install_tls;
 use crate::phrases::start as words;
 use crate::ports::AdapterTable;
@@ -64,8 +65,8 @@ pub(super) fn start_logging(
     env: &Env,
     token: Option<&SecretString>,
     console: Console,
-) -> anyhow::Result<(ShellWorld, Guard)> {
-    let shell = shell_world(settings, env, token)?;
+) -> anyhow::Result<(ShellEnvironment, Guard)> {
+    let shell = shell_environment(settings, env, token)?;
     let redactor = shell.redactor.clone();
     let guard = telemetry::init(Options {
         filter: env.get("SHIPAGENT_LOG").unwrap_or_default().to_owned(),
@@ -83,16 +84,20 @@ pub(super) fn change_redaction(
     env: &Env,
     token: Option<&SecretString>,
     logs: &Guard,
-) -> anyhow::Result<ShellWorld> {
-    let shell = shell_world(settings, env, token)?;
+) -> anyhow::Result<ShellEnvironment> {
+    let shell = shell_environment(settings, env, token)?;
     logs.redact_with(shell.redactor.clone());
     Ok(shell)
 }
 
-fn shell_world(settings: &Settings, env: &Env, token: Option<&SecretString>) -> anyhow::Result<ShellWorld> {
+fn shell_environment(
+    settings: &Settings,
+    env: &Env,
+    token: Option<&SecretString>,
+) -> anyhow::Result<ShellEnvironment> {
     let secrets = settings.secrets.iter().chain(token);
     let redactor = Redactor::new(secrets.map(|secret| secret.expose_secret().to_owned()))?;
-    Ok(ShellWorld { environment: env.all(), redactor })
+    Ok(ShellEnvironment { environment: env.all(), redactor })
 }
 
 #[cfg(test)]

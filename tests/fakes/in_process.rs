@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shipagent::adapters::builtin;
-use shipagent::app::{App, Environment, ShellWorld};
+use shipagent::app::App;
 use shipagent::config::{Env, Settings};
 use shipagent::domain::{
     Author, AuthorRole, ChatKind, CommandInvocation, IngressEvent, IngressKind, MessageId, Said, ThreadId,
     Timestamp,
 };
+use shipagent::environment::{Environment, ShellEnvironment};
 use shipagent::ports::{Acceptance, Clock, RunOutcome, ThreadStore};
 use shipagent::store::State;
 use shipagent::telemetry::Redactor;
@@ -56,7 +57,7 @@ impl InProcess {
         let settings = Settings::load(project.path(), &Env::default(), &builtin()).unwrap();
         let state = State::files(&settings.state).unwrap();
         let store = state.threads.clone();
-        let shell = ShellWorld { environment: Vec::new(), redactor: Redactor::new([""; 0]).unwrap() };
+        let shell = ShellEnvironment { environment: Vec::new(), redactor: Redactor::new([""; 0]).unwrap() };
         let world = Environment { clock: clock.clone(), ..Environment::real(&settings.model, shell) };
         let app = App::start(&settings, state, world, None).unwrap();
         let messages = AtomicU64::new(u64::try_from(clock.now().as_millis()).unwrap());

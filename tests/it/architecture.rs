@@ -71,6 +71,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("build", &[]),
     ("app", ANYTHING),
     ("adapter_setup", ANYTHING),
+    ("daemon_parts", ANYTHING),
+    ("environment", ANYTHING),
+    ("model_setup", ANYTHING),
     ("policy_setup", ANYTHING),
     ("group_setup", ANYTHING),
     ("reload", ANYTHING),
@@ -219,10 +222,10 @@ const OPENS_FILES: &[&str] = &[
 const STATE_PATHS: &[(&str, &str)] = &[
     ("config/load.rs", "the directory itself"),
     ("commands/cli_context.rs", "the directory itself"),
-    ("commands/doctor/run.rs", "the directory itself"),
+    ("commands/doctor/report.rs", "the directory itself"),
     ("commands/memory/show.rs", "shown to the operator"),
     ("commands/memory/change.rs", "shown to the operator"),
-    ("app.rs", "an identity for the page's stored logins"),
+    ("adapter_setup.rs", "an identity for the page's stored logins"),
     ("files/resolve.rs", "the one folder of .ship/ that a thread's tools may read"),
     ("tools/exec_shell/tool.rs", "shown to commands inside the sandbox"),
 ];

@@ -8,10 +8,11 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use crate::adapters::web::WebAdapter;
-use crate::app::{App, BoundListener, Environment};
+use crate::app::{App, BoundListener};
 use crate::commands::daemon_client::{DaemonClient, DaemonError};
 use crate::commands::setup::start_logging;
 use crate::config::{Env, Settings};
+use crate::environment::Environment;
 use crate::ports::ThreadStore;
 use crate::store::State;
 use crate::telemetry::{Console, Guard};

@@ -394,7 +394,7 @@ pub(super) fn parts(
 
 fn no_models(files: &std::path::Path) -> crate::threads::ThreadModels {
     let model = crate::threads::ThreadModel {
-        model: crate::app::model_of(&crate::config::ModelSettings {
+        model: crate::model_setup::model_of(&crate::config::ModelSettings {
             provider: crate::config::Provider::Offline,
             context_tokens: 1000,
             max_steps: 1,
