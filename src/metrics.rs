@@ -125,7 +125,7 @@ fn label_text(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Decisions about messages of groups that name nobody, by what decided.
+/// Decisions about messages of groups without a mention, by what decided.
 #[derive(Debug, Default)]
 pub struct GateCounters {
     pub by_rule: Counter,
@@ -151,7 +151,7 @@ impl GateCounters {
             (r#"{by="model-failed"}"#, &self.model_failed),
             (r#"{by="claim-lost"}"#, &self.claims_lost),
         ];
-        let help = "Decisions about messages of groups that name nobody.";
+        let help = "Decisions about messages of groups without a mention.";
         write_family(out, "gate_decisions_total", help, &decisions);
         let help = "Time that the model took for these decisions.";
         write_family(out, "gate_model_microseconds_total", help, &[("", &self.model_micros)]);
@@ -203,7 +203,7 @@ pub struct Metrics {
     pub recalls: Counter,
     /// How long they took together.
     pub recall_micros: Counter,
-    /// Decisions about messages of groups that name nobody.
+    /// Decisions about messages of groups without a mention.
     pub gate: GateCounters,
     pub tool_calls: Counter,
     /// Deliveries with a receipt.

@@ -25,7 +25,7 @@ impl Table {
         self.push(figure, target, how, "");
     }
 
-    /// A figure that explains another, or that nobody promised anything about.
+    /// A figure without a target, such as one that explains another.
     pub(crate) fn plain(&mut self, figure: &str, measured: &str) {
         self.push(figure, "", measured, "");
     }

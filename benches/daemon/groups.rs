@@ -16,7 +16,7 @@ const AGENTS: usize = 10;
 const RATE: u32 = 50;
 const LASTS: Duration = Duration::from_secs(60);
 
-/// An agent of the group. It answers nothing: nobody names it.
+/// An agent of the group. No message names it, so it answers nothing.
 struct Agent {
     feishu: Feishu,
     daemon: Daemon,

@@ -11,7 +11,7 @@ const ROUNDS: usize = 9;
 pub(crate) async fn first_reply(table: &mut Table) {
     let mut conversation = Conversation::begin().await;
     thread_files::long(conversation.project.path(), "long", MESSAGES);
-    // Nobody has seen this file before: its index is made now.
+    // The file is new to the daemon: its index is made now.
     let unindexed = conversation.ask("long").await;
 
     let (mut empty, mut long) = (Samples::default(), Samples::default());

@@ -40,7 +40,7 @@ impl Site {
         (process, begun.elapsed())
     }
 
-    /// One request over a connection of its own; nothing where nobody listens.
+    /// One request over a connection of its own; `None` where nothing listens.
     pub(crate) fn get(&self, path: &str) -> Option<String> {
         self.ask("GET", path, "")
     }

@@ -1,4 +1,4 @@
-//! From nothing to ready, and what a daemon takes that nobody talks to.
+//! From start to ready, and what an idle daemon takes.
 
 use std::time::{Duration, Instant};
 

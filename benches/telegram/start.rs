@@ -1,4 +1,4 @@
-//! From nothing to the first question for updates, and what a bot takes that nobody talks to.
+//! From start to the first `getUpdates`, and what an idle bot takes.
 
 use std::time::Duration;
 

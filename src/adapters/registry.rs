@@ -28,7 +28,7 @@ impl AdapterSet {
         self
     }
 
-    /// Adds the platform of runs that nobody may be watching.
+    /// Adds the platform of runs that may have no people in their threads.
     #[must_use]
     pub fn with_unattended(mut self, platform: Platform) -> Self {
         self.surfaces.insert(platform.clone(), Arc::new(PullSurface::unattended(platform)));

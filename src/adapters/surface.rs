@@ -19,7 +19,7 @@ impl PullSurface {
         Self { platform, capabilities: Capabilities::pull() }
     }
 
-    /// The threads of scheduled tasks: nobody may be watching.
+    /// The threads of scheduled tasks, perhaps without people in them.
     pub const fn unattended(platform: Platform) -> Self {
         Self { platform, capabilities: Capabilities { unattended: true, ..Capabilities::pull() } }
     }

@@ -260,7 +260,7 @@ pub struct GroupsSettings {
     pub rooms: BTreeMap<String, Vec<String>>,
     pub bots: BotsChoice,
     pub bot_depth: u32,
-    /// How long a message that names nobody waits before it is judged.
+    /// How long a message without a mention waits before it is judged.
     pub settle: Duration,
     pub threshold: u32,
 }

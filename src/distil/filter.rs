@@ -80,7 +80,7 @@ pub fn accept(
     speaker_of: impl Fn(&UiMessage) -> Speaker,
     redact: impl Fn(&str) -> String,
 ) -> Result<Accepted, Rejection> {
-    // Nobody types invisible characters: a model that repeats them repeats an attack.
+    // People do not type invisible characters: a model that repeats them repeats an attack.
     let seen: String = candidate.text.chars().filter(|c| !EMOJI_JOINERS.contains(c)).collect();
     if without_invisible(&seen) != seen {
         return Err(Rejection::Invisible);
@@ -162,7 +162,7 @@ fn identifiers(text: &str) -> Vec<String> {
     words.filter(marked).map(str::to_lowercase).collect()
 }
 
-/// Whether people speak of themselves, and name nobody.
+/// Whether people speak of themselves and name no other person.
 fn is_about_self(said: &str) -> bool {
     let low = said.to_lowercase();
     let mut words = low.split(|c: char| !c.is_alphanumeric());

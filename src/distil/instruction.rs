@@ -130,7 +130,7 @@ const RIGHTS: [&str; 27] = [
     "whitelisted",
 ];
 
-/// Phrases that want something from the agent, wherever they stand.
+/// Phrases that want something from the agent, anywhere in a text.
 const PHRASES: [&str; 45] = [
     "from now on",
     "without asking",
@@ -179,7 +179,7 @@ const PHRASES: [&str; 45] = [
     "应该总是",
 ];
 
-/// Chinese words of the agent, of commands and of rights, wherever they stand.
+/// Chinese words of the agent, of commands and of rights, anywhere in a text.
 const CHINESE: [&str; 32] = [
     "助手",
     "机器人",

@@ -4,7 +4,7 @@
 //! decides which of them may be kept, `instruction` recognises what is no fact, `agent_rule` reads `Agent.md`, and
 //! `quoted_notes` finds unreviewed notes in the arguments of a call.
 //!
-//! The model is not trusted: whatever it answers, a candidate is kept only where its words come from what people said.
+//! The model is not trusted: a candidate is kept only where its words come from what people said.
 
 mod agent_rule;
 mod extract;

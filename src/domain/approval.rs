@@ -268,7 +268,7 @@ pub struct Approval {
     pub memory_scope: MemoryScope,
     /// Whether only an owner or the operator may say yes.
     pub owners_only: bool,
-    /// Further threads where it is asked, because nobody reads its own.
+    /// Further threads where it is asked, because its own has no readers.
     pub asked_in: Vec<ThreadId>,
     /// Binds the answer to exactly this call.
     pub fingerprint: String,

@@ -63,7 +63,7 @@ pub struct Capabilities {
     pub replies_per_message: Option<u32>,
     /// After how many seconds the platform's typing indicator ends; `None`: it has none.
     pub typing_secs: Option<u64>,
-    /// Its threads are runs that nobody may be watching.
+    /// Its threads are runs, perhaps without people in them.
     pub unattended: bool,
 }
 

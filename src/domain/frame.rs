@@ -1,6 +1,6 @@
 //! Texts of people and tools inside of a prompt: they stay in their frame, and nothing in them is hidden.
 
-/// A text without characters that nobody can see: they could hide what is remembered from the person who approves it.
+/// A text without invisible characters: they could hide what is remembered from the person who approves it.
 pub fn visible(text: &str) -> String {
     text.chars().filter(|c| !is_hidden(*c)).collect()
 }

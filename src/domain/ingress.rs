@@ -69,7 +69,7 @@ pub enum ChatKind {
 }
 
 impl ChatKind {
-    /// Whether nobody but the author reads it.
+    /// Whether only the author reads it.
     pub const fn is_private(self) -> bool {
         !matches!(self, Self::Group)
     }

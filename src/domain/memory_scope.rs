@@ -126,7 +126,7 @@ impl MemoryScope {
         }
     }
 
-    /// What may be read only: for tasks and for whoever acts without a person.
+    /// What may only be read: for tasks and for programs that act without a person.
     #[must_use]
     pub fn read_only(&self) -> Self {
         Self { read: self.read.clone(), write: None }

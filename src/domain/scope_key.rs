@@ -69,7 +69,7 @@ impl ScopeKey {
         format!("memory/notes/{}", self.folder_name())
     }
 
-    /// Whether it is about one person, so that nobody else may read it.
+    /// Whether it is about one person, and only they may read it.
     pub const fn is_of_one_person(&self) -> bool {
         match self {
             Self::Main | Self::Peer(_) | Self::Person(_) => true,

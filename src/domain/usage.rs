@@ -70,7 +70,7 @@ impl Purpose {
         }
     }
 
-    /// Whether it is work of the agent's own that nobody asked for.
+    /// Whether it is the agent's own work, not part of an answer.
     pub const fn is_helper(self) -> bool {
         match self {
             Self::Distil | Self::Summary | Self::Gate | Self::Reply | Self::Embedding => true,

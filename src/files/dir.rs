@@ -166,7 +166,7 @@ impl ProjectDir {
     }
 }
 
-/// Opens a subfolder. A link is refused with [`Errno::LOOP`], whichever target it has.
+/// Opens a subfolder. Every link is refused with [`Errno::LOOP`].
 pub(super) fn step(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(&folder, name, STEP, Mode::empty()).map_err(|error| {
         let is_link = || {

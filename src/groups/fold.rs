@@ -1,4 +1,4 @@
-//! Folds the lines of a room's log into messages: one for each key, whoever reports it.
+//! Folds the lines of a room's log into messages: one for each key, from any reporter.
 
 use std::collections::HashMap;
 

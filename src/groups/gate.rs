@@ -1,4 +1,4 @@
-//! Whether an agent should answer a message that names nobody: rules first, then a small model.
+//! Whether an agent should answer a message without a mention: rules first, then a small model.
 
 use super::naming::Names;
 use crate::domain::{AgentCard, visible, without_tags};

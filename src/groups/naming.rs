@@ -26,7 +26,7 @@ impl Names {
         Self::new(card.names())
     }
 
-    /// Whether the text names the agent with `@`. A program that lists names addresses nobody.
+    /// Whether the text names the agent with `@`. A list of names in code addresses no agent.
     pub fn are_mentioned_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.0.iter().any(|name| has_mention(&text, name))
@@ -93,7 +93,7 @@ fn begins_anew(rest: &str) -> bool {
     rest.chars().next().is_none_or(|c| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
 }
 
-/// Where a text names agents of a roster with `@`, in its order. Code names nobody.
+/// Where a text names agents of a roster with `@`, in its order. Names in code do not count.
 pub fn native_mentions<'a>(text: &str, roster: &'a [AgentCard]) -> Vec<(Range<usize>, &'a AgentCard)> {
     let is_code = |at: usize| text.get(..at).is_some_and(|before| before.matches('`').count() % 2 == 1);
     let named = |at: usize| {

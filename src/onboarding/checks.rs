@@ -79,7 +79,7 @@ impl Checks for RealChecks {
                 } else {
                     words::model_trouble(kind, language).to_owned()
                 };
-                // The name of the model stands before it, which may be one that nobody chose.
+                // The name of the model stands before it, which may be a default.
                 let detail = detail.strip_prefix(&format!("{}: ", tried.model)).unwrap_or(&detail).to_owned();
                 ModelTrouble { kind, message, detail }
             });

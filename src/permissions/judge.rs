@@ -300,7 +300,7 @@ impl JudgeSettings {
         let files: Vec<FileDigest> = file.into_iter().collect();
         let (ruling, grants) = self.ruling(&verdict, call, outside, &facts);
         let (ruling, grants) = match (&ruling, preview()) {
-            // The model mends the call; nobody is asked about one that fails.
+            // The call would fail: the model gets the error, and no person is asked.
             (Ruling::Ask, Some(Err(why))) if tools::subject(&call.tool, &call.input).is_some() => {
                 (Ruling::Deny(why.clone()), Vec::new())
             }

@@ -85,7 +85,7 @@ impl ScopedSearch {
         self.search.history(HistoryRequest { thread, keyword, since, until, place, limit }).await
     }
 
-    /// The messages of the turn's thread that nobody had forgotten. Oldest first; a message without a
+    /// The messages of the turn's thread that were not forgotten. Oldest first; a message without a
     /// scope, such as an answer, belongs to the one before it.
     pub async fn without_forgotten(&self, messages: Vec<UiMessage>) -> Result<Vec<UiMessage>, StoreError> {
         let forgotten = self.search.forgotten().await?;

@@ -94,7 +94,7 @@ pub struct FoundText {
     pub id: String,
     /// When it was said, in milliseconds.
     pub at: i64,
-    /// The name of its author; empty where nobody wrote it down.
+    /// The name of its author; empty where it was not recorded.
     pub author: String,
     pub text: String,
     /// Whether the agent itself said it.
@@ -148,7 +148,7 @@ pub struct IndexStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingIndex {
     Make,
-    /// Do nothing: a project in which nobody searches pays nothing.
+    /// Does nothing: a project without search has no index.
     Leave,
 }
 

@@ -38,7 +38,7 @@ pub struct ToolContext {
     pub origin: Origin,
     /// Who asked for it.
     pub requester: Option<AuthorId>,
-    /// Whether a scheduled task asked for it, and nobody may be there.
+    /// Whether a scheduled task asked for it, perhaps without people to answer.
     pub unattended: bool,
     /// The language of the people.
     pub language: Language,

@@ -143,7 +143,7 @@ pub enum Phrase {
     Held(usize),
     /// A person may not have results sent to a thread.
     TargetRefused(AuthorId, ThreadId),
-    /// A result for a thread that nobody is known to have asked for.
+    /// A result for another thread, with no known requester.
     TargetNobody(ThreadId),
     /// The platform of a thread is not set up.
     TargetNotServed(ThreadId),

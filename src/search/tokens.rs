@@ -10,7 +10,7 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use super::stem::{regular, stem};
 use super::stop_words::{is_stop_word, may_be_grammar};
 
-/// Longer words are digests and encoded data, which nobody searches for by heart.
+/// Longer words are digests and encoded data, which people do not search for.
 const LONGEST_WORD: usize = 64;
 
 /// A piece of normalized text without separators.

@@ -67,7 +67,7 @@ impl Run {
         targets
     }
 
-    /// Posts messages to all targets. One that refuses them keeps nobody else from getting them.
+    /// Posts messages to all targets. A target that refuses them does not stop the others.
     pub(super) async fn deliver(&self, intents: &[Intent]) -> Result<(), String> {
         let targets = self.targets().await;
         if targets.is_empty() && self.definition.deliver == Deliver::Owner {

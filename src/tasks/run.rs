@@ -57,7 +57,7 @@ pub enum RunEnd {
 /// What a run reports while it goes on; the scheduler stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunNote {
-    /// An approval was refused because nobody can decide.
+    /// An approval was refused because no person can decide.
     Refused,
     /// An owner was told of failures.
     FailureTold,
@@ -300,7 +300,7 @@ impl Run {
         }
     }
 
-    /// Denies the approvals of a run that nobody watches.
+    /// Denies the approvals of a run without people in its thread.
     async fn refuse(&self, approvals: &[Approval], author: &Author) {
         drop(self.notes.send((self.id.clone(), RunNote::Refused)));
         for approval in approvals {

@@ -52,7 +52,7 @@ pub struct TaskRun {
     /// The event that started it.
     pub message: MessageId,
     pub started: Timestamp,
-    /// How often an approval was refused because nobody can decide.
+    /// How often an approval was refused because no person can decide.
     #[serde(default)]
     pub refused: u32,
 }

@@ -1,5 +1,5 @@
 //! Compacting a conversation: one operation for every trigger. A model sums up what the plan covers, notes are flushed,
-//! and only then does the checkpoint go into the thread. Whatever fails on the way, the conversation goes on.
+//! and only then does the checkpoint go into the thread. A failure on the way does not stop the conversation.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl Actor {
         waits
     }
 
-    /// Compacts where the window is well filled and nobody waits for anything.
+    /// Compacts where the window is well filled and the thread is idle.
     pub(super) async fn compact_when_idle(&mut self) {
         if !std::mem::take(&mut self.compaction.due) || self.compaction.is_busy() || self.storage_down {
             return;
@@ -213,7 +213,7 @@ async fn summarise(runtime: &Runtime, thread: &ThreadId, span: &CompactionSpan) 
 
 async fn ask(runtime: &Runtime, prompt: Prompt, deadline: Instant) -> Option<String> {
     let (live, deltas) = mpsc::channel(1);
-    // Nobody watches it think.
+    // Its reasoning is not shown.
     drop(deltas);
     runtime.metrics.model_calls.count();
     runtime.metrics.checkpoint_calls.count();

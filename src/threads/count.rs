@@ -50,7 +50,7 @@ pub(super) fn checkpoint(metrics: &Metrics, by: WrittenBy) {
     }
 }
 
-/// Counts decisions about messages that name nobody.
+/// Counts decisions about messages without a mention.
 pub(super) fn gate(metrics: &Metrics, decisions: &[GateDecision]) {
     let gate = &metrics.gate;
     for decision in decisions {

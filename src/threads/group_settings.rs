@@ -18,7 +18,7 @@ pub enum AnswerAgents {
 /// How the agent behaves in groups, on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSettings {
-    /// How long a message that names nobody waits, so that a burst is judged once.
+    /// How long a message without a mention waits, so that a burst is judged once.
     pub settle: Duration,
     /// The score from which such a message is answered.
     pub threshold: u32,

@@ -42,7 +42,7 @@ pub(super) enum Done {
     Recalled(MessageId, Vec<RecalledText>),
     /// An attempt to distil the conversation is at its end.
     Distilled(u64, Box<Distilled>),
-    /// It is decided whether messages that name nobody are answered.
+    /// The relevance gate decided about messages without a mention.
     Decided(Vec<GateDecision>),
     /// The platform has told what was said in the room.
     History(Vec<PastWords>),

@@ -1,4 +1,4 @@
-//! Learns from conversations while nobody waits: from what a checkpoint covers (flush), and from what was said since the
+//! Learns from conversations in idle threads: from what a checkpoint covers (flush), and from what was said since the
 //! last time (distil). Both write notes, which are only searched, and move one mark; notes and mark are one write, so that
 //! after a crash nothing is read twice and nothing is skipped. What shall be known in every conversation is one question
 //! to a person: see `promotion`.
@@ -108,7 +108,7 @@ impl LearningState {
 }
 
 impl Actor {
-    /// Distils the conversation where enough turns have passed and nobody waits for anything.
+    /// Distils the conversation where enough turns have passed and the thread is idle.
     pub(super) async fn distil_when_idle(&mut self) {
         let busy = self.compaction.is_busy() || self.learning.is_busy() || self.storage_down;
         if busy || !self.conversation.is_idle() {

@@ -180,7 +180,7 @@ impl Actor {
         match scope {
             ScopeKey::Project => owner,
             ScopeKey::Group(_) => owner || event.author.role == AuthorRole::Admin,
-            // Where all direct chats share one memory, it is nobody's own.
+            // Where all direct chats share one memory, it belongs to no one person.
             ScopeKey::Main => owner,
             ScopeKey::Peer(_) | ScopeKey::Person(_) => event.author.role != AuthorRole::Anonymous,
         }

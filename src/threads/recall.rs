@@ -49,7 +49,7 @@ impl Actor {
         self.recalled_for = Some(plan.message.clone());
         let scoped = self.scoped_search();
         let within = if plan.has_unshown { SearchIn::Both } else { SearchIn::Memory };
-        // Whatever the index lacks now, a later turn finds.
+        // A later turn finds what the index lacks now.
         self.runtime.follower.wanted(scoped.areas(within));
         let metrics = self.runtime.metrics.clone();
         let on_panic = Done::Recalled(plan.message.clone(), Vec::new());

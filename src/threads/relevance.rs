@@ -1,4 +1,4 @@
-//! Decides about messages of a group that name nobody: rules, then a small model, then a claim, so that one question gets
+//! Decides about messages of a group without a mention: rules, then a small model, then a claim, so that one question gets
 //! one answer. Any doubt means silence.
 
 use std::sync::Arc;

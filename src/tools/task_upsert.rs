@@ -297,7 +297,7 @@ async fn removable(id: &str, site: &CallSite<'_>) -> Result<String, ToolFailure>
     Ok(file)
 }
 
-/// The person who asks. A scheduled run has nobody who asks.
+/// The person who asks; none in a scheduled run.
 fn person<'a>(site: &CallSite<'a>) -> Result<&'a AuthorId, ToolFailure> {
     if site.unattended {
         return refused(

@@ -48,7 +48,7 @@ pub struct Lookups {
     pub begins_anew: bool,
 }
 
-/// What was decided about a message that names nobody.
+/// The decision about a message without a mention.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateDecision {
     pub message: MessageId,
@@ -116,7 +116,7 @@ pub enum Event {
     Proposed(Box<Proposal>),
     /// Other agents have reported messages of this group.
     Reported(Vec<UiMessage>),
-    /// It is decided whether messages that name nobody are answered.
+    /// The relevance gate decided about messages without a mention.
     Decided(Vec<GateDecision>),
     /// No new turns from now on; the running one may end.
     Stopping,

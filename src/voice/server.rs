@@ -21,7 +21,7 @@ pub struct SpeechServer {
     pub model: String,
 }
 
-/// A response of a server, whatever its status.
+/// A response of a server, with any status.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,

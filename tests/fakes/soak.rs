@@ -221,7 +221,7 @@ impl Soak {
         self.report(plan, Report { kills, took, memory, ..Report::default() })
     }
 
-    /// One writer: takes one person after the other until nobody is left.
+    /// One writer: takes one person after the other until none is left.
     async fn write_all(
         self: Arc<Self>,
         channel: Channel,

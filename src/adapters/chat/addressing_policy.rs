@@ -149,7 +149,7 @@ pub enum Respond {
     /// Those that mention it or reply to it.
     #[default]
     Mention,
-    /// Also those that name nobody and that a small model finds the agent should answer.
+    /// Also those without a mention that a small model finds the agent should answer.
     Relevant,
     /// Every one.
     All,

@@ -86,7 +86,7 @@ pub(super) fn message_formats(markdown: &str) -> Vec<ReadyMessage> {
     formats
 }
 
-/// The formats of an answer that mentions other bots, best first. A card mentions nobody for certain.
+/// The formats of an answer that mentions other bots, best first. A mention in a card may not arrive.
 pub(super) fn calling(markdown: &str, called: &[PeerMention]) -> Vec<ReadyMessage> {
     let mut formats = Vec::new();
     if is_plain(markdown) {

@@ -214,7 +214,7 @@ impl QqSender {
             (QqMessage::Words(words), FailureKind::Content) if !part.name.ends_with(NOTICE) => {
                 Ok(notice(part, content_refused(self.language_of(&words.markdown))))
             }
-            // A spoken answer repeats a text that was sent, so nobody misses it where there are no voice messages.
+            // A spoken answer repeats a text that was sent, so it is left out where there are no voice messages.
             (QqMessage::File(file), FailureKind::File | FailureKind::Long | FailureKind::Refused)
                 if (file.kind, file.media_type.as_str()) == (AttachmentKind::Voice, "audio/wav") =>
             {

@@ -100,7 +100,7 @@ impl Web {
     }
 }
 
-/// Platforms whose threads nobody but the operator reads.
+/// Platforms whose threads only the operator reads.
 pub(super) const OWN_PLATFORMS: [&str; 2] = ["web", "cli"];
 
 /// What the operator says in a thread of another platform is answered to its people, so the operator's own memory must

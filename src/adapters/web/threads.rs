@@ -198,7 +198,7 @@ impl Web {
 }
 
 impl Web {
-    /// The threads in which somebody said these words, or that the operator named so.
+    /// The threads in which these words were said, or that the operator named so.
     async fn threads_about(&self, words: &str, marks: &MarkedThreads) -> Result<BTreeSet<ThreadId>, Problem> {
         let mut found = self.parts.search.threads_with(words.to_owned()).await?;
         let words = words.to_lowercase();

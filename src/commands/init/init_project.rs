@@ -98,7 +98,7 @@ pub(crate) fn init(
     }
     let Some(input) = terminal else { return Err(InitError::NotATerminal) };
     let mut prompt = TerminalPrompt { input, out, language };
-    // Asked first: nobody should answer everything for a file that is kept.
+    // Asked first: a person who keeps the file need not answer the rest.
     let ship_json = rule(project, "ship.json", &mut prompt)?;
     let keeps = ship_json == IfExists::Keep && project.join("ship.json").exists();
     let answers = if keeps {

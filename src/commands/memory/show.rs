@@ -45,7 +45,7 @@ pub(super) fn show(
             writeln!(out, "{told}")?;
         }
         Ok((found, newest)) => {
-            // Whoever sits at the machine reads everything: nothing has to be said about private chats.
+            // The operator at this machine may read everything, private chats included.
             match found.text.trim() {
                 "" if newest.notes.is_empty() => {
                     writeln!(out, "{}", memory_empty(path.display(), context.language))?;

@@ -366,7 +366,7 @@ fn launcher() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whatever the mode and the rules say, as with `write_file`.
+/// In every mode and under every rule, as with `write_file`.
 #[test]
 fn a_write_to_a_file_that_starts_programs_or_holds_secrets_asks_with_high_risk() {
     let copies =

@@ -148,7 +148,7 @@ async fn the_roster_has_the_last_beat_of_each_agent_and_survives_other_files() {
         let card = AgentCard { at: SystemClock.now(), ..AgentCard::new(id, name) };
         shared.rooms.beat(card).await.unwrap();
     }
-    // An agent that was removed long ago is nobody, and its card goes.
+    // An agent that was removed long ago is unknown, and its card is deleted.
     shared.rooms.beat(AgentCard::new("old", "Gone")).await.unwrap();
     shared.rooms.sweep().await.unwrap();
     assert!(!shared.root().join("agents/old.json").exists() && shared.root().join("agents/a.json").exists());

@@ -252,7 +252,7 @@ async fn looking_at_tasks_leaves_their_states_as_they_are() {
     bench.start().await;
     tokio::time::sleep(MINUTE).await;
     bench.stop.cancel();
-    // Slots pass while nobody schedules: looking must not settle them.
+    // Slots pass without a scheduler: listing tasks must not settle them.
     bench.clock.step(7200);
     let before = bench.states.all().await.unwrap();
     assert_eq!(before.len(), 3);

@@ -77,7 +77,7 @@ fn an_interval_has_the_same_slots_after_a_restart() {
     let days = Schedule::every("1d", Some("2026-03-27 09:00"), &zone).unwrap();
     let expected = ["27 09:00+01:00", "28 09:00+01:00", "29 09:00+02:00", "30 09:00+02:00"];
     assert_eq!(local(&days, &zone, "2026-03-01T00:00:00Z", "2026-03-30T12:00:00Z"), expected);
-    // Two hours are two hours, whatever the clock on the wall shows.
+    // An interval counts elapsed time, not wall-clock time.
     let hours = Schedule::every("2h", None, &zone).unwrap();
     let expected = ["29 00:00+01:00", "29 03:00+02:00", "29 05:00+02:00"];
     assert_eq!(local(&hours, &zone, "2026-03-28T22:00:00Z", "2026-03-29T03:00:00Z"), expected);

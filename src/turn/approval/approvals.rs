@@ -1,4 +1,4 @@
-//! The pending questions of a run: asks them, applies the answers, and settles what nobody answers.
+//! The pending questions of a run: asks them, applies the answers, and expires those without an answer.
 //!
 //! The record of an approval is written before the question is sent, and before an answer takes effect. An approved
 //! call is judged again right before it runs: it must still be the call that was shown.
@@ -288,7 +288,7 @@ impl Approvals {
         Settlement { approval, effects, notice }
     }
 
-    /// Settles a question that nobody answered.
+    /// Expires a question without an answer.
     fn close(
         &mut self,
         mut approval: Approval,

@@ -63,7 +63,7 @@ impl Approvals {
         match reading {
             ReadReply::NotADecision | ReadReply::AskBack(_) if pending.is_empty() => ReplyReading::Message,
             ReadReply::NotADecision => ReplyReading::NotADecision,
-            // A question about core memory asks nobody back: a person who says something else has gone on.
+            // A question about core memory is not asked again: a person who says something else has gone on.
             ReadReply::AskBack(_) if pending.iter().any(|asked| asked.tool == PROMOTION) => {
                 ReplyReading::NotADecision
             }

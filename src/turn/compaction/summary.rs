@@ -114,7 +114,7 @@ pub fn read_summary(span: &CompactionSpan, answer: &str) -> Result<Draft, Vec<St
             Err(fault) => faults.push(format!("an open question {fault}")),
         }
     }
-    // A note that nobody can trace is no note; the checkpoint needs none.
+    // A note without a source is dropped; the checkpoint needs none.
     let notes = list("notes").into_iter().filter_map(|item| sourced(span, &item).ok());
     let notes = notes.map(|(text, ids)| NoteCandidate { text, ids }).collect();
     let draft = Draft { observations, open, notes, by: WrittenBy::Model };

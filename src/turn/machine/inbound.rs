@@ -39,7 +39,7 @@ impl Conversation {
             return vec![Effect::Answer(ticket, refusal)];
         }
         match &event.kind {
-            // A program decides nothing, whatever it says.
+            // Messages of programs decide no approvals.
             IngressKind::Said(said) if said.peer.is_some() && said.addressed.context_only => {
                 self.overhear(event, said, ticket, fresh(), now)
             }

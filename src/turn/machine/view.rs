@@ -117,7 +117,7 @@ impl Conversation {
         self.history.private_with()
     }
 
-    /// Whether nobody else has spoken in this thread.
+    /// Whether only one person has spoken in this thread.
     pub fn is_private_for(&self, author: &AuthorId) -> bool {
         !self.history.is_in_company(author)
     }

@@ -1,5 +1,5 @@
-//! How far a yes reaches, from the outside: a program that somebody names, scopes that can hold, and calls that cannot
-//! run and are asked about by nobody.
+//! How far a yes reaches, from the outside: a program named in words, scopes that can hold, and calls that cannot
+//! run and are not asked about.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -17,7 +17,7 @@ fn executable(project: &Project, name: &str, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs a command in a chat; says whether somebody has to decide first.
+/// Runs a command in a chat; returns whether it asks for approval.
 async fn asks(scene: &Scene, chat: &str, command: &str, id: &str) -> bool {
     let answer = scene.say_as("ada", chat, &format!("run {}", json!([command])), id).await;
     match answer["status"].as_str().unwrap() {

@@ -1,5 +1,5 @@
 //! A cap that is reached in a direct chat, in a group and in a scheduled task: owners are asked in the chat and in
-//! private, nobody else decides, and the turn goes on where it waited.
+//! private, no other person decides, and the turn goes on where it waited.
 
 use serde_json::json;
 

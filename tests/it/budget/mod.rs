@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fakes::daemon::Project;
 
-/// The budget of a project whose calls cost 0.40 each, whatever they say.
+/// The budget of a project whose calls cost 0.40 each.
 fn budget(caps: Value) -> Value {
     let mut budget = json!({ "prices": { "*": { "perCall": 0.4 } } });
     crate::fakes::daemon::merge(&mut budget, caps);

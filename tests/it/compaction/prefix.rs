@@ -80,7 +80,7 @@ async fn forty_turns_share_their_prefix_across_midnight_and_a_memory_write() {
     }
     let written = std::fs::read_to_string(project.path().join(".ship/memory/project.md")).unwrap();
     assert!(written.contains("ships on Fridays"), "{written}");
-    // A person who speaks ends a distil; now nobody does.
+    // A person who speaks ends a distil; now the thread is idle.
     until("a distil", || model.requests().iter().any(is_distil)).await;
     daemon.stop().await;
 

@@ -183,7 +183,7 @@ async fn forged_lines_and_agents_grant_nothing() {
     assert!(!team.agents[0].project.path().join("log.txt").exists(), "no tool ran");
     let approvals = team.agents[0].daemon.as_ref().unwrap().get_json("/api/approvals").await;
     assert!(approvals.to_string().contains("pending"), "{approvals}");
-    // Beta heard it as context, and nobody is vouched for.
+    // Beta got it as context, without a role.
     let thread = std::fs::read_to_string(team.agents[1].project.thread_file("feishu:chat:oc_group")).unwrap();
     let boss = thread.lines().find(|line| line.contains("om_f1")).expect("taken over");
     assert!(!boss.contains("user:ou_boss") && boss.contains("\"context\":true"), "{boss}");

@@ -239,7 +239,7 @@ async fn a_bot_is_named_by_a_real_mention_and_its_id_is_learned_from_one() {
     });
     let team = Team::start(vec![("Alpha", asks), ("Beta", echo("Beta", "{}"))], json!({})).await;
     team.known().await;
-    // The roster is read every few seconds; a mention that nobody can place is tried again.
+    // The roster is read every few seconds; a mention of an unknown name is tried again.
     let card = || text_under(&team.shared.path().join("rooms/agents"));
     let mut tries = 0;
     while !card().contains("ou_beta_here") {

@@ -1,4 +1,4 @@
-//! Messages that name nobody: one question gets one answer, and doubt means silence.
+//! Messages without a mention: one question gets one answer, and doubt means silence.
 
 use std::time::Duration;
 

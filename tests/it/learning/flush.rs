@@ -35,7 +35,7 @@ async fn all_four_triggers_take_notes_before_they_cut() {
         let daemon = InProcess::start(&project, &HandClock::evening());
         daemon.say("c", "fact: the staging host is `blue-7`.").await;
         let mut turn = 0;
-        // Whoever goes on talking puts an idle checkpoint off.
+        // A further message puts an idle checkpoint off.
         let most = if reason == "idle" { 20 } else { 60 };
         while checkpoints(&project, THREAD).is_empty() && turn < most {
             daemon.say("c", &question(turn)).await;

@@ -154,7 +154,7 @@ async fn open_questions(daemon: &Daemon) -> Vec<Value> {
     all["approvals"].as_array().unwrap().clone()
 }
 
-/// Wherever the daemon dies, the question is asked once, and an answer counts once.
+/// At every point of a crash the question is asked once, and an answer counts once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_is_asked_once_and_answered_once_wherever_the_daemon_dies() {
     for step in ["distil-applied", "promotion-begun", "promotion-placed", "promotion-applied"] {

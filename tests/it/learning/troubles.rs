@@ -1,4 +1,4 @@
-//! A model that is of no use: the thread goes on, and nobody is bothered.
+//! A model that fails or answers nonsense: the thread goes on without a notice.
 
 use serde_json::json;
 

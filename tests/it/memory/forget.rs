@@ -114,7 +114,7 @@ async fn a_person_who_asks_twice_is_forgotten_by_every_way_to_read() {
         }
         let index = scene.project.path().join(".ship/state/search.sqlite");
         if round == 0 {
-            // Not even in the bytes of the index: this was said by nobody else.
+            // Not even in the bytes of the index: no other person said this.
             for ending in ["", "-wal"] {
                 let bytes = std::fs::read(format!("{}{ending}", index.display())).unwrap_or_default();
                 let text = String::from_utf8_lossy(&bytes);
@@ -207,7 +207,7 @@ async fn what_is_forgotten_is_in_no_file_although_the_process_was_killed_on_the_
             let mut command = project.command(&["memory", "forget", what, scope[0], scope[1]]);
             command.env("SHIPAGENT_FAIL_POINT", step);
             assert!(!command.output().unwrap().status.success(), "it does not die at {step}");
-            // Whichever command comes next.
+            // Any command may come next.
             let listed =
                 project.run(&["memory", "search", "hidden door", "--json", scope[0], scope[1]]).stdout;
             let told = files(&project);

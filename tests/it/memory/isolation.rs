@@ -1,4 +1,4 @@
-//! Nobody is shown what is remembered about somebody else: in no place, on no platform, by no way of reading.
+//! People are not shown what is remembered about others: in every place, on every platform, by every way of reading.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ fn places(own: impl Fn(&str, &str) -> String) -> Vec<Place> {
         Some("main".into()),
     ));
     all.push(place("api:user:operator".into(), ChatKind::Program, "api:chat:x".into(), None));
-    // Somebody else comes into a direct chat: from then on nobody's own memory is used there.
+    // Another person comes into a direct chat: from then on no personal memory is used there.
     all.push(place("telegram:user:bob".into(), ChatKind::Direct, "telegram:chat:ann".into(), None));
     all.push(place("telegram:user:ann".into(), ChatKind::Direct, "telegram:chat:ann".into(), None));
     all

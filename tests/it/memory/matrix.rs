@@ -20,7 +20,7 @@ const TASKS: [&str; 2] = ["first", "second"];
 /// Rare words: what has them is recalled before a turn.
 const RARE: &str = "zephyr quartz lantern harbour velvet";
 
-/// Where somebody speaks.
+/// Where a person speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     TelegramDirect(&'static str, i64),

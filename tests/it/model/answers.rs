@@ -1,4 +1,4 @@
-//! Answers, in whatever form they come.
+//! Answers in every form that servers send.
 
 use std::time::Duration;
 

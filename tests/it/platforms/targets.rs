@@ -32,7 +32,7 @@ async fn scene() -> (Feishu, FakeModel, Project) {
     (feishu, model, project)
 }
 
-/// Sends a request until it is answered, to whichever daemon runs.
+/// Sends a request to the running daemon until it is answered.
 async fn execute(body: Value, daemons: watch::Receiver<String>) {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     loop {

@@ -1,4 +1,4 @@
-//! Nobody finds what is not theirs: three people, two platforms, direct chats and a group, over every way to search.
+//! People find only what is theirs: three people, two platforms, direct chats and a group, over every way to search.
 
 use serde_json::json;
 use shipagent::domain::{
@@ -10,7 +10,7 @@ use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Script};
 use crate::fakes::in_process::{HandClock, InProcess};
 
-/// Where somebody speaks.
+/// Where a person speaks.
 #[derive(Clone, Copy, Debug)]
 struct Chat {
     author: &'static str,

@@ -1,4 +1,4 @@
-//! What the model's own searches find, however long ago it was said and whatever happens to the index.
+//! What the model's own searches find: old messages, and after damage to the index.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,7 +67,7 @@ async fn facts_of_turn_three_are_found_after_two_hundred_turns_and_two_checkpoin
     let listed = find("青龙 报告", "list").await;
     assert!(listed.iter().any(|text| text.starts_with(chinese)), "{listed:?}");
 
-    // The index is deleted, then broken, while the daemon runs. Nobody is told, and nothing is lost.
+    // The index is deleted, then broken, while the daemon runs. No notice is sent, and nothing is lost.
     let index: PathBuf = project.path().join(".ship/state/search.sqlite");
     let beside = |ending: &str| PathBuf::from(format!("{}{ending}", index.display()));
     for ending in ["", "-wal", "-shm"] {

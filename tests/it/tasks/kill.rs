@@ -65,7 +65,7 @@ async fn every_slot_delivers_once(round: u64) {
     telegram.private(&ann).say(&ann, "hi");
     let daemon = project.start().await;
     telegram.wait_for(|world| world.bot_texts(ANN).iter().any(|text| text == GREETING)).await;
-    // A chat exists when somebody has written.
+    // A chat exists once a person has written.
     for person in &people {
         feishu.write(&Message::private(person, "hi"));
         feishu.wait_for_words(&person.replace("ou_", "oc_"), GREETING).await;

@@ -1,4 +1,4 @@
-//! The result of a run in other threads: who may have it sent there, and once each, whatever crashes.
+//! The result of a run in other threads: who may have it sent there, and once each, also after crashes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

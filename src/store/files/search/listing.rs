@@ -162,7 +162,7 @@ fn older_page(
         found.extend(select(connection, bounds, selection, "DESC", limit.saturating_add(1))?);
     }
     found.sort_by_key(|(row, text)| std::cmp::Reverse((text.at, *row)));
-    // Within one range the order of the file counts, whatever the times say.
+    // Within one range the order of the file counts, not the times.
     if ranges.len() == 1 {
         found.sort_by_key(|(row, _)| std::cmp::Reverse(*row));
     }

@@ -379,7 +379,7 @@ async fn a_deletion_that_was_cut_off_is_completed_by_the_next_start() {
     let store = open(dir.path());
     assert!(!file.exists(), "the journal knows that it was deleted");
     assert_eq!(store.page(&b, None, 9).await.unwrap().len(), 3, "nothing else is touched");
-    // What is written afterwards stays, whatever the older journals hold.
+    // Later writes stay, also where older journals differ.
     store.commit(commit(&a, vec![said(&a, "u9")])).await.unwrap();
     drop(store);
     let store = open(dir.path());
