@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Exit, Output};
 use crate::config::{
-    AgentMdError, ConfigEdit, ConfigKey, ConfigWriteError, ConfigWritten, Env, NewValue, Source,
+    AgentMdError, ConfigEdit, ConfigKey, ConfigWriteError, ConfigWritten, Env, NewValue, ValueSource,
     describe_config, needs_restart, operator_language, write_config,
 };
 use crate::domain::Language;
@@ -126,7 +126,7 @@ pub fn get(
         Some(key) => {
             known.key == key || known.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'))
         }
-        None => known.origin.source != Source::Default,
+        None => known.origin.source != ValueSource::Default,
     };
     let found: Vec<&ConfigKey> = view.keys.iter().filter(|known| asked(known)).collect();
     if let (Some(key), true) = (key, found.is_empty()) {

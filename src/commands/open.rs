@@ -22,7 +22,7 @@ const MINUTES: u64 = 5;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct LoginCode {
+struct LoginCodeAnswer {
     code: String,
     expires_at: String,
 }
@@ -52,7 +52,7 @@ pub(super) fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let issued: Result<_, DaemonError> = runtime.block_on(async {
         let client = DaemonClient::of_project(&settings)?;
-        let code: LoginCode = client.post("/api/login-code", &json!({})).await?;
+        let code: LoginCodeAnswer = client.post("/api/login-code", &json!({})).await?;
         Ok((client.address(), code))
     });
     let (address, code) = match issued {

@@ -128,7 +128,7 @@ fn onboarding(
 
 /// Why a daemon ended.
 #[derive(Debug)]
-enum Ended {
+enum DaemonEnd {
     Exit(Exit),
     /// The onboarding wrote the project's configuration: the daemon starts over with it.
     StartOver,
@@ -163,8 +163,8 @@ async fn serve_projects(
             writeln!(err, "{}", warning.warning_line(settings.operator_language))?;
         }
         match Box::pin(serve(&settings, env, adapters, &mut signals, &mut kept, out, err)).await? {
-            Ended::Exit(exit) => return Ok(exit),
-            Ended::StartOver => tracing::info!("starting over with the new configuration"),
+            DaemonEnd::Exit(exit) => return Ok(exit),
+            DaemonEnd::StartOver => tracing::info!("starting over with the new configuration"),
         }
     }
 }
@@ -177,10 +177,10 @@ async fn serve(
     kept: &mut KeptResources,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<DaemonEnd> {
     let state = match State::files(&settings.state) {
         Ok(state) => state,
-        Err(error) => return refuse(&error, settings, err).map(Ended::Exit),
+        Err(error) => return refuse(&error, settings, err).map(DaemonEnd::Exit),
     };
     // An address file left by a crash may name a port that another program has by now.
     address::withdraw(&settings.state);
@@ -192,7 +192,7 @@ async fn serve(
             let Some(error) = error.downcast_ref::<BindError>() else { return Err(error) };
             writeln!(err, "{}", bind_error_text(error, settings.operator_language))?;
             let in_use = matches!(error, BindError::InUse(_));
-            return Ok(Ended::Exit(if in_use { Exit::PortInUse } else { Exit::Failed }));
+            return Ok(DaemonEnd::Exit(if in_use { Exit::PortInUse } else { Exit::Failed }));
         }
     };
     let token = web.as_ref().map(|web| &web.token);
@@ -219,21 +219,21 @@ async fn serve(
         Ok(app) => app,
         Err(error) => {
             state.threads.close().await;
-            return not_started(&error, settings, err).map(Ended::Exit);
+            return not_started(&error, settings, err).map(DaemonEnd::Exit);
         }
     };
     let pool = PoolProbe::default();
     // From here on every exit goes through the stop below.
     let served = tokio::select! {
-        _signal = signals.next() => Ok(Ended::Exit(Exit::Ok)),
+        _signal = signals.next() => Ok(DaemonEnd::Exit(Exit::Ok)),
         () = notify::watchdog(async || is_healthy(&app.threads, &*state.threads, &pool).await) => {
-            Ok(Ended::Exit(Exit::Ok))
+            Ok(DaemonEnd::Exit(Exit::Ok))
         }
-        told = announce(&app, &summary, out) => told.map(|()| Ended::Exit(Exit::Ok)),
+        told = announce(&app, &summary, out) => told.map(|()| DaemonEnd::Exit(Exit::Ok)),
         // The sender is alive as long as this function.
-        Ok(_) = starts_over.wait_for(|applied| *applied) => Ok(Ended::StartOver),
+        Ok(_) = starts_over.wait_for(|applied| *applied) => Ok(DaemonEnd::StartOver),
     };
-    if !matches!(served, Ok(Ended::StartOver)) {
+    if !matches!(served, Ok(DaemonEnd::StartOver)) {
         notify::stopping();
         // New clients are refused from here on.
         kept.listener = None;
@@ -248,7 +248,7 @@ async fn serve(
         () = stopped => served,
         _second = signals.next() => {
             tracing::warn!("second signal, exiting without waiting for running work");
-            Ok(Ended::Exit(Exit::Failed))
+            Ok(DaemonEnd::Exit(Exit::Failed))
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::tasks::TaskBook;
 const TEXT_COLUMNS: usize = 48;
 
 /// What a command works with.
-struct Context<'a> {
+struct TasksContext<'a> {
     cli: CliContext,
     settings: Settings,
     tasks: TaskBook,
@@ -50,7 +50,7 @@ pub(super) fn run(
     let states = cli.store.notes.nested("tasks");
     let tasks = TaskBook::new(cli.store.tasks.clone(), states, Arc::new(SystemClock), settings.zone.clone())
         .with_models(settings.model.named.keys());
-    let mut context = Context { cli, settings, tasks, out, err };
+    let mut context = TasksContext { cli, settings, tasks, out, err };
     match command {
         TasksCommand::List(output) => context.list(output),
         TasksCommand::Show(OneTask { task, output }) => context.show(&task, output),
@@ -72,7 +72,7 @@ fn outcome(last: &TaskHistoryEntry, language: Language) -> String {
     }
 }
 
-impl Context<'_> {
+impl TasksContext<'_> {
     fn refused(&mut self, id: &str, refusal: &TaskRefusal) -> anyhow::Result<Exit> {
         let language = self.cli.language;
         let text = match refusal {

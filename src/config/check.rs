@@ -14,7 +14,7 @@ use super::env::{Env, names_a_secret};
 use super::expand::{ExpandFault, Expanded, expand};
 use super::formats;
 use super::literal_secret::{is_literal_secret, variable_for};
-use super::problem::{ConfigFault, ConfigProblem, JsonType, Position, Positions, Range};
+use super::problem::{ConfigFault, ConfigProblem, JsonType, Positions, Range, TextPosition};
 use super::schema::{choices, schema};
 use super::suggest::nearest;
 use super::syntax;
@@ -86,7 +86,7 @@ impl Checker<'_> {
     }
 
     fn found(&self, offset: usize, path: &str, fault: ConfigFault) -> ConfigProblem {
-        let at = Some(Position::of(self.text, offset));
+        let at = Some(TextPosition::of(self.text, offset));
         ConfigProblem { file: SHIP_JSON, at, path: path.to_owned(), fault }
     }
 
@@ -128,7 +128,7 @@ impl Checker<'_> {
             let (key, start) = (property.name.as_str(), property.range.start);
             let path = join(path, key);
             if let Some(first) = seen.get(key) {
-                let first_line = Position::of(self.text, *first).line;
+                let first_line = TextPosition::of(self.text, *first).line;
                 self.problem(start, &path, ConfigFault::DuplicateKey { first_line });
                 continue;
             }

@@ -61,14 +61,14 @@ pub struct ConfigKey {
     pub secret: bool,
     /// Whether there is a value.
     pub set: bool,
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Origin {
-    pub source: Source,
+pub struct ValueOrigin {
+    pub source: ValueSource,
     /// In `ship.json`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
@@ -78,7 +78,7 @@ pub struct Origin {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Source {
+pub enum ValueSource {
     #[serde(rename = "default")]
     Default,
     #[serde(rename = "ship.json")]
@@ -123,7 +123,7 @@ pub fn describe_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Co
         applied = checked.value;
         positions = Some(checked.positions);
     }
-    let view = View {
+    let view = ValueTree {
         env,
         dotenv: pairs.into_iter().collect(),
         written: written.unwrap_or(Value::Null),
@@ -136,7 +136,7 @@ pub fn describe_config(project: &Path, env: &Env, adapters: &AdapterTable) -> Co
     ConfigView { keys, has_file: view.has_file, problems, warnings }
 }
 
-struct View<'a> {
+struct ValueTree<'a> {
     env: &'a Env,
     dotenv: BTreeMap<String, String>,
     /// The file with its variables.
@@ -147,7 +147,7 @@ struct View<'a> {
     has_file: bool,
 }
 
-impl View<'_> {
+impl ValueTree<'_> {
     fn walk(&self, schema: &Value, path: &str, default: Option<&Value>, out: &mut Vec<ConfigKey>) {
         let known = schema.get("properties").and_then(Value::as_object);
         for (name, schema) in known.into_iter().flatten().filter(|(name, _)| !name.starts_with('$')) {
@@ -166,10 +166,10 @@ impl View<'_> {
         let written = at.as_ref().and_then(|at| at.find(&self.written));
         let applied = at.as_ref().and_then(|at| at.find(&self.applied)).filter(|value| !value.is_null());
         let (source, used, found) = match written {
-            Some(written) => (Source::File, variables_in(written), applied.cloned()),
+            Some(written) => (ValueSource::File, variables_in(written), applied.cloned()),
             None => match self.well_known(&path) {
-                Some((name, value)) => (Source::Environment, vec![name.to_owned()], Some(value.into())),
-                None => (Source::Default, Vec::new(), default.cloned()),
+                Some((name, value)) => (ValueSource::Environment, vec![name.to_owned()], Some(value.into())),
+                None => (ValueSource::Default, Vec::new(), default.cloned()),
             },
         };
         let secret = is_secret(schema) || used.iter().any(|name| names_a_secret(name));
@@ -186,7 +186,7 @@ impl View<'_> {
             value: found.filter(|_| !secret).map(|value| hide_secrets(schema, &value)),
             secret,
             set,
-            origin: Origin { source, line: self.line(&path), variables },
+            origin: ValueOrigin { source, line: self.line(&path), variables },
             key: path,
         }
     }
@@ -305,14 +305,14 @@ pub(super) fn plain_json(node: &Node<'_>) -> Option<Value> {
     })
 }
 
-impl Origin {
+impl ValueOrigin {
     /// The origin in words: `ship.json:12, MODEL from .env`.
     pub fn line_for_people(&self) -> String {
         let place = match (self.source, self.line) {
-            (Source::File, Some(line)) => format!("{SHIP_JSON}:{line}"),
-            (Source::File, None) => SHIP_JSON.to_owned(),
-            (Source::Environment, _) => String::new(),
-            (Source::Default, _) => "default".to_owned(),
+            (ValueSource::File, Some(line)) => format!("{SHIP_JSON}:{line}"),
+            (ValueSource::File, None) => SHIP_JSON.to_owned(),
+            (ValueSource::Environment, _) => String::new(),
+            (ValueSource::Default, _) => "default".to_owned(),
         };
         let variables = self.variables.iter().map(|variable| {
             let from = match variable.from {

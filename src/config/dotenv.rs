@@ -66,14 +66,14 @@ pub(super) fn with_variable(text: &str, name: &str, value: &str) -> String {
 }
 
 /// A variable of the file, as byte offsets from its name to the end of its value and comment.
-struct Span<'a> {
+struct VariableSpan<'a> {
     name: &'a str,
     start: usize,
     end: usize,
 }
 
 /// The valid variables of a text.
-fn spans(text: &str) -> Vec<Span<'_>> {
+fn spans(text: &str) -> Vec<VariableSpan<'_>> {
     let offset_of = |part: &str| (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut found, mut lines) = (Vec::new(), body.lines().enumerate());
@@ -87,7 +87,7 @@ fn spans(text: &str) -> Vec<Span<'_>> {
         let valid = value(rest.trim_start(), &mut seen).is_ok();
         if valid && is_name(name.trim_end()) {
             let end = offset_of(last).saturating_add(last.len());
-            found.push(Span { name: name.trim_end(), start: offset_of(start), end });
+            found.push(VariableSpan { name: name.trim_end(), start: offset_of(start), end });
         }
     }
     found

@@ -8,14 +8,14 @@ use super::check::join;
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KeyStep {
     Key(String),
     Index(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KeyPath {
-    pub steps: Vec<Step>,
+    pub steps: Vec<KeyStep>,
 }
 
 impl KeyPath {
@@ -33,11 +33,11 @@ impl KeyPath {
                 if key.is_empty() || key.contains(['"', ']', ' ']) {
                     return None;
                 }
-                steps.push(Step::Key(key.to_owned()));
+                steps.push(KeyStep::Key(key.to_owned()));
                 rest = after;
             }
             if rest.is_empty() {
-                return matches!(steps.first(), Some(Step::Key(_))).then_some(Self { steps });
+                return matches!(steps.first(), Some(KeyStep::Key(_))).then_some(Self { steps });
             }
             // A dot separates; a bracket needs none.
             rest = match rest.strip_prefix('.') {
@@ -54,11 +54,11 @@ impl KeyPath {
         let mut current = schema;
         for (i, step) in self.steps.iter().enumerate() {
             let inner = match step {
-                Step::Key(key) => current
+                KeyStep::Key(key) => current
                     .get("properties")
                     .and_then(|known| known.get(key))
                     .or_else(|| current.get("additionalProperties").filter(|others| others.is_object())),
-                Step::Index(_) => current.get("items"),
+                KeyStep::Index(_) => current.get("items"),
             };
             match inner {
                 Some(inner) => current = inner,
@@ -74,16 +74,16 @@ impl KeyPath {
     /// The last step, where it is a key.
     pub(super) fn last_key(&self) -> Option<&str> {
         match self.steps.last()? {
-            Step::Key(key) => Some(key),
-            Step::Index(_) => None,
+            KeyStep::Key(key) => Some(key),
+            KeyStep::Index(_) => None,
         }
     }
 
     /// The value at this path.
     pub(super) fn find<'a>(&self, value: &'a Value) -> Option<&'a Value> {
         self.steps.iter().try_fold(value, |value, step| match step {
-            Step::Key(key) => value.get(key),
-            Step::Index(index) => value.get(index),
+            KeyStep::Key(key) => value.get(key),
+            KeyStep::Index(index) => value.get(index),
         })
     }
 }
@@ -91,23 +91,23 @@ impl KeyPath {
 impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.steps.iter().fold(String::new(), |path, step| match step {
-            Step::Key(key) => join(&path, key),
-            Step::Index(index) => format!("{path}[{index}]"),
+            KeyStep::Key(key) => join(&path, key),
+            KeyStep::Index(index) => format!("{path}[{index}]"),
         });
         f.write_str(&text)
     }
 }
 
 /// Parses what follows `[`: an index or a key in double quotes, and `]`.
-fn bracket(inside: &str) -> Option<(Step, &str)> {
+fn bracket(inside: &str) -> Option<(KeyStep, &str)> {
     if inside.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(inside).into_iter::<String>();
         let key = values.next()?.ok()?;
         let after = inside.get(values.byte_offset()..)?.strip_prefix(']')?;
-        return Some((Step::Key(key), after));
+        return Some((KeyStep::Key(key), after));
     }
     let (index, after) = inside.split_once(']')?;
-    Some((Step::Index(index.parse().ok()?), after))
+    Some((KeyStep::Index(index.parse().ok()?), after))
 }
 
 #[cfg(test)]
@@ -116,8 +116,8 @@ mod tests {
 
     use super::*;
 
-    fn key(text: &str) -> Step {
-        Step::Key(text.to_owned())
+    fn key(text: &str) -> KeyStep {
+        KeyStep::Key(text.to_owned())
     }
 
     #[test]
@@ -126,9 +126,9 @@ mod tests {
             ("language", Some(vec![key("language")])),
             (
                 "llm.fallbacks[0].model",
-                Some(vec![key("llm"), key("fallbacks"), Step::Index(0), key("model")]),
+                Some(vec![key("llm"), key("fallbacks"), KeyStep::Index(0), key("model")]),
             ),
-            ("identities[\"Ann Lee\"][1]", Some(vec![key("identities"), key("Ann Lee"), Step::Index(1)])),
+            ("identities[\"Ann Lee\"][1]", Some(vec![key("identities"), key("Ann Lee"), KeyStep::Index(1)])),
             ("a[\"x.\\\"]\"].b", Some(vec![key("a"), key("x.\"]"), key("b")])),
             ("", None),
             (".", None),
@@ -150,10 +150,10 @@ mod tests {
         fn a_printed_path_is_read_back(
             first in "[a-z]{1,5}",
             steps in prop::collection::vec(prop_oneof![
-                "[a-z0-9 .\\[\\]\"\\\\中é]{1,6}".prop_map(Step::Key), (0_usize..9).prop_map(Step::Index)
+                "[a-z0-9 .\\[\\]\"\\\\中é]{1,6}".prop_map(KeyStep::Key), (0_usize..9).prop_map(KeyStep::Index)
             ], 0..5)
         ) {
-            let steps = std::iter::once(Step::Key(first)).chain(steps).collect();
+            let steps = std::iter::once(KeyStep::Key(first)).chain(steps).collect();
             let path = KeyPath { steps };
             prop_assert_eq!(KeyPath::parse(&path.to_string()), Some(path));
         }

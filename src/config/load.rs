@@ -16,7 +16,7 @@ use super::dotenv;
 use super::env::{Env, secrets_of};
 use super::file::{LanguageChoice, ShipFile};
 use super::formats;
-use super::problem::{ConfigFault, ConfigProblem, Position, Positions};
+use super::problem::{ConfigFault, ConfigProblem, Positions, TextPosition};
 use super::reloading::KeyDigests;
 use super::resolve::{self, Faults};
 use super::resolve_budget;
@@ -92,7 +92,7 @@ pub struct ConfigCheck {
 
 impl ConfigCheck {
     /// The position of a key in `ship.json`; of the nearest object around it where the key is missing.
-    pub(super) fn position(&self, path: &str) -> Option<Position> {
+    pub(super) fn position(&self, path: &str) -> Option<TextPosition> {
         self.positions.near(path)
     }
 }
@@ -173,7 +173,7 @@ fn config_of(texts: &Texts, mut problems: Vec<ConfigProblem>, env: &Env, adapter
     let (pairs, bad) = dotenv::parse(texts.dotenv.as_deref().unwrap_or_default());
     problems.extend(bad.into_iter().map(|bad| ConfigProblem {
         file: DOT_ENV,
-        at: Some(Position { line: bad.line, column: 1 }),
+        at: Some(TextPosition { line: bad.line, column: 1 }),
         path: String::new(),
         fault: ConfigFault::DotEnv(bad.fault),
     }));

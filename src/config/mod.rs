@@ -36,14 +36,16 @@ pub(crate) use formats::is_web_address;
 pub(crate) use load::project_env;
 
 pub use agent_md::{AGENT_MD, AgentMdError, read_agent_md};
-pub use describe::{ConfigKey, ConfigView, Origin, Source, VariableOrigin, VariableSource, describe_config};
+pub use describe::{
+    ConfigKey, ConfigView, ValueOrigin, ValueSource, VariableOrigin, VariableSource, describe_config,
+};
 pub use dotenv::LineFault;
 pub use env::Env;
 pub use file::{BotsChoice, Compound, Mode, Sandbox, WavFile};
 pub use formats::Approver;
 pub use load::{ConfigCheck, ConfigErrors, check_config, operator_language};
 pub use problem::{
-    ConfigFault, ConfigProblem, JsonType, Position, ProblemReport, ProblemText, Range, SyntaxFault,
+    ConfigFault, ConfigProblem, JsonType, ProblemReport, ProblemText, Range, SyntaxFault, TextPosition,
 };
 pub use reference::reference;
 pub use reloading::{FileStamps, KeyDigests, is_editable, needs_restart};

@@ -12,12 +12,12 @@ use crate::phrases::config::{between_message_and_fix, warning};
 
 /// A position in a file, from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Position {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
 
-impl Position {
+impl TextPosition {
     /// The position of a byte offset.
     pub fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
@@ -51,12 +51,12 @@ impl Positions {
     }
 
     /// The position of a value; where the key is missing, that of the nearest enclosing object.
-    pub(super) fn near(&self, path: &str) -> Option<Position> {
+    pub(super) fn near(&self, path: &str) -> Option<TextPosition> {
         let mut around = path;
         while !self.offsets.contains_key(around) && !around.is_empty() {
             around = around.rsplit_once('.').map_or("", |(outer, _)| outer);
         }
-        self.offsets.get(around).map(|offset| Position::of(&self.text, *offset))
+        self.offsets.get(around).map(|offset| TextPosition::of(&self.text, *offset))
     }
 }
 
@@ -64,7 +64,7 @@ impl Positions {
 pub struct ConfigProblem {
     pub file: &'static str,
     /// `None` where the problem concerns the whole file.
-    pub at: Option<Position>,
+    pub at: Option<TextPosition>,
     /// The key, such as `llm.fallbacks[0].model`; empty for the whole file.
     pub path: String,
     pub fault: ConfigFault,
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn columns_count_characters() {
         for (offset, expected) in [(0, (1, 1)), (3, (1, 2)), (7, (2, 1)), (8, (2, 2)), (99, (2, 3))] {
-            let at = Position::of("中文\nab", offset);
+            let at = TextPosition::of("中文\nab", offset);
             assert_eq!((at.line, at.column), expected, "{offset}");
         }
     }

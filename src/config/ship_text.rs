@@ -6,7 +6,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use super::key_path::{KeyPath, Step};
+use super::key_path::{KeyPath, KeyStep};
 use super::syntax;
 
 /// Why a text cannot be changed.
@@ -26,7 +26,7 @@ pub(super) fn set(text: &str, path: &KeyPath, value: &Value) -> Result<String, E
     let (mark, body) = split_mark(if blank { "{\n}\n" } else { text });
     let (root, object) = parse(body)?;
     let (last, inside) = path.steps.split_last().ok_or(EditFault::Invalid)?;
-    let mut container = Container::Object(object);
+    let mut container = JsonContainer::Object(object);
     for (step, next) in inside.iter().zip(path.steps.iter().skip(1)) {
         container = container.enter(step, next)?;
     }
@@ -39,51 +39,53 @@ pub(super) fn remove(text: &str, path: &KeyPath) -> Result<Option<String>, EditF
     let (mark, body) = split_mark(text);
     let (root, object) = parse(body)?;
     let Some((last, inside)) = path.steps.split_last() else { return Ok(None) };
-    let mut container = Container::Object(object);
+    let mut container = JsonContainer::Object(object);
     for step in inside {
-        match container.get(step).and_then(Container::of) {
+        match container.get(step).and_then(JsonContainer::of) {
             Some(inner) => container = inner,
             None => return Ok(None),
         }
     }
     match (&container, last) {
-        (Container::Object(object), Step::Key(key)) => match object.get(key) {
+        (JsonContainer::Object(object), KeyStep::Key(key)) => match object.get(key) {
             Some(property) => property.remove(),
             None => return Ok(None),
         },
-        (Container::Array(array), Step::Index(index)) => match array.elements().into_iter().nth(*index) {
-            Some(element) => element.remove(),
-            None => return Ok(None),
-        },
+        (JsonContainer::Array(array), KeyStep::Index(index)) => {
+            match array.elements().into_iter().nth(*index) {
+                Some(element) => element.remove(),
+                None => return Ok(None),
+            }
+        }
         _ => return Ok(None),
     }
     printed(mark, &root).map(Some)
 }
 
-enum Container {
+enum JsonContainer {
     Object(CstObject),
     Array(CstArray),
 }
 
-impl Container {
+impl JsonContainer {
     fn of(node: CstNode) -> Option<Self> {
         node.as_object().map(Self::Object).or_else(|| node.as_array().map(Self::Array))
     }
 
-    fn get(&self, step: &Step) -> Option<CstNode> {
+    fn get(&self, step: &KeyStep) -> Option<CstNode> {
         match (self, step) {
-            (Self::Object(object), Step::Key(key)) => object.get(key)?.value(),
-            (Self::Array(array), Step::Index(index)) => array.elements().into_iter().nth(*index),
+            (Self::Object(object), KeyStep::Key(key)) => object.get(key)?.value(),
+            (Self::Array(array), KeyStep::Index(index)) => array.elements().into_iter().nth(*index),
             _ => None,
         }
     }
 
     /// The object or array at a step, created where it is missing; `next` says which of the two.
-    fn enter(self, step: &Step, next: &Step) -> Result<Self, EditFault> {
+    fn enter(self, step: &KeyStep, next: &KeyStep) -> Result<Self, EditFault> {
         if self.get(step).is_none() {
             let empty = match next {
-                Step::Key(_) => CstInputValue::Object(Vec::new()),
-                Step::Index(_) => CstInputValue::Array(Vec::new()),
+                KeyStep::Key(_) => CstInputValue::Object(Vec::new()),
+                KeyStep::Index(_) => CstInputValue::Array(Vec::new()),
             };
             self.put(step, empty)?;
         }
@@ -91,15 +93,15 @@ impl Container {
     }
 
     /// Sets the value at a step; the index behind the last element appends one.
-    fn put(&self, step: &Step, value: CstInputValue) -> Result<(), EditFault> {
+    fn put(&self, step: &KeyStep, value: CstInputValue) -> Result<(), EditFault> {
         match (self, step) {
-            (Self::Object(object), Step::Key(key)) => match object.get(key) {
+            (Self::Object(object), KeyStep::Key(key)) => match object.get(key) {
                 Some(property) => property.set_value(value),
                 None => {
                     let _added = object.append(key, value);
                 }
             },
-            (Self::Array(array), Step::Index(index)) => {
+            (Self::Array(array), KeyStep::Index(index)) => {
                 let elements = array.elements();
                 let length = elements.len();
                 match elements.into_iter().nth(*index) {

@@ -93,15 +93,20 @@ pub fn write_config(
         return Err(ConfigWriteError::Invalid { problems: unreadable, language: env.language() });
     }
     let now = check_texts(&old, project, env, adapters);
-    let mut draft =
-        Draft { schema: schema(adapters), texts: old.clone(), variables: Vec::new(), old: &old, now: &now };
+    let mut draft = DraftedFiles {
+        schema: schema(adapters),
+        texts: old.clone(),
+        variables: Vec::new(),
+        old: &old,
+        now: &now,
+    };
     for edit in edits {
         draft.apply(edit).map_err(|problem| ConfigWriteError::Invalid {
             problems: vec![*problem],
             language: now.language,
         })?;
     }
-    let Draft { texts, variables, .. } = draft;
+    let DraftedFiles { texts, variables, .. } = draft;
     let then = check_texts(&texts, project, env, adapters);
     if !then.problems.is_empty() {
         let problems = then.problems.into_iter().map(|problem| placed(problem, &now)).collect();
@@ -143,7 +148,7 @@ fn placed(problem: ConfigProblem, now: &ConfigCheck) -> ConfigProblem {
 }
 
 /// The texts with some of the changes.
-struct Draft<'a> {
+struct DraftedFiles<'a> {
     schema: Value,
     texts: Texts,
     /// The variables to write to `.env`, with their values.
@@ -152,7 +157,7 @@ struct Draft<'a> {
     now: &'a ConfigCheck,
 }
 
-impl Draft<'_> {
+impl DraftedFiles<'_> {
     fn apply(&mut self, edit: &ConfigEdit) -> Result<(), Box<ConfigProblem>> {
         let Some(path) = KeyPath::parse(&edit.key) else {
             return Err(self.problem(&edit.key, ConfigFault::BadKey));

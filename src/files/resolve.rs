@@ -59,8 +59,8 @@ pub fn resolve_exact(project: &Path, own_files: &str, written: &str) -> Resolved
     let mut walk = Walk::new(project, &dir);
     match walk.run(path) {
         Ok(()) => {}
-        Err(Stopped::Outside) => return outside(),
-        Err(Stopped::Failed(error)) => {
+        Err(WalkStop::Outside) => return outside(),
+        Err(WalkStop::Failed(error)) => {
             return resolved(path.to_owned(), as_written, Some(std::io::Error::from(error).to_string()));
         }
     }
@@ -84,11 +84,11 @@ pub fn follow(project: &Path, dir: &ProjectDir, path: &str) -> Option<PathBuf> {
 }
 
 /// The path from the project down, by its letters; fails for an absolute one elsewhere.
-fn below<'a>(project: &Path, path: &'a Path) -> Result<&'a Path, Stopped> {
+fn below<'a>(project: &Path, path: &'a Path) -> Result<&'a Path, WalkStop> {
     if path.is_relative() {
         return Ok(path);
     }
-    path.strip_prefix(project).map_err(|_| Stopped::Outside)
+    path.strip_prefix(project).map_err(|_| WalkStop::Outside)
 }
 
 /// The class that hard links, and links at the top of the project, give to a file: `.env` may be a link to it.
@@ -140,12 +140,12 @@ fn class_by_top_links(
 
 /// Why a walk did not reach its end.
 #[derive(Debug)]
-enum Stopped {
+enum WalkStop {
     Outside,
     Failed(Errno),
 }
 
-impl From<Errno> for Stopped {
+impl From<Errno> for WalkStop {
     fn from(error: Errno) -> Self {
         Self::Failed(error)
     }
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
         Self { project, root, folders: Vec::new(), names: Vec::new(), links: 0, last: None }
     }
 
-    fn run(&mut self, path: &Path) -> Result<(), Stopped> {
+    fn run(&mut self, path: &Path) -> Result<(), WalkStop> {
         let mut todo: Vec<OsString> = Vec::new();
         push(&mut todo, path)?;
         while let Some(name) = todo.pop() {
@@ -195,15 +195,15 @@ impl<'a> Walk<'a> {
         self.folders.last().map_or_else(|| self.root.fd(), AsFd::as_fd)
     }
 
-    fn up(&mut self) -> Result<(), Stopped> {
+    fn up(&mut self) -> Result<(), WalkStop> {
         self.last = None;
-        self.names.pop().ok_or(Stopped::Outside)?;
+        self.names.pop().ok_or(WalkStop::Outside)?;
         self.folders.truncate(self.names.len());
         Ok(())
     }
 
     /// Takes one name; gives the target of a link instead of following it.
-    fn down(&mut self, name: OsString) -> Result<Option<PathBuf>, Stopped> {
+    fn down(&mut self, name: OsString) -> Result<Option<PathBuf>, WalkStop> {
         self.last = None;
         let stat = match rustix::fs::statat(self.here(), &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
@@ -242,14 +242,14 @@ impl<'a> Walk<'a> {
 }
 
 /// Puts the names of a relative path on the stack, the first one on top.
-fn push(todo: &mut Vec<OsString>, path: &Path) -> Result<(), Stopped> {
+fn push(todo: &mut Vec<OsString>, path: &Path) -> Result<(), WalkStop> {
     let mut names = Vec::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => names.push(OsString::from("..")),
             Component::Normal(name) => names.push(name.to_owned()),
-            Component::RootDir | Component::Prefix(_) => return Err(Stopped::Outside),
+            Component::RootDir | Component::Prefix(_) => return Err(WalkStop::Outside),
         }
     }
     todo.extend(names.into_iter().rev());

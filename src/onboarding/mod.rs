@@ -17,8 +17,8 @@ pub(crate) use choices::{
     usable_address, usable_name, usable_variable,
 };
 pub(crate) use project_files::{
-    FileWritten, IfExists, Rules, WriteError, WriteResult, variables, write_project, write_template,
+    FileWritten, IfExists, OverwriteRules, WriteError, WriteResult, variables, write_project, write_template,
 };
 pub(crate) use providers::{OTHER, PROVIDERS, ProviderDef, provider, provider_at};
 pub(crate) use service::ProjectOnboarding;
-pub(crate) use steps::{Step, steps_of};
+pub(crate) use steps::{OnboardingStep, steps_of};

@@ -129,7 +129,7 @@ pub(crate) enum WriteResult {
 
 /// How to treat each file that exists. `.env` and `.gitignore` only get what they lack.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct OverwriteRules {
     pub(crate) agent_md: IfExists,
     pub(crate) ship_json: IfExists,
     pub(crate) env_example: IfExists,
@@ -151,7 +151,7 @@ pub(crate) struct WriteError {
 pub(crate) fn write_project(
     project: &Path,
     answers: &NewProject,
-    rules: Rules,
+    rules: OverwriteRules,
 ) -> Result<Vec<FileWritten>, WriteError> {
     let failed = |path: &Path| {
         let path = path.to_owned();

@@ -7,9 +7,9 @@ use tokio::sync::watch;
 
 use super::checks::Checks;
 use super::choices::{Known, NewProject, is_template, model_answer, section_of};
-use super::project_files::{IfExists, Rules, WriteResult, write_project};
+use super::project_files::{IfExists, OverwriteRules, WriteResult, write_project};
 use super::providers::PROVIDERS;
-use super::steps::{Step, steps_of};
+use super::steps::{OnboardingStep, steps_of};
 use crate::config::{Env, Settings, project_env};
 use crate::domain::Language;
 use crate::phrases::onboarding as words;
@@ -69,7 +69,7 @@ impl ProjectOnboarding {
         }
         let project = self.with_known(language, |known| NewProject::of(answers, &self.name, known))?;
         let agent_md = if self.own_agent_md { IfExists::Keep } else { IfExists::Replace };
-        let rules = Rules { agent_md, ship_json: IfExists::Keep, env_example: IfExists::Keep };
+        let rules = OverwriteRules { agent_md, ship_json: IfExists::Keep, env_example: IfExists::Keep };
         let written = write_project(&self.project, &project, rules).map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "onboarding not written");
             OnboardingError::NotWritten(words::cannot_write(error.path.display(), error.source, language))
@@ -115,7 +115,7 @@ impl Onboarding for ProjectOnboarding {
                 .collect(),
         });
         OnboardingOffer {
-            steps: steps_of(self.own_agent_md).map(Step::name).collect(),
+            steps: steps_of(self.own_agent_md).map(OnboardingStep::name).collect(),
             name: self.name.clone(),
             providers: providers.collect(),
             platforms: platforms.collect(),

@@ -2,7 +2,7 @@
 
 /// One step. Each can be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum OnboardingStep {
     Language,
     Provider,
     /// The key, or the address of a server without a line in the table; then one call of the model.
@@ -16,18 +16,18 @@ pub(crate) enum Step {
     Done,
 }
 
-pub(crate) const STEPS: [Step; 8] = [
-    Step::Language,
-    Step::Provider,
-    Step::Key,
-    Step::Model,
-    Step::Agent,
-    Step::Platform,
-    Step::Owner,
-    Step::Done,
+pub(crate) const STEPS: [OnboardingStep; 8] = [
+    OnboardingStep::Language,
+    OnboardingStep::Provider,
+    OnboardingStep::Key,
+    OnboardingStep::Model,
+    OnboardingStep::Agent,
+    OnboardingStep::Platform,
+    OnboardingStep::Owner,
+    OnboardingStep::Done,
 ];
 
-impl Step {
+impl OnboardingStep {
     /// The name in the console.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -44,6 +44,6 @@ impl Step {
 }
 
 /// The steps of one project: an `Agent.md` that its owner wrote is not asked for.
-pub(crate) fn steps_of(own_agent_md: bool) -> impl Iterator<Item = Step> {
-    STEPS.into_iter().filter(move |step| !(own_agent_md && *step == Step::Agent))
+pub(crate) fn steps_of(own_agent_md: bool) -> impl Iterator<Item = OnboardingStep> {
+    STEPS.into_iter().filter(move |step| !(own_agent_md && *step == OnboardingStep::Agent))
 }

@@ -10,7 +10,7 @@ const LONGEST_CODE: usize = 40;
 
 /// The words of a CommonMark text to be spoken, at most this many characters. Empty where nothing can be spoken.
 pub fn speakable(markdown: &str, most: usize, language: Language) -> String {
-    let mut speech = Speech::default();
+    let mut speech = SpeakableText::default();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
         speech.take(event);
     }
@@ -29,7 +29,7 @@ pub fn speakable(markdown: &str, most: usize, language: Language) -> String {
 }
 
 #[derive(Default)]
-struct Speech {
+struct SpeakableText {
     sentences: Vec<String>,
     current: String,
     /// How many enclosing elements are not spoken.
@@ -39,7 +39,7 @@ struct Speech {
     omits_table: bool,
 }
 
-impl Speech {
+impl SpeakableText {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => {

@@ -8,7 +8,7 @@ use crate::domain::Class;
 
 /// The access to a path and everything beneath it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum PathAccess {
     List,
     /// Read, list and execute.
     Read,
@@ -22,12 +22,12 @@ pub(super) enum Access {
 pub(super) struct PathRule {
     /// A file or folder; never a link.
     pub(super) path: PathBuf,
-    pub(super) access: Access,
+    pub(super) access: PathAccess,
 }
 
 impl PathRule {
     pub(super) fn is_write(&self) -> bool {
-        self.access == Access::Write
+        self.access == PathAccess::Write
     }
 }
 
@@ -104,19 +104,19 @@ const FACTS_OF_PROC: &[&str] = &[
 pub(super) fn grants(spec: &Spec) -> Vec<PathRule> {
     let mut rules = AccessRules(lasting(spec));
     let secrets: Vec<PathBuf> = SECRETS_OF_ETC.iter().map(PathBuf::from).collect();
-    rules.allow_around(Path::new("/etc"), &secrets, Access::Read);
+    rules.allow_around(Path::new("/etc"), &secrets, PathAccess::Read);
     for path in DEVICES {
-        rules.allow(Path::new(path), Access::Device);
+        rules.allow(Path::new(path), PathAccess::Device);
     }
     match (spec.isolation, spec.class) {
         // `/proc` shows only the command's own processes, and the temporary directories are private.
         (Isolation::Namespaces, Class::ProjectWritable) => {
-            rules.allow(Path::new("/proc"), Access::Read);
-            temporary_directories().iter().for_each(|path| rules.allow(path, Access::Write));
+            rules.allow(Path::new("/proc"), PathAccess::Read);
+            temporary_directories().iter().for_each(|path| rules.allow(path, PathAccess::Write));
         }
-        (Isolation::Namespaces, Class::ReadOnly) => rules.allow(Path::new("/proc"), Access::Read),
+        (Isolation::Namespaces, Class::ReadOnly) => rules.allow(Path::new("/proc"), PathAccess::Read),
         (Isolation::Rules | Isolation::Nothing, _) => {
-            FACTS_OF_PROC.iter().for_each(|path| rules.allow(Path::new(path), Access::Read));
+            FACTS_OF_PROC.iter().for_each(|path| rules.allow(Path::new(path), PathAccess::Read));
         }
     }
     rules.0
@@ -136,18 +136,18 @@ pub(super) fn temporary_directories() -> Vec<PathBuf> {
 pub(super) fn lasting(spec: &Spec) -> Vec<PathRule> {
     let mut rules = AccessRules::default();
     for path in SYSTEM {
-        rules.allow(Path::new(path), Access::Read);
+        rules.allow(Path::new(path), PathAccess::Read);
     }
     if let Ok(resolver) = Path::new(RESOLVER).canonicalize() {
-        rules.allow(&resolver, Access::Read);
+        rules.allow(&resolver, PathAccess::Read);
     }
     let is_shared = |path: &Path| SHARED.iter().any(|shared| Path::new(shared) == path);
     for path in spec.readable.iter().filter(|path| !is_shared(path)) {
-        rules.allow(path, Access::Read);
+        rules.allow(path, PathAccess::Read);
     }
     let access = match spec.class {
-        Class::ReadOnly => Access::Read,
-        Class::ProjectWritable => Access::Write,
+        Class::ReadOnly => PathAccess::Read,
+        Class::ProjectWritable => PathAccess::Write,
     };
     match spec.isolation {
         // Hidden paths are covered by mounts, and read-only ones are mounted read-only.
@@ -155,7 +155,7 @@ pub(super) fn lasting(spec: &Spec) -> Vec<PathRule> {
         Isolation::Rules | Isolation::Nothing => {
             let kept: Vec<PathBuf> = spec.hidden.iter().chain(&spec.read_only).cloned().collect();
             rules.allow_around(&spec.project, &kept, access);
-            spec.shown.iter().chain(&spec.read_only).for_each(|path| rules.allow(path, Access::Read));
+            spec.shown.iter().chain(&spec.read_only).for_each(|path| rules.allow(path, PathAccess::Read));
         }
     }
     rules.allow(&spec.scratch, access);
@@ -167,7 +167,7 @@ struct AccessRules(Vec<PathRule>);
 
 impl AccessRules {
     /// Allows a path. A rule would follow a link, so links get none: the target has its own rule, or is not accessible.
-    fn allow(&mut self, path: &Path, access: Access) {
+    fn allow(&mut self, path: &Path, access: PathAccess) {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink()) {
             self.0.push(PathRule { path: path.to_owned(), access });
         }
@@ -175,14 +175,14 @@ impl AccessRules {
 
     /// Allows a folder without some paths beneath it. Rules can only add access, so each folder on the way to a hidden
     /// path can be listed, and its other entries are allowed one by one.
-    fn allow_around(&mut self, path: &Path, hidden: &[PathBuf], access: Access) {
+    fn allow_around(&mut self, path: &Path, hidden: &[PathBuf], access: PathAccess) {
         if hidden.iter().any(|place| place == path) {
             return;
         }
         if !hidden.iter().any(|place| place.starts_with(path)) {
             return self.allow(path, access);
         }
-        self.allow(path, Access::List);
+        self.allow(path, PathAccess::List);
         let Ok(entries) = fs::read_dir(path) else { return };
         for entry in entries.flatten() {
             self.allow_around(&entry.path(), hidden, access);
@@ -231,7 +231,7 @@ mod tests {
         (dir, root)
     }
 
-    fn inside(grants: &[PathRule], root: &Path) -> Vec<(String, Access)> {
+    fn inside(grants: &[PathRule], root: &Path) -> Vec<(String, PathAccess)> {
         let mut inside: Vec<_> = grants
             .iter()
             .filter_map(|grant| {
@@ -248,13 +248,13 @@ mod tests {
         let (_dir, root) = project();
         let grants = grants(&spec(&root, Isolation::Rules, Class::ProjectWritable));
         let expected = [
-            ("", Access::List),
-            ("README.md", Access::Write),
-            ("api", Access::List),
-            ("api/main.py", Access::Write),
-            ("api/src", Access::Write),
-            ("ship.json", Access::Read),
-            ("web", Access::Write),
+            ("", PathAccess::List),
+            ("README.md", PathAccess::Write),
+            ("api", PathAccess::List),
+            ("api/main.py", PathAccess::Write),
+            ("api/src", PathAccess::Write),
+            ("ship.json", PathAccess::Read),
+            ("web", PathAccess::Write),
         ];
         assert_eq!(inside(&grants, &root), expected.map(|(path, access)| (path.to_owned(), access)));
     }
@@ -262,7 +262,9 @@ mod tests {
     #[test]
     fn where_mounts_cover_what_is_hidden_the_project_is_one_rule() {
         let (_dir, root) = project();
-        for (class, access) in [(Class::ReadOnly, Access::Read), (Class::ProjectWritable, Access::Write)] {
+        for (class, access) in
+            [(Class::ReadOnly, PathAccess::Read), (Class::ProjectWritable, PathAccess::Write)]
+        {
             let grants = grants(&spec(&root, Isolation::Namespaces, class));
             assert_eq!(inside(&grants, &root), [(String::new(), access)]);
         }
@@ -273,8 +275,8 @@ mod tests {
         let (_dir, root) = project();
         for isolation in [Isolation::Namespaces, Isolation::Rules] {
             for grant in grants(&spec(&root, isolation, Class::ReadOnly)) {
-                assert_ne!(grant.access, Access::Write, "{grant:?}");
-                assert_eq!(grant.access == Access::Device, grant.path.starts_with("/dev"), "{grant:?}");
+                assert_ne!(grant.access, PathAccess::Write, "{grant:?}");
+                assert_eq!(grant.access == PathAccess::Device, grant.path.starts_with("/dev"), "{grant:?}");
             }
         }
     }
@@ -295,7 +297,7 @@ mod tests {
         for grant in grants(&spec(&root, Isolation::Rules, Class::ProjectWritable)) {
             let secret = SECRETS_OF_ETC.iter().any(|secret| grant.path.starts_with(secret));
             let above = SECRETS_OF_ETC.iter().any(|secret| Path::new(secret).starts_with(&grant.path));
-            assert!(!secret && (!above || grant.access == Access::List), "{grant:?}");
+            assert!(!secret && (!above || grant.access == PathAccess::List), "{grant:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 
 use super::automaton::Automaton;
 use super::encodings::{ALPHANUMERIC, BASE64, alphanumeric_forms, base64_forms};
-use super::views::{Found, search_base64, search_letters, start_of_dump_line};
+use super::views::{FoundSecrets, search_base64, search_letters, start_of_dump_line};
 use crate::domain::Replaceable;
 
 const MARK: &str = "[redacted]";
@@ -169,7 +169,7 @@ impl Redactor {
         let base64 = search_base64(text, &forms.base64, &spans);
         let pending = letters.pending.min(base64.pending);
         let likely = letters.likely.min(base64.likely);
-        for Found { spans: found, .. } in [letters, base64] {
+        for FoundSecrets { spans: found, .. } in [letters, base64] {
             spans.extend(found);
         }
         spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));

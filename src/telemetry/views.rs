@@ -19,7 +19,7 @@ const LONGEST_DUMP_LINE: usize = 96;
 
 /// The result of a search.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundSecrets {
     /// The positions of patterns, ordered by their ends.
     pub(super) spans: Vec<Range<usize>>,
     /// Where a possible beginning of a pattern at the end of the text starts; the text's length for none.
@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) likely: usize,
 }
 
-impl Found {
+impl FoundSecrets {
     /// Records that the last `depth` of the symbols at these positions may be the beginning of a pattern.
     fn begun(&mut self, starts: &[usize], depth: usize) {
         let start = starts.len().checked_sub(depth).and_then(|at| starts.get(at)).filter(|_| depth > 0);
@@ -42,7 +42,7 @@ impl Found {
 }
 
 /// Finds sequences of letters and digits in any case, with any separators and escapes.
-pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
+pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> FoundSecrets {
     let mut found = search(text, automaton, masked, WIDEST_GAP, letter_at);
     for span in &mut found.spans {
         // The text column of a dump is redacted as well.
@@ -54,7 +54,7 @@ pub(super) fn search_letters(text: &str, automaton: &Automaton, masked: &[Range<
 }
 
 /// Searches for sequences of base64 digits, in either alphabet, also across line breaks.
-pub(super) fn search_base64(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> Found {
+pub(super) fn search_base64(text: &str, automaton: &Automaton, masked: &[Range<usize>]) -> FoundSecrets {
     search(text, automaton, masked, usize::MAX, base64_at)
 }
 
@@ -76,9 +76,9 @@ fn search(
     masked: &[Range<usize>],
     widest: usize,
     item_at: fn(&[u8], usize) -> EncodedItem,
-) -> Found {
+) -> FoundSecrets {
     let bytes = text.as_bytes();
-    let mut found = Found { spans: Vec::new(), pending: text.len(), likely: text.len() };
+    let mut found = FoundSecrets { spans: Vec::new(), pending: text.len(), likely: text.len() };
     if automaton.is_empty() {
         return found;
     }

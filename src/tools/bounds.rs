@@ -5,11 +5,11 @@ pub(super) const OUTPUT_BYTES: usize = 48 * 1024;
 
 /// The remaining size of an output.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct OutputBudget {
     left: usize,
 }
 
-impl Budget {
+impl OutputBudget {
     /// A budget of this many bytes.
     pub(super) const fn new(bytes: usize) -> Self {
         Self { left: bytes }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_text_is_clipped_between_characters() {
         for (bytes, expected) in [(0, ""), (2, ""), (3, "中"), (5, "中"), (6, "中文"), (99, "中文")] {
-            assert_eq!(Budget::new(bytes).clip("中文"), expected, "{bytes}");
+            assert_eq!(OutputBudget::new(bytes).clip("中文"), expected, "{bytes}");
         }
     }
 }

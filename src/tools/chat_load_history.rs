@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments;
 use super::arguments::{Edge, moment};
-use super::bounds::{Budget, OUTPUT_BYTES};
+use super::bounds::{OUTPUT_BYTES, OutputBudget};
 use super::memory_search::{clipped, from};
 use super::schema::schema_of;
 use crate::domain::{Effects, MessageId, Timestamp, ToolSpec};
@@ -175,12 +175,12 @@ fn id(name: &str, text: &str) -> Result<MessageId, ToolFailure> {
 struct Gathered {
     messages: Vec<Value>,
     most: usize,
-    room: Budget,
+    room: OutputBudget,
 }
 
 impl Gathered {
     const fn new(most: usize) -> Self {
-        Self { messages: Vec::new(), most, room: Budget::new(OUTPUT_BYTES) }
+        Self { messages: Vec::new(), most, room: OutputBudget::new(OUTPUT_BYTES) }
     }
 
     /// Adds a message, unless it is a command or the answer to one; `false` where a limit is reached.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::bounds::{Budget, OUTPUT_BYTES};
+use super::bounds::{OUTPUT_BYTES, OutputBudget};
 use super::confine::Confinement;
 use super::glob::Glob;
 use super::open::must_be_directory;
@@ -69,7 +69,7 @@ fn list(arguments: &Arguments, context: &ToolContext, cancel: &CancellationToken
 
     let mut entries = Vec::new();
     let mut truncated = false;
-    let mut budget = Budget::new(OUTPUT_BYTES);
+    let mut budget = OutputBudget::new(OUTPUT_BYTES);
     for found in walk(&confinement, &root, usize::try_from(depth).unwrap_or(1)).skip(1) {
         if cancel.is_cancelled() {
             return Err(job::stopped());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments;
 use super::arguments::{Edge, moment};
-use super::bounds::{Budget, OUTPUT_BYTES};
+use super::bounds::{OUTPUT_BYTES, OutputBudget};
 use super::schema::schema_of;
 use crate::domain::{Effects, Timestamp, ToolSpec};
 use crate::ports::{
@@ -102,7 +102,7 @@ async fn search(query: ScopedQuery, context: &ToolContext) -> ToolOutcome {
         .await
         .map_err(|error| ToolFailure::Failed(format!("the search failed: {error}")))?;
     let reviews = context.search.reviews().await;
-    let mut room = Budget::new(OUTPUT_BYTES);
+    let mut room = OutputBudget::new(OUTPUT_BYTES);
     let mut results: Vec<Value> = Vec::new();
     let mut has_more = page.has_more;
     for hit in &page.hits {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::bounds::{Budget, OUTPUT_BYTES};
+use super::bounds::{OUTPUT_BYTES, OutputBudget};
 use super::confine::{Confinement, Inside};
 use super::file_change::VersionOf;
 use super::lines::{LineContent, TextLine, TextLineReader};
@@ -128,7 +128,7 @@ impl FileExcerpt {
         size: u64,
     ) -> io::Result<Self> {
         let mut part = Self::default();
-        let mut budget = Budget::new(OUTPUT_BYTES);
+        let mut budget = OutputBudget::new(OUTPUT_BYTES);
         let mut seen = 0;
         loop {
             let next = seen + 1;
@@ -148,7 +148,7 @@ impl FileExcerpt {
     }
 
     /// Adds a line; `false` when the part is full, possibly with only the line's beginning.
-    fn add(&mut self, line: &TextLine<'_>, budget: &mut Budget) -> bool {
+    fn add(&mut self, line: &TextLine<'_>, budget: &mut OutputBudget) -> bool {
         let text = String::from_utf8_lossy(line.bytes);
         let fits = !line.cut && budget.take(&text);
         if !fits && self.lines > 0 {

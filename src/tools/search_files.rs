@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::bounds::{Budget, OUTPUT_BYTES};
+use super::bounds::{OUTPUT_BYTES, OutputBudget};
 use super::confine::{Confinement, Inside};
 use super::glob::Glob;
 use super::lines::LineContent;
@@ -99,7 +99,7 @@ fn search(
     let mut search = TextSearch {
         pattern: pattern(&arguments.query, arguments.regex.unwrap_or(false))?,
         wanted: arguments.max_results.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS),
-        budget: Budget::new(OUTPUT_BYTES),
+        budget: OutputBudget::new(OUTPUT_BYTES),
         deadline,
         matches: Vec::new(),
         files: 0,
@@ -163,7 +163,7 @@ enum SearchEnd {
 struct TextSearch {
     pattern: Regex,
     wanted: u64,
-    budget: Budget,
+    budget: OutputBudget,
     deadline: Instant,
     matches: Vec<Value>,
     files: u64,

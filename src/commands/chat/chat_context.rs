@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::question::Question;
+use super::question::ShownQuestion;
 use super::remark::Remark;
 use crate::domain::{Language, Platform, ThreadId};
 
@@ -43,9 +43,9 @@ impl ChatContext<'_> {
     }
 
     /// How to answer each open question after the chat.
-    pub(super) fn how_to_answer(&self, questions: &[Question], language: Language) -> Vec<String> {
+    pub(super) fn how_to_answer(&self, questions: &[ShownQuestion], language: Language) -> Vec<String> {
         let (directory, thread) = (self.directory(), self.thread_name());
-        let answer = |question: &Question| {
+        let answer = |question: &ShownQuestion| {
             let name = question.name();
             let reply = question.replies(Language::En).into_iter().next().unwrap_or_default();
             let chat = format!("shipagent chat{directory} --thread {thread} {}", quoted(&reply));

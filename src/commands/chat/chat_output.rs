@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use jiff::tz::TimeZone;
 
-use super::question::Question;
+use super::question::ShownQuestion;
 use super::question_text;
 use super::remark::Remark;
 use super::transcript_printer::Shown;
@@ -87,7 +87,7 @@ impl<'a> ChatOutput<'a> {
         Ok(String::from_utf8_lossy(&buffer.0.borrow()).into_owned())
     }
 
-    fn question(&mut self, question: &Question) -> io::Result<()> {
+    fn question(&mut self, question: &ShownQuestion) -> io::Result<()> {
         let lines = question_text::lines(question, &TimeZone::system(), self.language);
         for (index, line) in lines.iter().enumerate() {
             let line = if index == 0 { self.err_surface.strong(line) } else { line.clone() };

@@ -10,7 +10,7 @@ use crate::uimessage::{ApprovalAsk, Part, RunStatus, ToolPart, ToolState, UiMess
 
 /// A request for approval.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Question {
+pub(super) struct ShownQuestion {
     pub(super) id: String,
     pub(super) number: Option<ApprovalNumber>,
     pub(super) kind: ApprovalKind,
@@ -26,7 +26,7 @@ pub(super) struct Question {
     call: String,
 }
 
-impl Question {
+impl ShownQuestion {
     fn new(message: &UiMessage, tool: &ToolPart, input: &Value, ask: &ApprovalAsk) -> Self {
         let fact = |key: &str| ask.descriptor.as_ref().and_then(|descriptor| descriptor.get(key)).cloned();
         let text = |key: &str| fact(key).and_then(|value| value.as_str().map(str::to_owned));
@@ -64,7 +64,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Option<Value>) -> Option<T> {
 
 /// A decided or withdrawn question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Settled {
+pub(super) struct SettledQuestion {
     pub(super) name: String,
     pub(super) run: CorrelationId,
     /// Whether the call may run, or was done before.
@@ -73,23 +73,23 @@ pub(super) struct Settled {
 }
 
 /// One call of one message.
-type CallKey = (MessageId, String);
+type CallOfMessage = (MessageId, String);
 
 /// The open questions of the thread, and the calls beside them that have no outcome yet.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    open: Vec<Question>,
-    unfinished: HashSet<CallKey>,
+    open: Vec<ShownQuestion>,
+    unfinished: HashSet<CallOfMessage>,
     /// Calls that were asked about.
-    asked: HashSet<CallKey>,
+    asked: HashSet<CallOfMessage>,
     /// Ids of decided questions: a late, older version of a message does not open them again.
     decided: HashSet<String>,
-    finished: HashSet<CallKey>,
+    finished: HashSet<CallOfMessage>,
 }
 
 impl Questions {
     /// The questions that wait for a decision, in the order they were asked.
-    pub(super) fn open(&self) -> &[Question] {
+    pub(super) fn open(&self) -> &[ShownQuestion] {
         &self.open
     }
 
@@ -104,7 +104,7 @@ impl Questions {
     }
 
     /// Applies a version of a message; returns the questions that it settles.
-    pub(super) fn update(&mut self, message: &UiMessage) -> Vec<Settled> {
+    pub(super) fn update(&mut self, message: &UiMessage) -> Vec<SettledQuestion> {
         let mut settled = Vec::new();
         for part in &message.parts {
             if let Part::Tool(tool) = part {
@@ -112,7 +112,7 @@ impl Questions {
             }
         }
         if message.metadata.status.is_some_and(RunStatus::is_final) {
-            let is_here = |question: &Question| question.message == message.id;
+            let is_here = |question: &ShownQuestion| question.message == message.id;
             let (here, elsewhere) = std::mem::take(&mut self.open).into_iter().partition(is_here);
             self.open = elsewhere;
             for question in here {
@@ -124,7 +124,7 @@ impl Questions {
         settled
     }
 
-    fn update_call(&mut self, message: &UiMessage, tool: &ToolPart) -> Option<Settled> {
+    fn update_call(&mut self, message: &UiMessage, tool: &ToolPart) -> Option<SettledQuestion> {
         let key = (message.id.clone(), tool.call_id.as_str().to_owned());
         match &tool.state {
             ToolState::ApprovalRequested { input, approval } => {
@@ -132,7 +132,7 @@ impl Questions {
                 let known = self.open.iter().any(|question| question.id == approval.id);
                 if !known && !self.decided.contains(&approval.id) {
                     self.asked.insert(key);
-                    self.open.push(Question::new(message, tool, input, approval));
+                    self.open.push(ShownQuestion::new(message, tool, input, approval));
                 }
                 None
             }
@@ -162,11 +162,11 @@ impl Questions {
 
     fn settle(
         &mut self,
-        (message, call): &CallKey,
+        (message, call): &CallOfMessage,
         approved: bool,
         reason: Option<String>,
-    ) -> Option<Settled> {
-        let is_it = |question: &Question| (&question.message, &question.call) == (message, call);
+    ) -> Option<SettledQuestion> {
+        let is_it = |question: &ShownQuestion| (&question.message, &question.call) == (message, call);
         let at = self.open.iter().position(is_it)?;
         let question = self.open.remove(at);
         let settled = question.settled(approved, reason);
@@ -182,9 +182,9 @@ impl Questions {
     }
 }
 
-impl Question {
-    fn settled(&self, approved: bool, reason: Option<String>) -> Settled {
-        Settled { name: self.name(), run: self.run.clone(), approved, reason }
+impl ShownQuestion {
+    fn settled(&self, approved: bool, reason: Option<String>) -> SettledQuestion {
+        SettledQuestion { name: self.name(), run: self.run.clone(), approved, reason }
     }
 }
 

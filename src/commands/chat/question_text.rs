@@ -4,7 +4,7 @@
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::question::Question;
+use super::question::ShownQuestion;
 use crate::commands::terminal::{moment, visible};
 use crate::domain::{ApprovalKind, Language, Timestamp};
 use crate::phrases::chat as words;
@@ -16,7 +16,7 @@ const SHELL: &str = "exec_shell";
 const INDENT: &str = "    ";
 
 /// The lines, the first of them the heading.
-pub(super) fn lines(question: &Question, zone: &TimeZone, language: Language) -> Vec<String> {
+pub(super) fn lines(question: &ShownQuestion, zone: &TimeZone, language: Language) -> Vec<String> {
     let mut lines = vec![heading(question, zone, language)];
     if question.kind == ApprovalKind::UnknownOutcome {
         lines.push(words::cut_off(language).to_owned());
@@ -37,7 +37,7 @@ pub(super) fn lines(question: &Question, zone: &TimeZone, language: Language) ->
     lines
 }
 
-fn heading(question: &Question, zone: &TimeZone, language: Language) -> String {
+fn heading(question: &ShownQuestion, zone: &TimeZone, language: Language) -> String {
     let mut facts = vec![question.name(), visible(&question.tool)];
     facts.extend(question.risk.map(|risk| words::risk(risk, language).to_owned()));
     let expires = question.expires_at.as_ref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
@@ -48,13 +48,13 @@ fn heading(question: &Question, zone: &TimeZone, language: Language) -> String {
     facts.join(" · ")
 }
 
-fn command_text(question: &Question) -> String {
+fn command_text(question: &ShownQuestion) -> String {
     let command = question.input.get("command").and_then(Value::as_str);
     visible(command.unwrap_or(&question.summary).trim())
 }
 
 /// The folder and the whole command.
-fn command(question: &Question, language: Language) -> Vec<String> {
+fn command(question: &ShownQuestion, language: Language) -> Vec<String> {
     let cwd = question.input.get("cwd").and_then(Value::as_str).unwrap_or_default().trim();
     let folder = match cwd {
         "" | "." | "./" => words::project_folder(language).to_owned(),
@@ -170,7 +170,7 @@ fn whole_input(input: &Value, language: Language) -> Vec<String> {
     lines
 }
 
-fn how_to_answer(question: &Question, language: Language) -> String {
+fn how_to_answer(question: &ShownQuestion, language: Language) -> String {
     words::how_to_answer(&question.replies(language).join(" · "), language)
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use crate::commands::chat::question::Questions;
     use crate::uimessage::UiMessage;
 
-    fn asked(tool: &str, input: &Value, summary: &str, details: &str) -> Question {
+    fn asked(tool: &str, input: &Value, summary: &str, details: &str) -> ShownQuestion {
         let descriptor = json!({ "number": "A7", "kind": "tool", "summary": summary, "details": details,
             "risk": "medium", "expiresAt": "2026-08-01T14:20:00Z" });
         let part = json!({ "type": format!("tool-{tool}"), "toolCallId": "c1", "state": "approval-requested",
@@ -198,7 +198,7 @@ mod tests {
         questions.open().first().cloned().unwrap()
     }
 
-    fn shown(question: &Question) -> String {
+    fn shown(question: &ShownQuestion) -> String {
         lines(question, &TimeZone::UTC, Language::En).join("\n")
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::question::Settled;
+use super::question::SettledQuestion;
 use crate::domain::Language;
 use crate::phrases::chat as words;
 
@@ -41,7 +41,7 @@ pub(super) enum Remark<'a> {
         names: String,
     },
     /// A request was decided.
-    Settled(&'a Settled),
+    Settled(&'a SettledQuestion),
     /// The daemon ended during a turn.
     GoneInTurn,
     /// The daemon ended.
@@ -87,9 +87,9 @@ impl Remark<'_> {
                 words::stays_open_without_daemon(name, chat, approvals, language)
             }
             Self::Queued { names } => words::queued(names, language),
-            Self::Settled(Settled { name, approved: true, .. }) => words::approved(name, language),
-            Self::Settled(Settled { name, reason: None, .. }) => words::not_run(name, language),
-            Self::Settled(Settled { name, reason: Some(reason), .. }) => {
+            Self::Settled(SettledQuestion { name, approved: true, .. }) => words::approved(name, language),
+            Self::Settled(SettledQuestion { name, reason: None, .. }) => words::not_run(name, language),
+            Self::Settled(SettledQuestion { name, reason: Some(reason), .. }) => {
                 words::not_run_because(name, reason, language)
             }
             Self::GoneInTurn => words::gone_in_turn(language).into(),

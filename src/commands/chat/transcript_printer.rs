@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::connection::ThreadEvent;
-use super::question::{Question, Questions, Settled};
+use super::question::{Questions, SettledQuestion, ShownQuestion};
 use crate::commands::terminal::call_line;
 use crate::domain::{ApprovalNumber, CorrelationId, Language, MessageId};
 use crate::ports::RunOutcome;
@@ -29,9 +29,9 @@ pub(super) enum Shown {
     /// The result of a call that a person approved.
     Result(Value),
     /// A call needs a decision.
-    Question(Box<Question>),
+    Question(Box<ShownQuestion>),
     /// A decision was made.
-    Settled(Settled),
+    Settled(SettledQuestion),
     File(String),
     /// The daemon's reply to a command.
     Reply(String),
@@ -127,7 +127,7 @@ impl TranscriptPrinter {
     }
 
     /// The questions that wait for a decision in this thread.
-    pub(super) fn questions(&self) -> &[Question] {
+    pub(super) fn questions(&self) -> &[ShownQuestion] {
         self.questions.open()
     }
 

@@ -11,7 +11,8 @@ use crate::commands::cli_context::operator;
 use crate::config::{Env, Settings, project_env};
 use crate::domain::{Language, Role};
 use crate::onboarding::{
-    Checks, FileWritten, IfExists, NewProject, Rules, WriteError, WriteResult, variables, write_project,
+    Checks, FileWritten, IfExists, NewProject, OverwriteRules, WriteError, WriteResult, variables,
+    write_project,
 };
 use crate::phrases::start as words;
 use crate::ports::{AdapterTable, BoxFuture, Clock as _, Invited, SystemClock};
@@ -91,7 +92,7 @@ pub(crate) fn init(
     if args.yes || args.force {
         let answers = default_answers(project, args, parts.adapters, language)?;
         let rule = if args.force { IfExists::Replace } else { IfExists::Keep };
-        let rules = Rules { agent_md: rule, ship_json: rule, env_example: rule };
+        let rules = OverwriteRules { agent_md: rule, ship_json: rule, env_example: rule };
         let written = write_project(project, &answers, rules)?;
         report(project, &answers, &written, parts, language, out).map_err(InitError::Output)?;
         return Ok(Exit::Ok);
@@ -108,7 +109,7 @@ pub(crate) fn init(
     };
     let agent_md = rule(project, "Agent.md", &mut prompt)?;
     let language = prompt.language;
-    let rules = Rules { agent_md, ship_json, env_example: IfExists::Keep };
+    let rules = OverwriteRules { agent_md, ship_json, env_example: IfExists::Keep };
     let written = write_project(project, &answers, rules)?;
     report(project, &answers, &written, parts, language, out).map_err(InitError::Output)?;
     if !keeps {

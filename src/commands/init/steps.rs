@@ -14,7 +14,7 @@ use crate::cli::InitArgs;
 use crate::config::{Env, project_env, read_agent_md};
 use crate::domain::{ErrorKind, Language};
 use crate::onboarding::{
-    Known, ModelAnswer, ModelAnswered, NewProject, NewSection, OTHER, PROVIDERS, ProviderDef, Step,
+    Known, ModelAnswer, ModelAnswered, NewProject, NewSection, OTHER, OnboardingStep, PROVIDERS, ProviderDef,
     is_template, model_answer, provider, provider_at, section_of, steps_of, usable_address, usable_name,
     usable_variable,
 };
@@ -30,7 +30,7 @@ const SHOWN_MODELS: usize = 30;
 /// Where the steps go on.
 enum Then {
     Next,
-    Back(Step),
+    Back(OnboardingStep),
 }
 
 /// The steps in the terminal, with what was answered so far.
@@ -61,7 +61,7 @@ pub(super) fn ask(
         model: args.model.clone(),
         key: None,
     };
-    let order: Vec<Step> = steps_of(own_agent_md).collect();
+    let order: Vec<OnboardingStep> = steps_of(own_agent_md).collect();
     let mut steps = Steps { args, parts, prompt, env, draft, choice, checked: None };
     let mut at = 0;
     while let Some(step) = order.get(at) {
@@ -74,16 +74,16 @@ pub(super) fn ask(
 }
 
 impl Steps<'_, '_> {
-    fn take(&mut self, step: Step) -> Result<Then, InitError> {
+    fn take(&mut self, step: OnboardingStep) -> Result<Then, InitError> {
         match step {
-            Step::Language => self.language().map(|()| Then::Next),
-            Step::Provider => self.provider().map(|()| Then::Next),
-            Step::Key => self.key(),
-            Step::Model => self.model(),
-            Step::Agent => self.agent().map(|()| Then::Next),
-            Step::Platform => self.platform().map(|()| Then::Next),
+            OnboardingStep::Language => self.language().map(|()| Then::Next),
+            OnboardingStep::Provider => self.provider().map(|()| Then::Next),
+            OnboardingStep::Key => self.key(),
+            OnboardingStep::Model => self.model(),
+            OnboardingStep::Agent => self.agent().map(|()| Then::Next),
+            OnboardingStep::Platform => self.platform().map(|()| Then::Next),
             // The first owner is paired, and the next steps are told, once the files are written.
-            Step::Owner | Step::Done => Ok(Then::Next),
+            OnboardingStep::Owner | OnboardingStep::Done => Ok(Then::Next),
         }
     }
 
@@ -153,7 +153,7 @@ impl Steps<'_, '_> {
             };
             self.choice.key = self.prompt.ask_hidden(&question)?.map(SecretString::from);
         }
-        let Some(answered) = self.answered(Some(MODEL))? else { return Ok(Then::Back(Step::Key)) };
+        let Some(answered) = self.answered(Some(MODEL))? else { return Ok(Then::Back(OnboardingStep::Key)) };
         if answered.key.is_none() && def.needs_key {
             self.prompt.say(words::not_checked(language))?;
             return Ok(Then::Next);
@@ -232,12 +232,12 @@ impl Steps<'_, '_> {
         ];
         let other = |_: &str| Err(words::bad_number(3, language));
         let next = |index: usize| match index {
-            0 => Then::Back(Step::Key),
-            1 => Then::Back(Step::Provider),
+            0 => Then::Back(OnboardingStep::Key),
+            1 => Then::Back(OnboardingStep::Provider),
             _ => Then::Next,
         };
         let then = self.prompt.choose(words::ask_what_now(language), &items, 0, other, next)?;
-        if matches!(then, Then::Back(Step::Provider)) {
+        if matches!(then, Then::Back(OnboardingStep::Provider)) {
             self.choice = ModelChoice::default();
         }
         Ok(then)
@@ -253,7 +253,7 @@ impl Steps<'_, '_> {
         }
         let Some(answered) = self.answered(None)? else {
             self.choice.model = None;
-            return Ok(Then::Back(Step::Model));
+            return Ok(Then::Back(OnboardingStep::Model));
         };
         self.draft.model = answered.answer.clone();
         self.draft.secrets = answered.secret.iter().cloned().collect();
@@ -265,7 +265,7 @@ impl Steps<'_, '_> {
         let then = self.check(answered, false)?;
         // No question was asked about a model that the server does not have: the list is shown again.
         let refused = self.checked.as_ref().is_some_and(ModelCheck::lists_others);
-        Ok(if refused && self.args.model.is_none() { Then::Back(Step::Model) } else { then })
+        Ok(if refused && self.args.model.is_none() { Then::Back(OnboardingStep::Model) } else { then })
     }
 
     fn ask_model(&mut self, models: &[String], default: &str) -> Result<String, InitError> {

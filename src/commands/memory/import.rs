@@ -21,7 +21,7 @@ const READ_AT_ONCE: usize = 256 * 1024;
 
 /// A line of a file.
 #[derive(Debug, Deserialize)]
-struct Line<'a> {
+struct ImportedLine<'a> {
     /// Text or a whole number.
     #[serde(borrow)]
     id: &'a RawValue,
@@ -111,7 +111,8 @@ impl Read {
 }
 
 fn note_of(line: &[u8]) -> Result<Note, String> {
-    let Line { id, at, author, text } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let ImportedLine { id, at, author, text } =
+        serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let raw = id.get();
     let id = match serde_json::from_str::<String>(raw) {
         Ok(id) => id,

@@ -15,7 +15,7 @@ const MOST_RESULTS: usize = 1_000;
 
 /// What to search for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct MemoryQuery {
     pub(super) query: String,
     pub(super) scope: ScopeKey,
     pub(super) limit: usize,
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 
 pub(super) fn search(
     context: &CliContext,
-    asked: &Asked,
+    asked: &MemoryQuery,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {

@@ -30,7 +30,7 @@ enum ServiceError {
 }
 
 /// What every subcommand needs to know.
-struct Context<'a> {
+struct ServiceContext<'a> {
     project: PathBuf,
     env: &'a Env,
     language: Language,
@@ -55,7 +55,7 @@ pub(in crate::commands) fn run(
         return Ok(Exit::Configuration);
     }
     let done = fs::canonicalize(project).map_err(ServiceError::from).and_then(|project| {
-        let mut context = Context { project, env, language, out };
+        let mut context = ServiceContext { project, env, language, out };
         match command {
             ServiceCommand::Install(args) => context.install(&args),
             ServiceCommand::Uninstall(unit) => context.uninstall(&unit),
@@ -70,7 +70,7 @@ pub(in crate::commands) fn run(
     })
 }
 
-impl Context<'_> {
+impl ServiceContext<'_> {
     fn install(&mut self, args: &InstallArgs) -> Result<Exit, ServiceError> {
         let user = self.for_user(&args.unit) && args.run_as.is_none();
         let manager = if user {

@@ -7,7 +7,7 @@ use ::landlock::{
 
 use crate::domain::Network;
 use crate::sandbox::control::Restrictions;
-use crate::sandbox::rules::{Access, PathRule};
+use crate::sandbox::rules::{PathAccess, PathRule};
 
 /// The newest Landlock version that these rules were tested with; an older kernel enforces fewer of them.
 const KNOWN: ABI = ABI::V6;
@@ -61,12 +61,12 @@ fn build(grants: &[PathRule], network: Network) -> Result<RestrictionStatus, Rul
     rules.restrict_self()
 }
 
-fn rights(access: Access) -> BitFlags<AccessFs> {
+fn rights(access: PathAccess) -> BitFlags<AccessFs> {
     let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     match access {
-        Access::List => AccessFs::ReadDir.into(),
-        Access::Read => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
-        Access::Write => AccessFs::from_all(KNOWN) & !devices,
-        Access::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
+        PathAccess::List => AccessFs::ReadDir.into(),
+        PathAccess::Read => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
+        PathAccess::Write => AccessFs::from_all(KNOWN) & !devices,
+        PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
     }
 }

@@ -13,7 +13,7 @@ use rustix::mount::mount_bind_recursive;
 use super::mount_table::told;
 use super::mounts::CoverMount;
 use crate::domain::{Class, Network};
-use crate::sandbox::rules::{self, Access, PathRule};
+use crate::sandbox::rules::{self, PathAccess, PathRule};
 use crate::sandbox::spec::Spec;
 
 /// Top-level directories that stay visible beside those in the rules: they contain devices, kernel files and system
@@ -27,7 +27,7 @@ const LINKS: &[&str] = &["/run/current-system", "/run/opengl-driver", "/var/lock
 #[derive(Debug)]
 struct VisiblePath {
     path: PathBuf,
-    access: Access,
+    access: PathAccess,
     source: OwnedFd,
 }
 
@@ -83,7 +83,7 @@ impl PrivateView {
         for kept in &self.kept {
             let visible = is_below(&kept.path, &self.covered) || is_below(&kept.path, &self.temporary);
             // Elsewhere a mount of its own is needed only to stay writable in read-only surroundings.
-            if visible || kept.access == Access::Write {
+            if visible || kept.access == PathAccess::Write {
                 kept.mount()?;
             }
         }
@@ -100,7 +100,7 @@ impl PrivateView {
     pub(super) fn writable_places(&self, spec: &Spec) -> Vec<(PathBuf, bool)> {
         let temporary =
             self.temporary.iter().map(|path| (path.clone(), spec.class == Class::ProjectWritable));
-        let kept = self.kept.iter().map(|kept| (kept.path.clone(), kept.access == Access::Write));
+        let kept = self.kept.iter().map(|kept| (kept.path.clone(), kept.access == PathAccess::Write));
         let extras = self.extras.iter().map(|extra| (extra.path.clone(), false));
         temporary.chain(kept).chain(extras).collect()
     }
@@ -171,7 +171,7 @@ fn extras(spec: &Spec, grants: &[PathRule], replaced: &[PathBuf]) -> Vec<Visible
         .chain(sockets.filter(|(_, place)| !is_hidden(place)))
         .filter(|(path, _)| is_below(path, replaced));
     let kept = wanted.filter_map(|(path, place)| {
-        Some(VisiblePath { path: path.clone(), access: Access::Read, source: open(&place).ok()? })
+        Some(VisiblePath { path: path.clone(), access: PathAccess::Read, source: open(&place).ok()? })
     });
     kept.collect()
 }
@@ -195,13 +195,13 @@ fn top_level_directories() -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn grants(of: &[(&str, Access)]) -> Vec<PathRule> {
+    fn grants(of: &[(&str, PathAccess)]) -> Vec<PathRule> {
         of.iter().map(|(path, access)| PathRule { path: PathBuf::from(path), access: *access }).collect()
     }
 
     #[test]
     fn a_directory_without_system_files_is_covered_unless_the_project_is_above_it() {
-        let system = [("/usr", Access::Read), ("/nix/store", Access::Read)];
+        let system = [("/usr", PathAccess::Read), ("/nix/store", PathAccess::Read)];
         for (project, directory, expected) in [
             ("/home/ann/app", "/home", true),
             ("/home/ann/app", "/tmp", true),
@@ -213,7 +213,7 @@ mod tests {
             ("/tmp", "/run", true),
             ("/", "/run", false),
         ] {
-            let all = grants(&[system.as_slice(), &[(project, Access::Write)]].concat());
+            let all = grants(&[system.as_slice(), &[(project, PathAccess::Write)]].concat());
             assert_eq!(is_covered(Path::new(directory), &all), expected, "{project} {directory}");
         }
     }
@@ -221,14 +221,17 @@ mod tests {
     #[test]
     fn what_is_inside_of_something_kept_is_not_kept_twice_unless_it_may_be_written() {
         let all = grants(&[
-            ("/home/ann/app", Access::Write),
-            ("/home/ann/app/bin", Access::Read),
-            ("/home/ann", Access::Read),
-            ("/opt", Access::Read),
-            ("/opt", Access::Write),
+            ("/home/ann/app", PathAccess::Write),
+            ("/home/ann/app/bin", PathAccess::Read),
+            ("/home/ann", PathAccess::Read),
+            ("/opt", PathAccess::Read),
+            ("/opt", PathAccess::Write),
         ]);
-        let expected =
-            grants(&[("/home/ann", Access::Read), ("/home/ann/app", Access::Write), ("/opt", Access::Write)]);
+        let expected = grants(&[
+            ("/home/ann", PathAccess::Read),
+            ("/home/ann/app", PathAccess::Write),
+            ("/opt", PathAccess::Write),
+        ]);
         assert_eq!(needed(all), expected);
     }
 

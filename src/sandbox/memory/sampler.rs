@@ -26,13 +26,13 @@ pub(super) struct Sampler {
 #[derive(Debug, Default)]
 struct SamplerState {
     next: u64,
-    watched: BTreeMap<u64, Watched>,
+    watched: BTreeMap<u64, WatchedCommand>,
     /// Whether the thread runs.
     looking: bool,
 }
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedCommand {
     pid: u32,
     exceeded: watch::Sender<Option<Exceeded>>,
 }
@@ -56,7 +56,7 @@ impl Sampler {
         let mut state = self.lock();
         let id = state.next;
         state.next += 1;
-        state.watched.insert(id, Watched { pid, exceeded: tell });
+        state.watched.insert(id, WatchedCommand { pid, exceeded: tell });
         // Created before the thread starts, so that a failure removes it again.
         let sampled = Sampled { id, sampler: self.clone(), exceeded };
         let begins = !state.looking;

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::index::{IndexFault, View};
+use super::index::{IndexFault, ThreadFileView};
 use super::index_record::{ByHash, Hashes, LineRecord, RecordKind, id_hash, run_hash};
 use crate::domain::MessageId;
 use crate::uimessage::{UiMessage, checkpoint_chain, holds_all_unfinished, unfinished_runs};
@@ -37,7 +37,10 @@ pub(super) struct Newest {
 /// The checkpoints and the messages behind them; where there are none, the newest messages, back to the beginning of
 /// whatever is unfinished. A checkpoint whose last message is not to be found is passed over. `is_open` tells whether
 /// the thread has work left, as far as anybody wrote that down.
-pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<Newest, IndexFault> {
+pub(super) fn newest(
+    view: &mut ThreadFileView,
+    is_open: impl FnOnce() -> bool,
+) -> Result<Newest, IndexFault> {
     view.resolve()?;
     let mut checkpoints = checkpoints(view)?;
     while let Some(through) = checkpoints.last().and_then(|last| Some(&last.checkpoint()?.through)) {
@@ -51,7 +54,7 @@ pub(super) fn newest(view: &mut View, is_open: impl FnOnce() -> bool) -> Result<
 }
 
 /// The checkpoints that hold, oldest first. They are marked in the index, so that only they are read.
-fn checkpoints(view: &View) -> Result<Vec<UiMessage>, IndexFault> {
+fn checkpoints(view: &ThreadFileView) -> Result<Vec<UiMessage>, IndexFault> {
     let mut found: Vec<UiMessage> = Vec::new();
     let mut fault = None;
     let mut left = SEARCHED_LINES;
@@ -77,7 +80,7 @@ fn checkpoints(view: &View) -> Result<Vec<UiMessage>, IndexFault> {
 }
 
 /// The messages behind this one, oldest first; nothing where it is not found within reach.
-fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, IndexFault> {
+fn behind(view: &ThreadFileView, through: &MessageId) -> Result<Option<Vec<UiMessage>>, IndexFault> {
     let hash = id_hash(through);
     let mut contents: ByHash<LineRecord> = ByHash::default();
     let mut taken: Vec<LineRecord> = Vec::new();
@@ -105,7 +108,7 @@ fn behind(view: &View, through: &MessageId) -> Result<Option<Vec<UiMessage>>, In
 }
 
 fn without_checkpoint(
-    view: &mut View,
+    view: &mut ThreadFileView,
     is_open: impl FnOnce() -> bool,
 ) -> Result<(Vec<UiMessage>, bool), IndexFault> {
     let usual = tail(view, TAIL_MESSAGES, TAIL_BYTES)?;
@@ -130,7 +133,11 @@ fn without_checkpoint(
 
 /// At most `limit` of the newest messages, oldest first, with at most `bytes` together, and at least one; and whether
 /// there are older ones.
-pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiMessage>, bool), IndexFault> {
+pub(super) fn tail(
+    view: &mut ThreadFileView,
+    limit: usize,
+    bytes: u64,
+) -> Result<(Vec<UiMessage>, bool), IndexFault> {
     view.resolve()?;
     let mut contents: ByHash<LineRecord> = ByHash::default();
     let mut taken: Vec<LineRecord> = Vec::new();
@@ -158,7 +165,7 @@ pub(super) fn tail(view: &mut View, limit: usize, bytes: u64) -> Result<(Vec<UiM
 /// Up to `limit` messages before `before`, or the newest, oldest first. Empty where the message `before` does not
 /// exist.
 pub(super) fn page(
-    view: &mut View,
+    view: &mut ThreadFileView,
     before: Option<&MessageId>,
     limit: usize,
 ) -> Result<Vec<UiMessage>, IndexFault> {
@@ -185,7 +192,7 @@ pub(super) fn page(
     read_all(view, first, &wanted)
 }
 
-pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, IndexFault> {
+pub(super) fn contains(view: &ThreadFileView, id: &MessageId) -> Result<bool, IndexFault> {
     let hash = id_hash(id);
     let mut found = Ok(false);
     view.visit(0, view.count(), |_, record| {
@@ -202,7 +209,7 @@ pub(super) fn contains(view: &View, id: &MessageId) -> Result<bool, IndexFault> 
     found
 }
 
-pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, IndexFault> {
+pub(super) fn run_of(view: &mut ThreadFileView, id: &MessageId) -> Result<Vec<UiMessage>, IndexFault> {
     view.resolve()?;
     let Some((at, first)) = find_first(view, id)? else { return Ok(Vec::new()) };
     let Some(message) = read_all(view, at, &[first.id])?.pop() else { return Ok(Vec::new()) };
@@ -229,7 +236,7 @@ pub(super) fn run_of(view: &mut View, id: &MessageId) -> Result<Vec<UiMessage>, 
 }
 
 /// How many messages begin at or after this offset.
-pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, IndexFault> {
+pub(super) fn messages_since(view: &mut ThreadFileView, offset: u64) -> Result<u64, IndexFault> {
     view.resolve()?;
     let mut count = 0u64;
     view.visit_back(view.count(), |_, record| {
@@ -245,7 +252,7 @@ pub(super) fn messages_since(view: &mut View, offset: u64) -> Result<u64, IndexF
 }
 
 /// The first line of this message. Hashes may collide; the line itself decides.
-fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, IndexFault> {
+fn find_first(view: &ThreadFileView, id: &MessageId) -> Result<Option<(u64, LineRecord)>, IndexFault> {
     let hash = id_hash(id);
     let mut found = Ok(None);
     view.visit(0, view.count(), |at, record| {
@@ -263,7 +270,7 @@ fn find_first(view: &View, id: &MessageId) -> Result<Option<(u64, LineRecord)>, 
 }
 
 /// The messages of these hashes, in this order, from their last lines at or after `from`.
-fn read_all(view: &View, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, IndexFault> {
+fn read_all(view: &ThreadFileView, from: u64, wanted: &[u64]) -> Result<Vec<UiMessage>, IndexFault> {
     let mut contents: ByHash<Option<LineRecord>> = wanted.iter().map(|id| (*id, None)).collect();
     view.visit(from, view.count(), |_, record| {
         if record.kind != RecordKind::Void

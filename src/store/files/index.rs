@@ -46,7 +46,7 @@ pub(super) enum IndexFault {
 
 /// A thread file at one moment.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct ThreadFileView {
     path: PathBuf,
     data: File,
     thread: ThreadId,
@@ -58,7 +58,7 @@ pub(super) struct View {
     resolved: bool,
 }
 
-impl View {
+impl ThreadFileView {
     /// Opens a thread's file; `None` where there is none.
     pub(super) fn open(
         layout: &Layout,

@@ -12,7 +12,7 @@ use super::catalog::{Catalog, CatalogPage, hash_of};
 use super::disk::refused;
 use super::head::ParseDepth;
 use super::history;
-use super::index::{IndexFault, Keep, View};
+use super::index::{IndexFault, Keep, ThreadFileView};
 use super::journal::{Contents, live_journals, open_threads};
 use super::layout::{FileKey, Layout, Stream};
 use super::lines::fnv;
@@ -71,7 +71,7 @@ impl Reader {
         thread: &ThreadId,
         is_open: impl Fn() -> bool,
     ) -> Result<ThreadRecord, StoreError> {
-        let newest = |view: &mut View| history::newest(view, &is_open);
+        let newest = |view: &mut ThreadFileView| history::newest(view, &is_open);
         let history::Newest { checkpoints, messages: tail, more: has_more } =
             self.ask(thread, newest)?.unwrap_or_default();
         let outbox = FileKey { thread: thread.clone(), stream: Stream::Outbox };
@@ -235,12 +235,12 @@ impl Reader {
     fn ask<T>(
         &self,
         thread: &ThreadId,
-        question: impl Fn(&mut View) -> Result<T, IndexFault>,
+        question: impl Fn(&mut ThreadFileView) -> Result<T, IndexFault>,
     ) -> Result<Option<T>, StoreError> {
         let once = |keep, care| -> Result<Option<T>, IndexFault> {
             let view = {
                 let _turn = self.stripe(thread).map(held);
-                View::open(&self.layout, thread, keep, care)?
+                ThreadFileView::open(&self.layout, thread, keep, care)?
             };
             view.map(|mut view| question(&mut view)).transpose()
         };

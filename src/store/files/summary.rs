@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::history;
-use super::index::{IndexFault, View};
+use super::index::{IndexFault, ThreadFileView};
 use super::index_record::RecordKind;
 use crate::domain::{ThreadId, ThreadState, Timestamp};
 use crate::ports::ThreadSummary;
@@ -28,7 +28,7 @@ pub(super) struct SummaryRecord {
 
 /// Makes an entry; reuses the facts of an older entry of the same file.
 pub(super) fn summarize(
-    view: &mut View,
+    view: &mut ThreadFileView,
     thread: &ThreadId,
     older: Option<&SummaryRecord>,
 ) -> Result<SummaryRecord, IndexFault> {
@@ -48,7 +48,7 @@ pub(super) fn summarize(
     Ok(SummaryRecord { length, summary })
 }
 
-fn find_title(view: &View) -> Result<String, IndexFault> {
+fn find_title(view: &ThreadFileView) -> Result<String, IndexFault> {
     let mut said = Vec::new();
     view.visit(0, view.count().min(TITLE_LINES), |_, record| {
         if record.kind == RecordKind::First && record.role == Role::User {
@@ -76,7 +76,7 @@ pub(in crate::store) fn title_of(text: &str) -> String {
     title
 }
 
-fn newest_moment(view: &View) -> Result<Option<Timestamp>, IndexFault> {
+fn newest_moment(view: &ThreadFileView) -> Result<Option<Timestamp>, IndexFault> {
     let mut last = Vec::new();
     view.visit_back(view.count(), |_, record| {
         if record.kind != RecordKind::Void {

@@ -25,7 +25,7 @@ const SUFFIX: &str = ".jsonl";
 
 type Synced = oneshot::Sender<Result<(), StoreError>>;
 
-enum Task {
+enum LedgerJob {
     Line {
         month: String,
         line: String,
@@ -39,9 +39,9 @@ enum Task {
 /// The ledger of one project. Dropping it lets the writer finish its queue.
 pub struct UsageLedgerFiles {
     dir: PathBuf,
-    tasks: mpsc::Sender<Task>,
+    tasks: mpsc::Sender<LedgerJob>,
     /// The writer until the first line starts its thread: a command that only reads needs none.
-    idle: Mutex<Option<(Writer, mpsc::Receiver<Task>)>>,
+    idle: Mutex<Option<(LedgerWriter, mpsc::Receiver<LedgerJob>)>>,
     syncs: Arc<AtomicU64>,
 }
 
@@ -57,7 +57,7 @@ impl UsageLedgerFiles {
         let (tasks, inbox) = mpsc::channel(WAITING);
         let dir = Layout::new(ship_dir).logs();
         let syncs = Arc::new(AtomicU64::new(0));
-        let writer = Writer { dir: dir.clone(), current: None, syncs: syncs.clone() };
+        let writer = LedgerWriter { dir: dir.clone(), current: None, syncs: syncs.clone() };
         Self { dir, tasks, idle: Mutex::new(Some((writer, inbox))), syncs }
     }
 
@@ -77,7 +77,7 @@ impl UsageLedger for UsageLedgerFiles {
         Box::pin(async move {
             self.start();
             let (done, synced) = oneshot::channel();
-            let task = Task::Line { month: month_of(at), line, synced: Some(done) };
+            let task = LedgerJob::Line { month: month_of(at), line, synced: Some(done) };
             self.tasks.send(task).await.map_err(|_| StoreError::closed())?;
             synced.await.map_err(|_| StoreError::closed())?
         })
@@ -85,7 +85,7 @@ impl UsageLedger for UsageLedgerFiles {
 
     fn record(&self, at: Timestamp, line: String) {
         self.start();
-        let task = Task::Line { month: month_of(at), line, synced: None };
+        let task = LedgerJob::Line { month: month_of(at), line, synced: None };
         if self.tasks.try_send(task).is_err() {
             tracing::error!("usage line lost: the call's reservation counts in full");
         }
@@ -97,7 +97,7 @@ impl UsageLedger for UsageLedgerFiles {
                 return;
             }
             let (done, written) = oneshot::channel();
-            if self.tasks.send(Task::Flush(done)).await.is_ok() {
+            if self.tasks.send(LedgerJob::Flush(done)).await.is_ok() {
                 // A writer that has ended has written its queue.
                 written.await.unwrap_or_default();
             }
@@ -108,7 +108,7 @@ impl UsageLedger for UsageLedgerFiles {
         self.start();
         let (done, end) = oneshot::channel();
         // At once: the place in the queue is the place in the ledger.
-        let asked = self.tasks.try_send(Task::End(done));
+        let asked = self.tasks.try_send(LedgerJob::End(done));
         Box::pin(async move {
             asked.map_err(|_| StoreError::closed())?;
             end.await.map_err(|_| StoreError::closed())?
@@ -197,14 +197,14 @@ fn month_of(at: Timestamp) -> String {
     at.rfc3339().chars().take("2026-11".len()).collect()
 }
 
-struct Writer {
+struct LedgerWriter {
     dir: PathBuf,
     current: Option<(String, File)>,
     syncs: Arc<AtomicU64>,
 }
 
-impl Writer {
-    fn run(mut self, mut inbox: mpsc::Receiver<Task>) {
+impl LedgerWriter {
+    fn run(mut self, mut inbox: mpsc::Receiver<LedgerJob>) {
         let mut batch = Vec::new();
         while let Some(task) = inbox.blocking_recv() {
             batch.push(task);
@@ -215,22 +215,22 @@ impl Writer {
         }
     }
 
-    fn take(&mut self, batch: Vec<Task>) {
+    fn take(&mut self, batch: Vec<LedgerJob>) {
         let mut waiting: Vec<Synced> = Vec::new();
         let mut flushed = Vec::new();
         let mut failure: Option<String> = None;
         for task in batch {
             match task {
-                Task::Line { month, line, synced } => {
+                LedgerJob::Line { month, line, synced } => {
                     if let Err(error) = self.write(&month, line) {
                         tracing::error!(%error, "usage line not written");
                         failure = Some(error.to_string());
                     }
                     waiting.extend(synced);
                 }
-                Task::Flush(done) => flushed.push(done),
+                LedgerJob::Flush(done) => flushed.push(done),
                 // The caller may be gone.
-                Task::End(done) => drop(done.send(end(&self.dir))),
+                LedgerJob::End(done) => drop(done.send(end(&self.dir))),
             }
         }
         if !waiting.is_empty() && failure.is_none() {
@@ -329,12 +329,12 @@ mod tests {
     fn a_batch_of_two_months_is_synced_in_both_files_before_it_is_acknowledged() {
         let dir = tempfile::tempdir().unwrap();
         let syncs = Arc::new(AtomicU64::new(0));
-        let mut writer = Writer { dir: dir.path().join("logs"), current: None, syncs: syncs.clone() };
+        let mut writer = LedgerWriter { dir: dir.path().join("logs"), current: None, syncs: syncs.clone() };
         let (mut batch, mut acknowledged) = (Vec::new(), Vec::new());
         for (month, count) in [("2026-10", 2), ("2026-11", 2)] {
             for _ in 0..count {
                 let (done, synced) = oneshot::channel();
-                batch.push(Task::Line { month: month.into(), line: "{}".into(), synced: Some(done) });
+                batch.push(LedgerJob::Line { month: month.into(), line: "{}".into(), synced: Some(done) });
                 acknowledged.push(synced);
             }
         }
