@@ -21,13 +21,13 @@ pub fn both_ends(
     if unit.measure(text) <= limit {
         return None;
     }
-    let widest = left_out(&grouped(text.chars().count()));
+    let widest = left_out(&grouped_digits(text.chars().count()));
     let room = limit.saturating_sub(unit.measure(&widest) + 2);
     let tail_room = room / 2;
     let (head, tail) = cut(text, room - tail_room, tail_room, unit);
     let (head, tail) = (whole_lines_before(head), whole_lines_after(tail));
     let gap = text.chars().count().saturating_sub(head.chars().count() + tail.chars().count());
-    let marker = left_out(&grouped(gap));
+    let marker = left_out(&grouped_digits(gap));
     Some(format!("{}\n{marker}\n{}", head.trim_end_matches('\n'), tail.trim_start_matches('\n')))
 }
 
@@ -43,7 +43,7 @@ pub fn both_ends_of_line(line: &str, limit: usize) -> String {
 }
 
 /// A number with thousands separators.
-fn grouped(number: usize) -> String {
+pub fn grouped_digits(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -37,7 +37,7 @@ pub use approval::{
     ScopeKind,
 };
 pub use approval_file::{ApprovalFile, BadApproval};
-pub use both_ends::{both_ends, both_ends_of_line};
+pub use both_ends::{both_ends, both_ends_of_line, grouped_digits};
 pub use budget::{
     BudgetGrant, BudgetLine, BudgetRules, CapKey, CapScope, CapState, CapUnit, Caps, Currency, OnLimit,
     RAISE_CALL, Shortage, UnknownPrice, UsageEvent,

@@ -1,6 +1,6 @@
 //! Phrases spend caps for people.
 
-use crate::domain::{BudgetGrant, CapState, CapUnit, Currency, Language, Shortage};
+use crate::domain::{BudgetGrant, CapState, CapUnit, Currency, Language, Shortage, grouped_digits};
 use crate::phrases::budget as words;
 
 /// A message about spend caps.
@@ -67,7 +67,7 @@ impl BudgetPhrase {
             }
             Self::AccountEmpty { provider } => words::account_empty(provider, language),
             Self::StoodIn { model } => words::stood_in(model, language),
-            Self::NotableUnpriced { tokens } => words::notable_unpriced(&grouped(*tokens), language),
+            Self::NotableUnpriced { tokens } => words::notable_unpriced(&grouped_digits(*tokens), language),
             Self::Details { thread, author } => words::details(thread, author, language),
         }
     }
@@ -77,7 +77,7 @@ impl BudgetPhrase {
 pub fn amount(unit: CapUnit, amount: u64, currency: &Currency, language: Language) -> String {
     match unit {
         CapUnit::Money => words::money(&currency.show(amount), &currency.name, language),
-        CapUnit::Tokens => words::tokens(&grouped(amount), language),
+        CapUnit::Tokens => words::tokens(&grouped_digits(amount), language),
     }
 }
 
@@ -115,19 +115,6 @@ pub fn budget_grant(grant: &BudgetGrant, currency: &Currency, language: Language
         None => words::grant_unlimited(language).to_owned(),
     };
     words::grant_summary(cap, &more, language)
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

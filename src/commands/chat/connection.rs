@@ -9,7 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::embedded_daemon::EmbeddedDaemon;
+use super::open::EmbeddedDaemon;
 use crate::commands::daemon_client::{DaemonClient, DaemonError, EventStream};
 use crate::commands::sse_reader::SseEvent;
 use crate::domain::{Approval, ApprovalFile, CorrelationId, MessageId, ThreadId};

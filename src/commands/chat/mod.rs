@@ -9,7 +9,6 @@ mod chat_command;
 mod chat_context;
 mod chat_output;
 mod connection;
-mod embedded_daemon;
 mod input;
 mod interruptions;
 mod keyboard;

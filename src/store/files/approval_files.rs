@@ -286,31 +286,11 @@ impl PendingSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ApprovalKind, ApprovalState, Risk, ScopeKind, Timestamp};
+    use crate::domain::{ApprovalState, Timestamp};
+    use crate::store::tests::support::asked;
 
     fn approval(number: u32, thread: &str) -> Approval {
-        Approval {
-            id: format!("apr_{number:020}").parse().unwrap(),
-            number: ApprovalNumber(number),
-            kind: ApprovalKind::Tool,
-            thread: thread.parse().unwrap(),
-            correlation: "run_1".parse().unwrap(),
-            tool_call: "call_1".parse().unwrap(),
-            tool: "exec_shell".to_owned(),
-            input: serde_json::json!({ "command": "date" }),
-            summary: "date".to_owned(),
-            details: None,
-            risk: Risk::Low,
-            scopes: vec![ScopeKind::Once],
-            memory_scope: Default::default(),
-            owners_only: false,
-            asked_in: Vec::new(),
-            fingerprint: "f".to_owned(),
-            requested_by: "web:user:ada".parse().unwrap(),
-            created_at: Timestamp::from_millis(i64::from(number)),
-            expires_at: Timestamp::from_millis(1_000_000),
-            state: ApprovalState::Pending,
-        }
+        asked(number, &thread.parse().unwrap())
     }
 
     /// Adds a file with an assigned number that a scan of all approvals would find.

@@ -1,8 +1,7 @@
 //! Logs of rooms and the roster, in files that several daemons of one machine share.
 
-mod appending;
 mod folder;
-mod reading;
+mod room_log;
 mod shared_rooms;
 #[cfg(test)]
 mod tests;

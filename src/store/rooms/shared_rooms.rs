@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::appending::{append_line, open_locked};
 use super::folder::{FolderFault, agents_dir, open_folder, room_dir, segment, segments};
-use super::reading::newest;
+use super::room_log::{append_line, newest, open_locked};
 use crate::domain::{AgentCard, RoomLine, ThreadId, Timestamp};
 use crate::ports::{BoxFuture, Clock, LineFilter, Rooms, StoreError, StoreErrorKind};
 use crate::store::files::{private_dir, swap};

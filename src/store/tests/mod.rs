@@ -7,7 +7,7 @@ mod files;
 mod grants;
 mod memory;
 mod notes;
-mod support;
+pub(in crate::store) mod support;
 mod threads;
 
 /// Makes a test of each case for each store.

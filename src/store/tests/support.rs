@@ -45,12 +45,16 @@ pub(super) fn at(minutes: u64) -> Timestamp {
     Timestamp::from_millis(0).plus_millis(minutes * 60_000)
 }
 
-pub(super) fn thread(name: &str) -> ThreadId {
+pub(in crate::store) fn thread(name: &str) -> ThreadId {
     format!("web:chat:{name}").parse().unwrap()
 }
 
-/// A message of this run; one whose id begins with `a` is the assistant's.
 pub(super) fn message(thread: &ThreadId, id: &str, run: &str, text: &str) -> UiMessage {
+    message_at(thread, id, run, 1, text)
+}
+
+/// A message of this run; one whose id begins with `a` is the assistant's.
+pub(in crate::store) fn message_at(thread: &ThreadId, id: &str, run: &str, at: i64, text: &str) -> UiMessage {
     UiMessage {
         id: id.parse().unwrap(),
         role: if id.starts_with('a') { Role::Assistant } else { Role::User },
@@ -60,7 +64,7 @@ pub(super) fn message(thread: &ThreadId, id: &str, run: &str, text: &str) -> UiM
             author_id: None,
             author_name: None,
             message_id: None,
-            timestamp: Timestamp::from_millis(1),
+            timestamp: Timestamp::from_millis(at),
             correlation_id: run.parse().unwrap(),
             status: None,
             command: false,
@@ -104,7 +108,7 @@ pub(super) fn dead(index: usize) -> OutboxLine {
 }
 
 /// A pending approval for writing a file.
-pub(super) fn asked(number: u32, thread: &ThreadId) -> Approval {
+pub(in crate::store) fn asked(number: u32, thread: &ThreadId) -> Approval {
     Approval {
         id: format!("apr_{number:020}").parse().unwrap(),
         number: ApprovalNumber(number),

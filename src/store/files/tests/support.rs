@@ -12,34 +12,8 @@ use crate::ports::{Commit, Durability, OutboxEntry, OutboxLine, Receipt, Work};
 use crate::store::ThreadFiles;
 use crate::store::files::disk::{Disk, SystemDisk};
 use crate::store::files::writer::Bounds;
-use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
-
-pub(super) fn thread(name: &str) -> ThreadId {
-    format!("web:chat:{name}").parse().unwrap()
-}
-
-/// A message of run `run`; the first letter of the id determines the role.
-pub(super) fn message(thread: &ThreadId, id: &str, run: &str, at: i64, text: &str) -> UiMessage {
-    UiMessage {
-        id: id.parse().unwrap(),
-        role: if id.starts_with('a') { Role::Assistant } else { Role::User },
-        metadata: Metadata {
-            platform: "web".into(),
-            thread_id: thread.clone(),
-            author_id: None,
-            author_name: None,
-            message_id: None,
-            timestamp: Timestamp::from_millis(at),
-            correlation_id: run.parse().unwrap(),
-            status: None,
-            command: false,
-            context: false,
-            checkpoint: false,
-            extra: serde_json::Map::new(),
-        },
-        parts: vec![Part::Text(TextPart::plain(text))],
-    }
-}
+pub(super) use crate::store::tests::support::{message_at as message, thread};
+use crate::uimessage::{RunStatus, UiMessage};
 
 /// The same message with the status `running`.
 pub(super) fn running(mut message: UiMessage) -> UiMessage {
