@@ -198,7 +198,7 @@ impl<'a> DaemonParts<'a> {
             tools: self.tools.clone(),
             settings: Replaceable::new(turn_settings),
             approvals: state.approvals.clone(),
-            shelf: state.files.clone(),
+            files: state.files.clone(),
             access: state.access.clone(),
             grants: self.grants.clone(),
             memory: state.memory.clone(),

@@ -12,13 +12,15 @@
 //! # Modules
 //!
 //! - pure, without runtime, files or clock: `domain`, `uimessage` (the format of thread files), `turn` (the state
-//!   machine), `policy` (which calls may run and what replies decide), `render`;
+//!   machine), `policy` (which calls may run and what replies decide), `render`, `groups`, `distil`, `search`, `audio`;
 //! - `ports`: the traits between the modules;
-//! - `threads`: the router and the actors;
-//! - implementations of ports: `store`, `model`, `tools`, `sandbox`, `permissions`, `files`, and `adapters` with one
-//!   folder per platform; they do not use `threads`, and use each other only as the table of dependencies allows;
-//! - shared services: `http_client`, `blocking`, `metrics`, `telemetry`, `notify`, `signals`;
-//! - composition: `config`, `cli`, `commands`, the `…_setup` modules, `daemon_parts`, `app`, `program`.
+//! - `threads`: the router and the actors; `tasks`: the scheduler;
+//! - implementations of ports: `store`, `model`, `usage`, `voice`, `tools`, `sandbox`, `permissions`, `files`, and
+//!   `adapters` with one folder per platform; they do not use `threads`, and use each other only as the table of
+//!   dependencies allows;
+//! - shared services: `phrases`, `http_client`, `blocking`, `metrics`, `telemetry`, `notify`, `signals`;
+//! - composition: `config`, `onboarding`, `cli`, `commands`, the `…_setup` modules, `daemon_parts`, `app`, `reload`,
+//!   `program`.
 //!
 //! `docs/architecture.md` describes them and the path of a message in detail. The table of allowed dependencies is in
 //! `tests/it/architecture.rs`.
@@ -28,7 +30,7 @@
 //! - an adapter: a folder under `adapters/`, and one line in `adapters/table.rs`; outside this crate, an
 //!   [`AdapterDef`](ports::AdapterDef) and [`program::run`], as in `examples/irc.rs`;
 //! - a tool: a file in `tools/`, and one line in `tools/registry.rs`;
-//! - an intent: a variant in `domain/intent.rs`; the compiler leads to `adapters/chat/outbound.rs` and
+//! - an intent: a variant in `domain/intent.rs`; the compiler leads to `adapters/chat/outbound/lower.rs` and
 //!   `render/lower.rs`;
 //! - a chat command: a variant in `domain/command.rs`; the compiler leads to `turn/machine/commands.rs`.
 //!

@@ -25,11 +25,11 @@ pub struct Cli {
     pub directory: PathBuf,
 
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     Run(RunArgs),
 
     Init(InitArgs),

@@ -15,7 +15,7 @@ pub use args::{
     AccessCommand, AuditArgs, ChatArgs, ConfigCommand, ExportFormat, GrantsCommand, InitArgs, Output,
     RunArgs, ThreadsCommand, UsageArgs,
 };
-pub use command::{Cli, Command};
+pub use command::{Cli, CliCommand};
 pub use exit::Exit;
 pub use help::complaint;
 pub use man::manual_pages;

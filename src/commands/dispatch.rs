@@ -11,7 +11,7 @@ use super::{
     access, approvals, audit, chat, config, config_keys, grants, init, man, memory, open, run_daemon,
     service, tasks, threads, usage,
 };
-use crate::cli::{Cli, Command, ConfigCommand, Exit, InitArgs, Output};
+use crate::cli::{Cli, CliCommand, ConfigCommand, Exit, InitArgs, Output};
 use crate::config::{ConfigEdit, Env, NewValue, check_config};
 use crate::domain::Language;
 use crate::http_client::{Http, install_tls};
@@ -27,29 +27,31 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
     let env = Env::process();
     let project = cli.directory;
     match cli.command {
-        Command::Run(args) => run_daemon::run(&project, &env, adapters, args, out, &mut io::stderr()),
-        Command::Init(args) => start_project(&project, &env, adapters, &args, out),
-        Command::Doctor(output) => examine(&project, &env, adapters, output, out),
-        Command::Service(command) => service::run(&project, &env, adapters, command, out, &mut io::stderr()),
-        Command::Open(args) => open::run(&project, &env, adapters, &args, out, &mut io::stderr()),
-        Command::Chat(args) => chat::run(&project, &env, adapters, &args, out, &mut io::stderr()),
-        Command::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
-        Command::Approvals(command) => {
+        CliCommand::Run(args) => run_daemon::run(&project, &env, adapters, args, out, &mut io::stderr()),
+        CliCommand::Init(args) => start_project(&project, &env, adapters, &args, out),
+        CliCommand::Doctor(output) => examine(&project, &env, adapters, output, out),
+        CliCommand::Service(command) => {
+            service::run(&project, &env, adapters, command, out, &mut io::stderr())
+        }
+        CliCommand::Open(args) => open::run(&project, &env, adapters, &args, out, &mut io::stderr()),
+        CliCommand::Chat(args) => chat::run(&project, &env, adapters, &args, out, &mut io::stderr()),
+        CliCommand::Threads(command) => threads::run(&project, &env, command, out, &mut io::stderr()),
+        CliCommand::Approvals(command) => {
             approvals::run(&project, &env, adapters, command, out, &mut io::stderr())
         }
-        Command::Grants(command) => grants::run(&project, &env, adapters, command, out, &mut io::stderr()),
-        Command::Memory(command) => memory::run(&project, &env, command, out, &mut io::stderr()),
-        Command::Tasks(command) => tasks::run(&project, &env, adapters, command, out, &mut io::stderr()),
-        Command::Access(command) => access::run(&project, &env, adapters, command, out, &mut io::stderr()),
-        Command::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
-        Command::Usage(args) => usage::run(&project, &env, adapters, &args, out, &mut io::stderr()),
-        Command::Config(ConfigCommand::Check(output)) => {
+        CliCommand::Grants(command) => grants::run(&project, &env, adapters, command, out, &mut io::stderr()),
+        CliCommand::Memory(command) => memory::run(&project, &env, command, out, &mut io::stderr()),
+        CliCommand::Tasks(command) => tasks::run(&project, &env, adapters, command, out, &mut io::stderr()),
+        CliCommand::Access(command) => access::run(&project, &env, adapters, command, out, &mut io::stderr()),
+        CliCommand::Audit(args) => audit::run(&project, &env, &args, out, &mut io::stderr()),
+        CliCommand::Usage(args) => usage::run(&project, &env, adapters, &args, out, &mut io::stderr()),
+        CliCommand::Config(ConfigCommand::Check(output)) => {
             Ok(config::check(&project, &env, adapters, output, out)?)
         }
-        Command::Config(ConfigCommand::Get { key, output }) => {
+        CliCommand::Config(ConfigCommand::Get { key, output }) => {
             Ok(config_keys::get(&project, &env, adapters, key.as_deref(), output, out, &mut io::stderr())?)
         }
-        Command::Config(ConfigCommand::Set { key, value, output }) => {
+        CliCommand::Config(ConfigCommand::Set { key, value, output }) => {
             let value = match value {
                 Some(value) => value,
                 None => config_keys::read_value(&mut io::stdin().lock())?,
@@ -57,14 +59,14 @@ pub fn run(cli: Cli, adapters: &AdapterTable, out: &mut dyn Write) -> anyhow::Re
             let edit = ConfigEdit { key, value: NewValue::Typed(value) };
             Ok(config_keys::change(&project, &env, adapters, &edit, output, out, &mut io::stderr())?)
         }
-        Command::Config(ConfigCommand::Unset { key, output }) => {
+        CliCommand::Config(ConfigCommand::Unset { key, output }) => {
             let edit = ConfigEdit::remove(&key);
             Ok(config_keys::change(&project, &env, adapters, &edit, output, out, &mut io::stderr())?)
         }
-        Command::Config(ConfigCommand::Schema) => Ok(config::print_schema(adapters, out)?),
-        Command::Config(ConfigCommand::Reference) => Ok(config::print_reference(adapters, out)?),
-        Command::Man { dir } => Ok(man::write_pages(&dir, &choices(adapters))?),
-        Command::Completions { shell } => {
+        CliCommand::Config(ConfigCommand::Schema) => Ok(config::print_schema(adapters, out)?),
+        CliCommand::Config(ConfigCommand::Reference) => Ok(config::print_reference(adapters, out)?),
+        CliCommand::Man { dir } => Ok(man::write_pages(&dir, &choices(adapters))?),
+        CliCommand::Completions { shell } => {
             // It panics where it cannot write.
             let mut script = Vec::new();
             clap_complete::generate(

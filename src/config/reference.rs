@@ -15,7 +15,7 @@ pub fn reference(schema: &Value) -> String {
     let mut out = INTRODUCTION.to_owned();
     let (sections, keys): (Vec<_>, Vec<_>) =
         fields(schema).partition(|(_, field)| field.get("properties").is_some());
-    let mut seen = Seen::default();
+    let mut seen = ListedKeys::default();
     table(&mut out, "At the top", keys.into_iter().map(|(name, field)| row(name, field)).collect());
     for (name, section) in sections {
         let mut rows = Vec::new();
@@ -36,9 +36,9 @@ fn table(out: &mut String, title: &str, rows: Vec<String>) {
 
 /// The groups of keys so far, so that the same keys are listed once.
 #[derive(Default)]
-struct Seen<'a>(Vec<(&'a Map<String, Value>, String)>);
+struct ListedKeys<'a>(Vec<(&'a Map<String, Value>, String)>);
 
-impl<'a> Seen<'a> {
+impl<'a> ListedKeys<'a> {
     /// The rows of the keys below a path.
     fn rows(&mut self, path: &str, schema: &'a Value, rows: &mut Vec<String>) {
         for (name, field) in fields(schema) {

@@ -86,7 +86,7 @@ impl Actor {
             Effect::CallModel => self.call_model().await,
             Effect::Compact { reason, focus } => self.compact(reason, focus).await,
             Effect::Judge { call, name, input } => self.judge(call, name, input),
-            Effect::KeepFile { file, text } => self.runtime.shelf.keep(&file, text.into_bytes()).await?,
+            Effect::KeepFile { file, text } => self.runtime.files.keep(&file, text.into_bytes()).await?,
             Effect::SaveApproval(approval) => self.save_approval(*approval).await?,
             Effect::Grant(approval, scope) => self.grant(*approval, scope).await,
             Effect::ReadReply { message, words } => self.read_reply(message, words),
@@ -190,7 +190,7 @@ impl Actor {
     ) -> Result<Vec<Intent>, StoreError> {
         let language = Language::of(text);
         let file = StoredFile::new(self.id.clone(), &format!("{source}-"), "answer.md");
-        self.runtime.shelf.keep(&file, text.as_bytes().to_vec()).await?;
+        self.runtime.files.keep(&file, text.as_bytes().to_vec()).await?;
         let beginning = parts.into_iter().next();
         let whole = Intent::Attachment {
             file,
@@ -369,7 +369,7 @@ impl Actor {
             search: self.scoped_search(),
             memory: self.runtime.memory.clone(),
             tasks: self.runtime.task_book.clone(),
-            files: self.runtime.shelf.clone(),
+            files: self.runtime.files.clone(),
             scope: self.conversation.memory_scope(),
             origin,
             requester: self.conversation.requester(),

@@ -112,7 +112,7 @@ pub struct Runtime {
     pub tools: ToolBox,
     /// The platforms with an adapter; on any other, clients read the thread themselves.
     pub adapters: BTreeMap<Platform, Arc<dyn Adapter>>,
-    pub shelf: Arc<dyn FileStore>,
+    pub files: Arc<dyn FileStore>,
     pub approvals: Arc<dyn ApprovalStore>,
     /// The roles of paired people.
     pub access: Arc<dyn AccessStore>,

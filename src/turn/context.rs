@@ -53,14 +53,14 @@ pub type EffectsOf = Arc<dyn Fn(&str) -> Option<Effects> + Send + Sync>;
 pub type CheckArguments = Arc<dyn Fn(&str, &Value) -> Result<(), String> + Send + Sync>;
 
 /// What does not change within an event.
-pub(super) struct Settings {
+pub(super) struct ConversationSettings {
     pub(super) thread: ThreadId,
     pub(super) rules: Arc<Rules>,
     pub(super) effects_of: EffectsOf,
     pub(super) check_arguments: CheckArguments,
 }
 
-impl Settings {
+impl ConversationSettings {
     /// The effects of a tool; `None` for an unknown one.
     pub(super) fn effects_of(&self, tool: &str) -> Option<Effects> {
         (self.effects_of)(tool)
@@ -75,7 +75,7 @@ impl Settings {
 /// The settings, the messages in memory and the time of an event.
 #[derive(Clone, Copy)]
 pub(super) struct TurnContext<'a> {
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ConversationSettings,
     pub(super) history: &'a History,
     pub(super) now: Timestamp,
 }

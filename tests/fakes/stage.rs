@@ -320,7 +320,7 @@ impl Stage {
             tools: ToolBox::new([]),
             adapters,
             approvals: Arc::new(FileApprovals::new(dir)),
-            shelf: Arc::new(AttachmentFiles::new(dir)),
+            files: Arc::new(AttachmentFiles::new(dir)),
             access: Arc::new(FileAccess::new(dir, audit.clone())),
             grants: Arc::new(InMemoryGrants::new(audit.clone())),
             memory: Arc::new(shipagent::store::FileMemory::new(dir)),

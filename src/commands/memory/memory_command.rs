@@ -47,7 +47,7 @@ pub fn run(
         }
         MemoryCommand::Search { query, scope, limit, output } => {
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };
-            search::search(&context, &search::MemoryQuery { query, scope, limit, output }, out, err)
+            search::search(&context, &search::MemorySearchArgs { query, scope, limit, output }, out, err)
         }
         MemoryCommand::Import { folder, scope, output } => {
             let Some(scope) = scope_of(&scope, context.language, err)? else { return Ok(Exit::Usage) };

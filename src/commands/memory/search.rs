@@ -15,7 +15,7 @@ const MOST_RESULTS: usize = 1_000;
 
 /// What to search for.
 #[derive(Debug)]
-pub(super) struct MemoryQuery {
+pub(super) struct MemorySearchArgs {
     pub(super) query: String,
     pub(super) scope: ScopeKey,
     pub(super) limit: usize,
@@ -24,7 +24,7 @@ pub(super) struct MemoryQuery {
 
 pub(super) fn search(
     context: &CliContext,
-    asked: &MemoryQuery,
+    asked: &MemorySearchArgs,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {

@@ -81,7 +81,7 @@ fn read(folder: &Path, query: &LogQuery) -> io::Result<LogPage> {
                 page.next = Some(format!("{name}@{end}"));
                 return Ok(page);
             }
-            let block = FileBlock::before(&file, end)?;
+            let block = TailBlock::before(&file, end)?;
             left = left.saturating_sub(block.bytes.len() as u64);
             end = block.collect(query, &mut page);
         }
@@ -90,12 +90,12 @@ fn read(folder: &Path, query: &LogQuery) -> io::Result<LogPage> {
 }
 
 /// A part of a file.
-struct FileBlock {
+struct TailBlock {
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl FileBlock {
+impl TailBlock {
     /// The part that ends at an offset.
     fn before(file: &File, end: u64) -> io::Result<Self> {
         let start = end.saturating_sub(BLOCK);

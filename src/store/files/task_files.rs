@@ -195,10 +195,10 @@ mod watch {
 
     /// A watch with the thread that reads its events. The kernel ends the thread's wait when the watch is removed.
     #[derive(Debug)]
-    struct Watch(Arc<Reporter>);
+    struct Watch(Arc<TaskFileReporter>);
 
     #[derive(Debug)]
-    struct Reporter {
+    struct TaskFileReporter {
         folder: PathBuf,
         events: OwnedFd,
         changed: Arc<Notify>,
@@ -220,7 +220,7 @@ mod watch {
             let events = inotify::init(CreateFlags::CLOEXEC)?;
             let descriptor = add_folder(&events, folder)?;
             let watched = Mutex::new(Watched { descriptor, parent: false, ended: false });
-            let reporter = Arc::new(Reporter { folder: folder.to_owned(), events, changed, watched });
+            let reporter = Arc::new(TaskFileReporter { folder: folder.to_owned(), events, changed, watched });
             let reports = reporter.clone();
             std::thread::Builder::new().name("task-files".to_owned()).spawn(move || reports.run())?;
             Ok(Self(reporter))
@@ -246,7 +246,7 @@ mod watch {
         inotify::add_watch(events, folder, flags)
     }
 
-    impl Reporter {
+    impl TaskFileReporter {
         fn watched(&self) -> MutexGuard<'_, Watched> {
             self.watched.lock().unwrap_or_else(PoisonError::into_inner)
         }

@@ -7,7 +7,7 @@ use crate::domain::{Approval, CorrelationId, ThreadId, Timestamp};
 use crate::ports::ThreadRecord;
 use crate::turn::approval::approvals::Approvals;
 use crate::turn::compaction::ManualCompaction;
-use crate::turn::context::{CheckArguments, EffectsOf, Rules, Settings, TurnContext};
+use crate::turn::context::{CheckArguments, ConversationSettings, EffectsOf, Rules, TurnContext};
 use crate::turn::history::History;
 use crate::turn::queue::{Queue, Waiting};
 use crate::turn::runs::recover::Resumed;
@@ -26,7 +26,7 @@ pub(super) struct DeliveryCounts {
 
 /// The state machine of one thread.
 pub struct Conversation {
-    pub(super) settings: Settings,
+    pub(super) settings: ConversationSettings,
     pub(super) history: History,
     pub(super) queue: Queue,
     pub(super) run: Option<Run>,
@@ -61,7 +61,7 @@ impl Conversation {
         record: ThreadRecord,
     ) -> Self {
         Self {
-            settings: Settings { thread, rules, effects_of, check_arguments },
+            settings: ConversationSettings { thread, rules, effects_of, check_arguments },
             approvals: Approvals::new(&record),
             deliveries: DeliveryCounts { outstanding: record.undelivered.len(), dead: record.dead, held: 0 },
             history: History::new(record),

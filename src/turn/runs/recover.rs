@@ -8,7 +8,7 @@ use super::run::{Run, RunPhase, TOOL_METADATA, forget_start};
 use crate::domain::{Approval, ApprovalKind, ApprovalState, CorrelationId, Effects};
 use crate::ports::Durability;
 use crate::turn::Effect;
-use crate::turn::context::{Settings, TurnContext};
+use crate::turn::context::{ConversationSettings, TurnContext};
 use crate::uimessage::{Part, RunStatus, ToolPart, ToolState, UiMessage};
 
 /// A run that goes on after a restart.
@@ -67,7 +67,7 @@ impl Run {
     }
 
     /// Determines the state of each open call. A call with side effects that had begun is never simply run again.
-    fn take_up_calls(&mut self, approvals: Vec<Approval>, settings: &Settings) -> Vec<Approval> {
+    fn take_up_calls(&mut self, approvals: Vec<Approval>, settings: &ConversationSettings) -> Vec<Approval> {
         let mut known: BTreeMap<String, Approval> =
             approvals.into_iter().map(|approval| (approval.id.to_string(), approval)).collect();
         let start = self.step_start();

@@ -15,7 +15,7 @@ use crate::domain::{
 use crate::ports::{Acceptance, Judgement, ModelDelta, Ruling, ThreadRecord};
 use crate::turn::approval::approvals::{AnswerCheck, AnswerOutcome, Approvals, DecisionAuthority};
 use crate::turn::approval::question::{Question, QuestionRequest};
-use crate::turn::context::{Settings, TurnContext};
+use crate::turn::context::{ConversationSettings, TurnContext};
 use crate::turn::history::History;
 use crate::turn::queue::{Edit, Queue, RunRelation};
 use crate::turn::runs::run::{Run, RunPhase};
@@ -25,13 +25,13 @@ use crate::uimessage::{CheckpointReason, Part, ToolState, UiMessage};
 
 /// What the parts read: settings and a history.
 struct Thread {
-    settings: Settings,
+    settings: ConversationSettings,
     history: History,
 }
 
 impl Thread {
     fn new(rules: Rules, tail: Vec<UiMessage>) -> Self {
-        let settings = Settings {
+        let settings = ConversationSettings {
             thread: thread(),
             rules: Arc::new(rules),
             effects_of: effects_of(),
