@@ -6,6 +6,8 @@ mod chat;
 mod cors;
 mod events;
 mod execute;
+mod fake_threads;
+mod http_messages;
 #[path = "../../../../tests/fakes/json_schema.rs"]
 mod json_schema;
 mod login;

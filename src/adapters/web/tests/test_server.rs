@@ -2,35 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, BodyDataStream};
-use axum::http::{Request as HttpRequest, Response, StatusCode};
-use futures_util::StreamExt as _;
+use axum::body::Body;
+use axum::http::{Request as HttpRequest, Response};
 use secrecy::SecretString;
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+pub(super) use super::fake_threads::{FakeStore, Front, Threads};
+pub(super) use super::http_messages::{
+    Reader, get, json, message, outcome, post, refusal, request, text, user,
+};
 use super::json_schema::{operation, response_mistakes};
 use crate::adapters::AdapterHealths;
 use crate::adapters::web::openapi::document;
 use crate::adapters::web::routes::operations;
 use crate::adapters::web::server::{Web, router};
 use crate::adapters::web::{WebOptions, WebParts};
-use crate::domain::{IngressEvent, Intent, MessageId, ThreadId, Timestamp};
+use crate::domain::Timestamp;
 use crate::metrics::Metrics;
 use crate::ports::{
-    Acceptance, AdapterIo, BoxFuture, Clock, Commit, HealthReporter, Hook, HookAnswer, HookRequest, Ids,
-    RunOutcome, StoreError, Subscription, ThreadPage, ThreadQuery, ThreadRecord, ThreadRequest, ThreadStore,
-    ThreadSummary, ThreadView, ThreadsHandle,
+    AdapterIo, BoxFuture, Clock, HealthReporter, Hook, HookAnswer, HookRequest, Ids, ThreadsHandle,
 };
 use crate::store::AttachmentFiles;
 use crate::store::memory::{InMemoryAccess, InMemoryAudit, InMemoryGrants};
-use crate::uimessage::{Metadata, Part, Role, RunStatus, TextPart, UiMessage};
 
 pub(super) const TOKEN: &str = "s3cret";
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
@@ -63,197 +63,6 @@ pub(super) struct CountedIds(AtomicU64);
 impl Ids for CountedIds {
     fn unique(&self) -> String {
         self.0.fetch_add(1, Ordering::Relaxed).to_string()
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct FakeStore {
-    pub(super) threads: Mutex<BTreeMap<ThreadId, Vec<UiMessage>>>,
-}
-
-impl FakeStore {
-    pub(super) fn put(&self, message: UiMessage) {
-        let thread = message.metadata.thread_id.clone();
-        self.threads.lock().unwrap().entry(thread).or_default().push(message);
-    }
-
-    fn messages(&self, thread: &ThreadId) -> Vec<UiMessage> {
-        self.threads.lock().unwrap().get(thread).cloned().unwrap_or_default()
-    }
-}
-
-impl ThreadStore for FakeStore {
-    fn load(&self, _: &ThreadId) -> BoxFuture<'_, Result<ThreadRecord, StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn contains(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        let found = self.messages(thread).iter().any(|message| message.id == *id);
-        Box::pin(async move { Ok(found) })
-    }
-
-    fn run_of(&self, thread: &ThreadId, id: &MessageId) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
-        let mut run = self.messages(thread);
-        let named = run.iter().find(|message| message.id == *id);
-        let correlation = named.map(|message| message.metadata.correlation_id.clone());
-        run.retain(|message| Some(&message.metadata.correlation_id) == correlation.as_ref());
-        Box::pin(async move { Ok(run) })
-    }
-
-    fn page(
-        &self,
-        thread: &ThreadId,
-        before: Option<&MessageId>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<UiMessage>, StoreError>> {
-        let mut page = self.messages(thread);
-        if let Some(end) = before.and_then(|id| page.iter().position(|message| message.id == *id)) {
-            page.truncate(end);
-        }
-        let page = page.split_off(page.len().saturating_sub(limit));
-        Box::pin(async move { Ok(page) })
-    }
-
-    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Err(StoreError::closed()) })
-    }
-
-    fn list(&self, query: ThreadQuery) -> BoxFuture<'_, Result<ThreadPage, StoreError>> {
-        let threads = self.threads.lock().unwrap();
-        let list = threads.iter().map(|(thread, messages)| ThreadSummary {
-            thread_id: thread.clone(),
-            state: crate::domain::ThreadState::Idle,
-            title: messages.first().map(UiMessage::text).unwrap_or_default(),
-            updated_at: NOW,
-            message_count: u64::try_from(messages.len()).unwrap(),
-            pending_approvals: 0,
-        });
-        let page = query.page_of(list.collect());
-        Box::pin(async move { Ok(page) })
-    }
-
-    fn exists(&self, _: &ThreadId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async { Ok(true) })
-    }
-
-    fn unfinished(&self) -> Vec<ThreadId> {
-        Vec::new()
-    }
-}
-
-/// The threads' end of the handle, answered by the test.
-pub(super) struct Threads(mpsc::Receiver<ThreadRequest>);
-
-/// The threads' end of a subscription.
-pub(super) struct Front {
-    pub(super) thread: ThreadId,
-    pub(super) view: watch::Sender<ThreadView>,
-    pub(super) messages: broadcast::Sender<Arc<UiMessage>>,
-    pub(super) notices: broadcast::Sender<Intent>,
-}
-
-impl Front {
-    pub(super) fn live(&self, message: &UiMessage) {
-        self.view.send_modify(|view| {
-            view.state = crate::domain::ThreadState::Running;
-            view.live = Some(Arc::new(message.clone()));
-        });
-    }
-}
-
-impl Threads {
-    async fn next(&mut self) -> ThreadRequest {
-        let next = tokio::time::timeout(Duration::from_secs(5), self.0.recv()).await;
-        next.expect("a request within the deadline").expect("an open channel")
-    }
-
-    pub(super) fn nobody_came(&mut self) -> bool {
-        self.0.try_recv().is_err()
-    }
-
-    /// Drops the next request.
-    pub(super) async fn says_nothing(&mut self) {
-        drop(self.next().await);
-    }
-
-    pub(super) async fn takes(&mut self, acceptance: Acceptance) -> IngressEvent {
-        match self.next().await {
-            ThreadRequest::Deliver { event, reply } => {
-                reply.send(acceptance).unwrap();
-                *event
-            }
-            other => panic!("expected a message, got {other:?}"),
-        }
-    }
-
-    /// Accepts under the event's own id, as a part of the run `run_1`.
-    pub(super) async fn accepts(&mut self) -> IngressEvent {
-        match self.next().await {
-            ThreadRequest::Deliver { event, reply } => {
-                let correlation = "run_1".parse().unwrap();
-                reply.send(Acceptance::Accepted { message: event.message.clone(), correlation }).unwrap();
-                *event
-            }
-            other => panic!("expected a message, got {other:?}"),
-        }
-    }
-
-    pub(super) async fn is_watched(&mut self, view: ThreadView) -> Front {
-        match self.next().await {
-            ThreadRequest::Watch { thread, reply } => {
-                let front = Front {
-                    thread,
-                    view: watch::Sender::new(view),
-                    messages: broadcast::Sender::new(4),
-                    notices: broadcast::Sender::new(4),
-                };
-                let place = Subscription {
-                    view: front.view.subscribe(),
-                    messages: front.messages.subscribe(),
-                    notices: front.notices.subscribe(),
-                };
-                reply.send(place).unwrap();
-                front
-            }
-            other => panic!("expected a watcher, got {other:?}"),
-        }
-    }
-
-    pub(super) async fn is_awaited(&mut self) -> (MessageId, oneshot::Sender<RunOutcome>) {
-        match self.next().await {
-            ThreadRequest::Await { message, reply, .. } => (message, reply),
-            other => panic!("expected somebody who waits, got {other:?}"),
-        }
-    }
-
-    pub(super) async fn tells_views(&mut self, views: Vec<(ThreadId, ThreadView)>) {
-        match self.next().await {
-            ThreadRequest::Views { reply } => reply.send(views).unwrap(),
-            other => panic!("expected a look at all threads, got {other:?}"),
-        }
-    }
-}
-
-/// A body that is read chunk by chunk.
-pub(super) struct Reader(BodyDataStream);
-
-impl Reader {
-    pub(super) fn new(response: Response<Body>) -> Self {
-        Self(response.into_body().into_data_stream())
-    }
-
-    /// The next bytes; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<String> {
-        let bytes = self.0.next().await?.unwrap();
-        Some(String::from_utf8(bytes.to_vec()).unwrap())
-    }
-
-    pub(super) async fn rest(&mut self) -> String {
-        let mut all = String::new();
-        while let Some(bytes) = self.next().await {
-            all.push_str(&bytes);
-        }
-        all
     }
 }
 
@@ -449,81 +258,6 @@ fn no_tasks() -> crate::tasks::TaskBook {
 
 pub(super) fn io(threads: ThreadsHandle) -> AdapterIo {
     AdapterIo { threads, health: HealthReporter::new().0, clock: Arc::new(ManualClock::default()) }
-}
-
-pub(super) fn request(method: &str, path: &str) -> http::request::Builder {
-    HttpRequest::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "127.0.0.1:7717")
-        .header("authorization", format!("Bearer {TOKEN}"))
-}
-
-pub(super) fn get(path: &str) -> HttpRequest<Body> {
-    request("GET", path).body(Body::empty()).unwrap()
-}
-
-pub(super) fn post(path: &str, body: Value) -> HttpRequest<Body> {
-    let builder = request("POST", path).header("content-type", "application/json");
-    builder.body(Body::from(body.to_string())).unwrap()
-}
-
-pub(super) async fn text(response: Response<Body>) -> (StatusCode, String) {
-    let status = response.status();
-    (status, Reader::new(response).rest().await)
-}
-
-/// The message of a refusal, which must have the shape of all refusals.
-pub(super) async fn refusal(response: Response<Body>) -> (StatusCode, String) {
-    assert_eq!(response.headers().get("content-type").unwrap(), "application/json");
-    let (status, body) = json(response).await;
-    assert!(body["error"]["code"].as_str().is_some_and(|code| !code.is_empty()), "{body}");
-    (status, body["error"]["message"].as_str().unwrap().to_owned())
-}
-
-pub(super) async fn json(response: Response<Body>) -> (StatusCode, Value) {
-    let (status, body) = text(response).await;
-    (status, serde_json::from_str(&body).unwrap_or(Value::String(body)))
-}
-
-/// A message of the run `run_1` in `thread`.
-pub(super) fn message(
-    thread: &str,
-    id: &str,
-    role: Role,
-    status: Option<RunStatus>,
-    parts: Vec<Part>,
-) -> UiMessage {
-    let thread: ThreadId = thread.parse().unwrap();
-    let metadata = Metadata {
-        platform: thread.platform().as_str().to_owned(),
-        thread_id: thread,
-        author_id: None,
-        author_name: None,
-        message_id: None,
-        timestamp: NOW,
-        correlation_id: "run_1".parse().unwrap(),
-        status,
-        command: false,
-        context: false,
-        checkpoint: false,
-        extra: serde_json::Map::new(),
-    };
-    UiMessage { id: id.parse().unwrap(), role, metadata, parts }
-}
-
-pub(super) fn user(thread: &str, id: &str, words: &str) -> UiMessage {
-    message(thread, id, Role::User, None, vec![Part::Text(TextPart::plain(words))])
-}
-
-pub(super) fn outcome(status: RunStatus, messages: Vec<UiMessage>) -> RunOutcome {
-    RunOutcome {
-        approvals: Vec::new(),
-        status: Some(status),
-        messages: messages.into_iter().map(Arc::new).collect(),
-        error: None,
-        correlation: Some("run_1".parse().unwrap()),
-    }
 }
 
 /// A hook that returns the request's body, if the caller sends its secret.
