@@ -70,7 +70,7 @@ fn next(
         {
             consider(found.word, found.taken);
         }
-        if let Some((word, taken)) = quoted_target(folded, at, pending, names) {
+        if let Some((word, taken)) = quoted_command(rest, names) {
             consider(word, taken);
         }
     }
@@ -98,20 +98,12 @@ fn in_words(stretch: Stretch) -> Word {
     }
 }
 
-/// A target in quotation marks or as code: ``approve `git status` ``. The marks contain the target and nothing else.
-fn quoted_target(
-    folded: &Folded<'_>,
-    at: usize,
-    pending: &[PendingApproval<'_>],
-    names: &ApprovalNames,
-) -> Option<(Word, usize)> {
-    let sign = folded.chars.get(at).filter(|sign| matches!(sign, '`' | '"' | '\''))?;
-    let inner = folded.chars.get(at + 1..)?;
-    let closes = |(word, taken): (Word, usize)| (inner.get(taken) == Some(sign)).then_some((word, taken + 2));
-    let named = || names.find(inner).map(|found| (found.word, found.taken));
-    named()
-        .and_then(closes)
-        .or_else(|| id(folded, at + 1, pending).or_else(|| number(inner)).and_then(closes))
+/// A command in quotation marks or as code: ``approve `git status` ``. The marks contain the command and nothing else.
+/// A quoted number is what somebody else has said.
+fn quoted_command(rest: &[char], names: &ApprovalNames) -> Option<(Word, usize)> {
+    let (sign, inner) = rest.split_first().filter(|(sign, _)| matches!(sign, '`' | '"' | '\''))?;
+    let found = names.find(inner)?;
+    (inner.get(found.taken) == Some(sign)).then_some((found.word, found.taken + 2))
 }
 
 /// The longest matching entry of the tables.
