@@ -61,9 +61,11 @@ fn arguments(program: &str, rest: &[String], args: &[ShellWord]) -> Match {
             let aliased = !globals.subcommands.is_empty()
                 && !globals.subcommands.split(' ').any(|known| known == subcommand);
             let found = begins(program, rest, after);
+            let installs = same_subcommand(program, "install", wanted);
             if found == Match::Yes {
                 Match::Yes
-            } else if aliased {
+            } else if aliased || (installs && same_subcommand(program, "ci", subcommand)) {
+                // `npm ci` installs as well, from a list.
                 Match::Perhaps
             } else if wanted.starts_with('-') || same_subcommand(program, wanted, subcommand) {
                 found.max(in_order(rest, args))
@@ -198,6 +200,9 @@ mod tests {
             ("bundle install", "bundle exec rake", No),
             ("npm install", "npm it", Yes),
             ("npm ci", "npm cit", Yes),
+            ("npm install", "npm ci", Perhaps),
+            ("npm install", "npm --prefix x cit", Perhaps),
+            ("npm ci", "npm install", No),
             ("rm -rf", "rm -rf x", Yes),
             ("rm -rf", "rm -fr x", Perhaps),
             ("rm -rf", "rm -r -f x", Perhaps),

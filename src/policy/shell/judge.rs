@@ -456,23 +456,30 @@ fn protected(rules: &ShellRules, word: &str) -> Option<Reason> {
     }
 }
 
-/// Whether a word is the address of a repository on a server, such as `https://host/a/b.git` and `git@host:a/b.git`.
+/// Whether a word is the address of a repository on a server, and nothing else: `https://host/a/b.git`,
+/// `git@host:a/b.git`.
 fn is_repository_address(word: &str) -> bool {
-    let scp_like = word.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));
-    let has_scheme = ["https://", "http://", "ssh://", "git://"].iter().any(|scheme| word.contains(scheme));
-    let name = word.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-    (scp_like || has_scheme) && !word.contains("..") && name.len() > ".git".len() && name.ends_with(".git")
+    let schemes = ["https://", "http://", "ssh://", "git://", "git+https://", "git+ssh://"];
+    let is_host = |host: &str| {
+        !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._@:".contains(c))
+    };
+    let parts = match schemes.iter().find_map(|scheme| word.strip_prefix(scheme)) {
+        Some(rest) => rest.split_once('/'),
+        None => word.split_once(':').filter(|(host, _)| host.starts_with("git@")),
+    };
+    parts.is_some_and(|(host, path)| {
+        let is_path = path.chars().all(|c| c.is_ascii_alphanumeric() || "-._/~".contains(c));
+        let hides = path.starts_with('.') || path.contains("/.") || path.contains("..");
+        is_host(host) && is_path && !hides && path.ends_with(".git")
+    })
 }
 
-/// The arguments of a command that may name files: not the message of a commit.
+/// The arguments of a command that may name files: not the message of `git commit -m` with more than one word.
 fn arguments(argv: &[String]) -> impl Iterator<Item = &String> {
     let is_commit = argv.iter().take(2).map(String::as_str).eq(["git", "commit"]);
     let is_message = move |before: &str, word: &str| {
-        let follows = before == "--message"
-            || (before.starts_with('-') && !before.starts_with("--") && before.ends_with('m'));
-        is_commit
-            && word.contains(' ')
-            && (follows || word.starts_with("--message=") || word.starts_with("-m"))
+        let follows = matches!(before, "-m" | "-am" | "--message") || word.starts_with("--message=");
+        is_commit && follows && word.contains(' ')
     };
     let pairs = argv.iter().zip(argv.iter().skip(1));
     pairs.filter(move |(before, word)| !is_message(before, word)).map(|(_, word)| word)
