@@ -64,7 +64,8 @@ pub struct ShellPart {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadPath {
-    /// Relative to the project or, with a leading `/`, absolute. `..` is still in it: links determine its meaning.
+    /// Relative to the project or, with a leading `/`, absolute. `..` is still in it: links determine its meaning. `*`
+    /// and `?` in its last part may be a pattern.
     pub path: String,
     /// Whether everything below it is read too.
     pub deep: bool,
@@ -98,7 +99,9 @@ pub fn judge(rules: &ShellRules, call: &ShellCall<'_>) -> ShellJudgement {
         None => judged.form(&script),
     }
     judged.look_for_dangers(&found, &script);
-    let is_plain = parts.as_ref().is_some_and(|parts| parts.len() == found.commands.len()) && !found.hidden;
+    let all_literal = |parts: &Vec<CommandPart>| parts.iter().all(|part| part.patterns.is_empty());
+    let is_plain = !found.hidden
+        && parts.as_ref().is_some_and(|parts| parts.len() == found.commands.len() && all_literal(parts));
     judged.protect(rules, call, &found, is_plain);
     judged.look_for_denied(rules, &found, call.command);
     let risk = judged.reasons().map(risk_of).max().unwrap_or(Risk::Low);
@@ -127,14 +130,19 @@ fn agreed(command: &str, script: &Script) -> Option<Vec<CommandPart>> {
     if !script.oddities.is_empty() {
         return None;
     }
-    let parts = plain::read(command)?;
-    let one: Option<Vec<Vec<String>>> = script.commands.iter().map(|words| literal(words)).collect();
-    let other: Vec<&Vec<String>> = parts.iter().map(|part| &part.argv).collect();
+    let parts = plain::read_with_patterns(command)?;
+    let same_word = |part: &CommandPart, (word, other): (&ShellWord, &String)| {
+        word.text() == other && (word.literal().is_some() || part.patterns.contains(other))
+    };
+    let same_words = |(part, words): (&CommandPart, &Vec<ShellWord>)| {
+        part.argv.len() == words.len() && words.iter().zip(&part.argv).all(|pair| same_word(part, pair))
+    };
+    let same = parts.len() == script.commands.len() && parts.iter().zip(&script.commands).all(same_words);
     let mut redirects: Vec<&Redirect> = parts.iter().flat_map(|part| &part.redirects).collect();
     let mut others: Vec<&Redirect> = script.redirects.iter().collect();
     redirects.sort_unstable();
     others.sort_unstable();
-    (one?.iter().collect::<Vec<_>>() == other && redirects == others).then_some(parts)
+    (same && redirects == others).then_some(parts)
 }
 
 fn is_compound(script: &Script, parts: Option<&[CommandPart]>) -> bool {
@@ -193,14 +201,15 @@ impl Judged {
             let before = self.against.len();
             let folders = self.folders(rules, &cwds);
             self.redirects(rules, &cwds, part);
+            self.blocks_grants |= !part.patterns.is_empty();
             self.names(rules, &cwds, &part.argv);
             let looked = match part.argv.split_first() {
-                Some((name, words)) if name == "cd" && parts.len() > 1 => {
+                Some((name, words)) if name == "cd" && parts.len() > 1 && part.patterns.is_empty() => {
                     let from = cwds.clone();
                     self.changed.extend(words.iter().cloned());
                     change(rules, &mut cwds, words).and_then(|looked| self.at(rules, &from, looked))
                 }
-                _ => look(&part.argv).and_then(|looked| {
+                _ => look(&part.argv).and_then(|looked| expandable(rules, part, looked)).and_then(|looked| {
                     let reads = !looked.paths.is_empty() || looked.git != GitUse::None;
                     self.reads_files |= reads && !rules.allows(&part.argv);
                     self.at(rules, &cwds, looked)
@@ -219,7 +228,10 @@ impl Judged {
             self.is_harmless &= looked.is_ok();
             match looked {
                 Ok(()) if rules.mode() != Mode::Deny => {}
-                Ok(()) | Err(_) if rules.allows(&part.argv) => self.by_rule = true,
+                // A rule is about words, and those of a pattern are unknown.
+                Ok(()) | Err(_) if rules.allows(&part.argv) && part.patterns.is_empty() => {
+                    self.by_rule = true;
+                }
                 Ok(()) => self.against.push(Reason::DeniedByMode),
                 Err(reason) => self.against.push(reason),
             }
@@ -437,6 +449,38 @@ impl Judged {
             }
         }
         Verdict::Ask { risk, reasons }
+    }
+}
+
+/// Commands of which no operand is written, and none but a leading `-` makes one an option.
+const TAKES_PATTERNS: &[&str] = &[
+    "awk",
+    "cat",
+    "cut",
+    "du",
+    "file",
+    "grep",
+    "head",
+    "ls",
+    "md5sum",
+    "nl",
+    "sed",
+    "sha256sum",
+    "sort",
+    "stat",
+    "tac",
+    "tail",
+    "wc",
+];
+
+/// What a command with patterns reads: each pattern must be the path of files that it reads, not folders as a whole.
+fn expandable(rules: &ShellRules, part: &CommandPart, looked: ReadSet) -> Result<ReadSet, Reason> {
+    let known = part.argv.first().is_some_and(|name| TAKES_PATTERNS.contains(&name.as_str()));
+    match part.patterns.iter().find(|pattern| {
+        !known || looked.deep || rules.mode() == Mode::Deny || !looked.paths.contains(pattern)
+    }) {
+        Some(pattern) => Err(Reason::NotLiteral(pattern.clone())),
+        None => Ok(looked),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The strict parser: simple commands of literal words, joined by `;`, newline, `&&`, `||` and pipes, with
-//! redirections. Anything else is not parsed; then approval is needed.
+//! The strict parser: simple commands of literal words and simple patterns of file names, joined by `;`, newline,
+//! `&&`, `||` and pipes, with redirections. Anything else is not parsed; then approval is needed.
 
 use std::ops::Range;
 
@@ -10,6 +10,8 @@ use super::word::{WordReader, ends_a_word};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandPart {
     pub(super) argv: Vec<String>,
+    /// Those of the words that the shell replaces by the names of files: `src/*.rs`.
+    pub(super) patterns: Vec<String>,
     /// The position of each word in the text, quotes included.
     pub(super) spans: Vec<Range<usize>>,
     pub(super) redirects: Vec<Redirect>,
@@ -23,8 +25,13 @@ const RESERVED: &[&str] = &[
     "function", "if", "in", "select", "then", "time", "until", "while",
 ];
 
-/// Parses a whole command line. `None` when any of it is not understood.
+/// Parses a whole command line of literal words. `None` when any of it is not understood.
 pub(super) fn read(text: &str) -> Option<Vec<CommandPart>> {
+    read_with_patterns(text).filter(|parts| parts.iter().all(|part| part.patterns.is_empty()))
+}
+
+/// Parses a whole command line, which may contain patterns. `None` when any of it is not understood.
+pub(super) fn read_with_patterns(text: &str) -> Option<Vec<CommandPart>> {
     let mut parts = Vec::new();
     let mut part = CommandPart::default();
     let mut wanted = false;
@@ -53,7 +60,14 @@ pub(super) fn read(text: &str) -> Option<Vec<CommandPart>> {
             part.redirects.push(redirect);
             rest = after;
         } else {
-            let (word, after) = WordReader::new(rest).word()?;
+            let (word, after) = match WordReader::new(rest).word() {
+                Some(literal) => literal,
+                None => {
+                    let (pattern, after) = pattern(rest)?;
+                    part.patterns.push(pattern.to_owned());
+                    (pattern.to_owned(), after)
+                }
+            };
             if part.argv.is_empty() && !is_command_name(&word, rest) {
                 return None;
             }
@@ -69,6 +83,17 @@ pub(super) fn read(text: &str) -> Option<Vec<CommandPart>> {
         return None;
     }
     (!parts.is_empty()).then_some(parts)
+}
+
+/// An unquoted pattern in the last part of a path, and the text after it. No hidden file matches it, nor `..`.
+fn pattern(rest: &str) -> Option<(&str, &str)> {
+    let (word, after) = rest.split_at(rest.find(ends_a_word).unwrap_or(rest.len()));
+    let (folder, name) = word.rsplit_once('/').unwrap_or(("", word));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let is_simple = folder.chars().all(plain)
+        && name.chars().all(|c| plain(c) || matches!(c, '*' | '?'))
+        && name.contains(['*', '?']);
+    (is_simple && !word.starts_with('-') && !name.starts_with('.')).then_some((word, after))
 }
 
 /// Whether a line is one simple command without a redirection.
@@ -125,7 +150,7 @@ fn redirect(rest: &str) -> Result<Option<(Redirect, &str)>, NotRead> {
 fn is_command_name(word: &str, rest: &str) -> bool {
     let as_written =
         rest.strip_prefix(word).is_some_and(|after| after.chars().next().is_none_or(ends_a_word));
-    as_written && !word.is_empty() && !word.contains('=') && !RESERVED.contains(&word)
+    as_written && !word.is_empty() && !word.contains(['=', '*', '?']) && !RESERVED.contains(&word)
 }
 
 #[cfg(test)]
@@ -153,6 +178,20 @@ mod tests {
             ("echo 22", vec![vec!["echo", "22"]]),
         ] {
             assert_eq!(argvs(text).unwrap_or_default(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn simple_patterns_are_read_only_where_they_are_expected() {
+        for text in ["ls *", "ls a *.md", "ls src/?a*.rs", "ls ../*", "ls /a/*"] {
+            let parts = read_with_patterns(text).unwrap();
+            assert_eq!(parts[0].patterns, [text.rsplit_once(' ').unwrap().1], "{text}");
+            assert_eq!(argvs(text), None, "{text}");
+        }
+        for text in
+            ["ls .*", "ls a/.*", "ls -*", "ls */a", "ls [a]*", "ls *'a'", "ls {a,*}", "ls $x*", "*", "ls > *"]
+        {
+            assert!(read_with_patterns(text).is_none(), "{text}");
         }
     }
 

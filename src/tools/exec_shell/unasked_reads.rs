@@ -17,6 +17,8 @@ use crate::tools::secret_search::{
 
 /// How often links may lead to directories that were not searched yet.
 const ROUNDS: usize = 8;
+/// Most names of a folder that are compared with a pattern.
+const MOST_NAMES: usize = 4_096;
 
 /// The reason not to run a command without approval that reads these paths; `hides` says whether secrets are hidden
 /// from it. Accesses the disk.
@@ -43,8 +45,12 @@ fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Rea
     let runs_git = reads.iter().any(|read| read.git != GitUse::None);
     let mut check = ReadCheck { project, hides, runs_git, hidden: Vec::new() };
     let (mut shared, mut trees, mut follows_links) = (Vec::new(), Vec::new(), false);
+    let mut named = Vec::new();
     for read in reads {
-        let Some((path, facts)) = resolve(project, &read.path)? else { continue };
+        named.extend(matching(project, &read.path)?.into_iter().map(|path| (read, path)));
+    }
+    for (read, path) in named {
+        let Some((path, facts)) = resolve(project, &path)? else { continue };
         if read.git != GitUse::None {
             check_repository(project, &path, read.git)?;
         } else if facts.is_dir() && read.deep {
@@ -52,6 +58,9 @@ fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Rea
             follows_links |= read.follows_links;
         } else if facts.is_file() && facts.nlink() > 1 {
             shared.push((path, id_of(&facts)));
+        } else if !facts.is_file() && !facts.is_dir() {
+            // A pipe would hold the command up until its deadline.
+            return Err(Reason::Unchecked(path.to_string_lossy().into_owned()));
         }
     }
     check.other_names(&shared, true)?;
@@ -60,6 +69,32 @@ fn examine<'a>(project: &'a Path, reads: &[ReadPath], hides: bool) -> Result<Rea
         check.tracked_files()?;
     }
     Ok(check)
+}
+
+/// The paths that a path may mean to the shell: itself, and the names that match `*` and `?` in its last part.
+fn matching(project: &Path, path: &str) -> Result<Vec<String>, Reason> {
+    let mut paths = vec![path.to_owned()];
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    if !name.contains(['*', '?']) || resolve(project, folder)?.is_none() {
+        return Ok(paths);
+    }
+    let unknown = || Reason::NotLiteral(path.to_owned());
+    // A letter may be several bytes, and `?` one of them.
+    let pattern = regex::escape(name).replace(r"\*", ".*").replace(r"\?", ".*");
+    let pattern = regex::Regex::new(&format!("^(?s:{pattern})$")).map_err(|_| unknown())?;
+    let entries = fs::read_dir(project.join(folder)).map_err(|_| unknown())?;
+    for (at, entry) in entries.enumerate() {
+        let name = entry.map_err(|_| unknown())?.file_name();
+        // The shell leaves names with a leading dot out. One with a leading `-` would be an option.
+        let name = name.to_str().ok_or_else(unknown)?;
+        if at >= MOST_NAMES || (name.starts_with('-') && pattern.is_match(name)) {
+            return Err(unknown());
+        }
+        if !name.starts_with('.') && pattern.is_match(name) {
+            paths.push(format!("{folder}/{name}"));
+        }
+    }
+    Ok(paths)
 }
 
 /// The target of a path, relative to the project, and its metadata; `None` where it does not exist.
@@ -199,6 +234,8 @@ fn too_large(trees: &[PathBuf]) -> Reason {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::*;
     use crate::policy::shell::{ShellCall, unasked};
     use crate::tools::testing::Project;
@@ -236,6 +273,44 @@ mod tests {
             project.file(file, "");
         }
         project
+    }
+
+    #[test]
+    fn a_pattern_means_every_file_that_it_matches() {
+        let project = sample();
+        for file in
+            ["docs/a.md", "docs/b.txt", "docs/.env", "keys/a.md", "keys/id_rsa", "dash/-r", "dash/a.md"]
+        {
+            project.file(file, "");
+        }
+        symlink("/etc/hostname", project.path("clean/out.md")).unwrap();
+        symlink("../.env", project.path("clean/in.txt")).unwrap();
+        symlink("/etc", project.path("etc")).unwrap();
+        for command in [
+            "cat docs/*.md",
+            "cat docs/*",
+            "wc -l docs/?.*",
+            "cat keys/*.md",
+            "cd docs && cat *.md",
+            "cat dash/a*",
+        ] {
+            assert!(check(&project, command, false).starts_with("hides"), "{command}");
+            assert!(check(&project, command, true).starts_with("hides"), "{command}");
+        }
+        for (command, want) in [
+            ("cat keys/*", "asks: secret keys/id_rsa"),
+            ("cat keys/id?rsa", "asks: secret keys/id_rsa"),
+            ("cat clean/*.md", "asks: outside clean/out.md"),
+            ("cat clean/*.txt", "asks: secret clean/in.txt"),
+            ("cat etc/h*", "asks: outside etc"),
+            ("cat dash/*", "asks: NotLiteral(\"dash/*\")"),
+        ] {
+            assert_eq!(check(&project, command, true), want, "{command}");
+        }
+        mknodat(CWD, project.path("docs/pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for command in ["cat docs/*", "cat docs/pipe"] {
+            assert_eq!(check(&project, command, true), "asks: Unchecked(\"docs/pipe\")", "{command}");
+        }
     }
 
     #[test]

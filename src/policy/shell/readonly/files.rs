@@ -185,6 +185,7 @@ pub(super) const TABLE: &[OptionSpec] = &[
     },
     // Any operand would set the name.
     OptionSpec { names: &["hostname"], operands: Operands::None, ..OptionSpec::PLAIN },
+    OptionSpec { names: &["free"], flags: "bghklmtw", operands: Operands::None, ..OptionSpec::PLAIN },
     OptionSpec { names: &["uptime"], flags: "ps", operands: Operands::None, ..OptionSpec::PLAIN },
     OptionSpec {
         names: &["uname"],

@@ -19,17 +19,18 @@ pub(in crate::policy::shell) struct ReadSet {
 }
 
 /// Programs that may only be asked for their version. Not those that select a version of themselves by files of the
-/// project, and may download it.
+/// project, and may run or download it: cargo, go, yarn, pnpm.
 const VERSIONED: &[(&str, &[&str])] = &[
     (
         "--version",
         &[
-            "bash", "clang", "cmake", "gcc", "jq", "make", "node", "perl", "python", "python3", "rg", "ruby",
-            "sqlite3",
+            "bash", "clang", "cmake", "docker", "gcc", "jq", "make", "node", "npm", "perl", "pip", "pip3",
+            "python", "python3", "rg", "ruby", "sqlite3",
         ],
     ),
     ("-V", &["python", "python3", "rg"]),
-    ("-v", &["node", "perl", "ruby"]),
+    ("-version", &["java", "javac"]),
+    ("-v", &["node", "npm", "perl", "ruby"]),
 ];
 
 /// What the command reads, if it is read-only.
@@ -48,6 +49,8 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
         "git" => return git::look(words),
         "sed" => return scripts::sed(words),
         "jq" => return scripts::jq(words),
+        "awk" => return scripts::awk(words),
+        "tar" => return tar(words),
         "test" | "[" => return scripts::test(name, words),
         "printf" => return scripts::printf(words),
         // These only print their arguments; no option does more.
@@ -59,6 +62,20 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
     match spec {
         Some(spec) => by_spec(spec, name, words),
         None => Err(Reason::UnknownCommand(name.clone())),
+    }
+}
+
+/// `tar` that lists the names in an archive: `tar tf x`. A colon in the name of the archive means another host.
+fn tar(words: &[String]) -> Result<ReadSet, Reason> {
+    let lists = |options: &str| {
+        let letters = options.strip_prefix('-').unwrap_or(options);
+        letters.contains('t') && letters.ends_with('f') && letters.chars().all(|c| "tvfzjJ".contains(c))
+    };
+    match words {
+        [options, archive] if lists(options) && !archive.starts_with('-') && !archive.contains(':') => {
+            Ok(ReadSet { paths: vec![archive.clone()], ..ReadSet::default() })
+        }
+        _ => Err(Reason::Argument { command: "tar".to_owned(), argument: words.join(" ") }),
     }
 }
 

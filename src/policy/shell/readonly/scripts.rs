@@ -62,6 +62,40 @@ fn address(text: &str) -> Option<&str> {
     (!pattern.contains(['[', '\\', '\n'])).then_some(after)
 }
 
+/// `awk` that prints fields: `{print $1, $NF}`. Its language can write files and start programs, so nothing else is
+/// accepted. An operand with `=` is an assignment.
+pub(super) fn awk(words: &[String]) -> Result<ReadSet, Reason> {
+    const SPEC: OptionSpec =
+        OptionSpec { valued: "F", operands: Operands::PatternThenPaths(&[]), ..OptionSpec::PLAIN };
+    let args = Args::read(&SPEC, "awk", words)?;
+    let (program, files) = args.operands.split_first().ok_or_else(|| refused("awk", ""))?;
+    if !prints_fields(program) {
+        return Err(refused("awk", program));
+    }
+    match files.iter().find(|file| file.contains('=')) {
+        Some(assignment) => Err(refused("awk", assignment)),
+        None => by_spec(&SPEC, "awk", words),
+    }
+}
+
+/// `{print FIELD[, FIELD]…}`, where a field is `$1`, `$NF`, `NF` or `NR`.
+fn prints_fields(program: &str) -> bool {
+    let inner = program.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map(str::trim);
+    let fields = inner.and_then(|inner| inner.strip_prefix("print"));
+    let is_field = |field: &str| {
+        let name = field.strip_prefix('$').unwrap_or(field);
+        let is_number = field != name && !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+        is_number || name == "NF" || field == "NR"
+    };
+    match fields {
+        Some("") => true,
+        Some(fields) => {
+            fields.starts_with([' ', '$']) && fields.split(',').all(|field| is_field(field.trim()))
+        }
+        None => false,
+    }
+}
+
 /// `jq` with a filter that does not read the environment or other files.
 pub(super) fn jq(words: &[String]) -> Result<ReadSet, Reason> {
     const SPEC: OptionSpec = OptionSpec {

@@ -39,7 +39,7 @@ pub fn unasked(
     if judged.verdict != Verdict::Allow(Class::ReadOnly) {
         return Ok(None);
     }
-    let parts = plain::read(call.command).ok_or(NotHardened)?;
+    let parts = plain::read_with_patterns(call.command).ok_or(NotHardened)?;
     let mut places = ReadPlaces { root, cwds: vec![call.cwd.to_owned()], exists };
     let (command, leaves_out) = rewrite(call.command, &parts, &mut places)?;
     Ok(Some(Unasked { command, reads: judged.reads, leaves_out }))
@@ -107,7 +107,7 @@ fn rewrite(
     }
     rewritten.push_str(line.get(copied..).ok_or(NotHardened)?);
     // The line was assembled from text: it must parse as exactly the intended commands.
-    let read = plain::read(&rewritten).ok_or(NotHardened)?;
+    let read = plain::read_with_patterns(&rewritten).ok_or(NotHardened)?;
     let same = read.len() == wanted.len()
         && read
             .iter()
