@@ -138,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn names_of_ones_own_are_not_taken_for_tools() {
+        let ship = r#"{ "llm": { "models": { "deep": { "model": "x" } } }, "identities": { "ann": ["telegram:user:1"] },
+            "budget": { "prices": { "*": { "input": 1, "output": 2 } } } }"#;
+        let (text, exit) = run(Some(ship), Output { json: false });
+        assert_eq!((text.as_str(), exit), ("ship.json is valid\n", Exit::Ok));
+    }
+
+    #[test]
     fn a_directory_that_is_not_there_does_not_pass() {
         let mut out = Vec::new();
         let exit =

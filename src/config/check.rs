@@ -138,6 +138,11 @@ impl Checker<'_> {
                     let value = self.value(schema, &property.value, &path, variables);
                     out.insert(key.to_owned(), value);
                 }
+                // The keys are names of the reader's own, as in `llm.models`.
+                (None, Some(schema)) if known.is_none_or(Map::is_empty) => {
+                    let value = self.value(schema, &property.value, &path, variables);
+                    out.insert(key.to_owned(), value);
+                }
                 (None, Some(schema)) => {
                     let tools = || known.into_iter().flatten().map(|(name, _)| name.as_str());
                     if let Some(meant) = nearest(key, tools()) {
