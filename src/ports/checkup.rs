@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::BoxFuture;
+use crate::domain::Language;
 
 /// One finding, in the operator's language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -20,6 +21,6 @@ pub struct Finding {
 
 /// Checks everything that the agent needs.
 pub trait Checkup: Send + Sync + std::fmt::Debug {
-    /// Runs all checks; some ask servers. The caller sets the deadline.
-    fn run(&self) -> BoxFuture<'_, Vec<Finding>>;
+    /// Runs all checks, and says in this language what was found; some ask servers. The caller sets the deadline.
+    fn run(&self, language: Language) -> BoxFuture<'_, Vec<Finding>>;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,9 +118,12 @@ pub(super) struct CheckupResult {
 const CHECKUP: Duration = Duration::from_secs(90);
 
 /// Runs the checks of `shipagent doctor`.
-pub(super) async fn checkup(State(web): State<Arc<Web>>) -> Result<Json<CheckupResult>, Problem> {
+pub(super) async fn checkup(
+    State(web): State<Arc<Web>>,
+    headers: HeaderMap,
+) -> Result<Json<CheckupResult>, Problem> {
     let Some(checkup) = &web.parts.checkup else { return Err(Problem::not_found("check")) };
-    match tokio::time::timeout(CHECKUP, checkup.run()).await {
+    match tokio::time::timeout(CHECKUP, checkup.run(web.words(&headers))).await {
         Ok(checks) => Ok(Json(CheckupResult { checks })),
         Err(_) => Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "the checks took too long")),
     }

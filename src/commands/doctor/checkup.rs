@@ -70,13 +70,13 @@ impl DaemonCheckup {
 }
 
 impl Checkup for DaemonCheckup {
-    fn run(&self) -> BoxFuture<'_, Vec<Finding>> {
+    fn run(&self, language: Language) -> BoxFuture<'_, Vec<Finding>> {
         let source = self.source.clone();
         Box::pin(async move {
             // The checks block on disks and processes, so they get a thread and a runtime of their own.
             let checks = tokio::task::spawn_blocking(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                let (facts, language) =
+                let (facts, _) =
                     runtime.block_on(examine_here(&source.project, &source.env, &source.adapters));
                 Ok::<_, std::io::Error>(facts.iter().map(|fact| finding(fact, language)).collect())
             });

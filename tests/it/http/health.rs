@@ -37,6 +37,18 @@ async fn the_probe_fails_while_every_blocking_thread_waits_and_passes_again_afte
     assert!(daemon.stop().await.success());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_checks_speak_the_language_that_is_asked_for() {
+    let project = Project::new(json!({ "llm": { "provider": "offline" } }));
+    let daemon = project.start().await;
+    for (language, disk) in [("zh-CN", "剩余空间"), ("en", "are free")] {
+        let request = daemon.post("/api/checkup", &json!({})).header("accept-language", language);
+        let found = request.send().await.unwrap().text().await.unwrap();
+        assert!(found.contains(disk), "{language}: {found}");
+    }
+    assert!(daemon.stop().await.success());
+}
+
 async fn health(daemon: &Daemon) -> u16 {
     daemon.http.get(format!("{}/healthz", daemon.base)).send().await.unwrap().status().as_u16()
 }
