@@ -66,6 +66,8 @@ phrases! {
         en: "every {days} day(s) at {time}",
         zh: "每 {days} 天 {time}",
     }
+    format every_hours(hours: i64) { en: "every {hours} h", zh: "每 {hours} 小时" }
+    format every_minutes(minutes: i64) { en: "every {minutes} min", zh: "每 {minutes} 分钟" }
     format every_time(hours: i64, minutes: i64) {
         en: "every {hours} h {minutes} min",
         zh: "每 {hours} 小时 {minutes} 分钟",

@@ -31,7 +31,11 @@ pub(super) fn schedule(schedule: &Schedule, zone: &TimeZone, language: Language)
         }
         Schedule::Every { interval: Interval::Exact(length), .. } => {
             let minutes = length.as_mins();
-            words::every_time(minutes / 60, minutes % 60, language)
+            match (minutes / 60, minutes % 60) {
+                (0, minutes) => words::every_minutes(minutes, language),
+                (hours, 0) => words::every_hours(hours, language),
+                (hours, minutes) => words::every_time(hours, minutes, language),
+            }
         }
         Schedule::At(times) => {
             let shown = times

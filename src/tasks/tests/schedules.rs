@@ -146,6 +146,10 @@ fn schedules_are_told_in_both_languages() {
     assert!(weekdays[1].contains("09:00") && weekdays[1].contains("星期一"), "{weekdays:?}");
     let hours = told(&Schedule::every("90m", None, &zone).unwrap());
     assert_eq!(hours, ["every 1 h 30 min", "每 1 小时 30 分钟"]);
+    let whole = told(&Schedule::every("2h", None, &zone).unwrap());
+    assert_eq!(whole, ["every 2 h", "每 2 小时"]);
+    let minutes = told(&Schedule::every("30m", None, &zone).unwrap());
+    assert_eq!(minutes, ["every 30 min", "每 30 分钟"]);
     let once = told(&Schedule::at(["2026-12-01 09:00"], &zone).unwrap());
     assert_eq!(once, ["2026-12-01 (Tue) 09:00", "2026-12-01 (周二) 09:00"]);
 }
