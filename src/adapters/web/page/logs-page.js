@@ -27,8 +27,8 @@ function row(level, when, what, who, line) {
   return h('li', { class: 'log-line', 'data-level': level, 'data-testid': 'log-line' },
     h('div', { class: 'log-head' },
       h('span', { class: 'log-level', text: level }), h('time', { class: 'log-time', text: when }),
-      h('span', { class: 'log-what', text: what }), who ? h('span', { class: 'log-who', text: who }) : null),
-    details ? h('details', null, h('summary', { text: t('logsDetails') }), h('pre', { tabindex: '0', text: details })) : null);
+      h('span', { class: 'log-what', text: what }), who ? h('span', { class: 'log-who', text: who }) : null,
+      details ? h('details', null, h('summary', { text: t('logsDetails') }), h('pre', { tabindex: '0', text: details })) : null));
 }
 
 const logRow = (line) => row(String(line.level ?? '').toLowerCase(), moment(line.timestamp), String(line.message ?? ''), line.target ?? '', line);

@@ -17,7 +17,9 @@ export function chooseLanguage(remembered, configured) {
 export function t(key, values) {
   const text = PHRASES[current][key] ?? PHRASES.en[key] ?? key;
   if (!values || typeof text !== 'string') return text;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  const filled = text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  // A phrase has spaces around a name for the sake of Latin ones; Chinese characters stand side by side.
+  return current === 'zh' ? filled.replace(/(\p{Script=Han}) (?=\p{Script=Han})/gu, '$1') : filled;
 }
 
 /** Things to try, each with what is written when it is chosen. */

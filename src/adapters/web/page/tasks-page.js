@@ -142,17 +142,20 @@ class TaskRow {
     this.status = statusChip();
     this.facts = new TaskFacts();
     this.deeds = new TaskDeeds(task.id, tasks, told);
+    this.id = h('code', { class: 'who-id', text: task.id });
     this.el = h('li', { class: 'entry', 'data-testid': 'task', 'data-task': task.id },
       h('div', { class: 'entry-main' },
         h('div', { class: 'entry-head' }, this.title, this.status),
-        h('code', { class: 'who-id', text: task.id }),
+        this.id,
         this.facts.el),
       this.deeds.el,
       this.deeds.problem);
   }
 
   update(task) {
-    setText(this.title, task.title || task.id);
+    const title = task.title || task.id;
+    setText(this.title, title);
+    this.id.hidden = title === task.id;
     renderStatus(this.status, task.status);
     this.facts.update(task);
     this.deeds.update(task);

@@ -8,6 +8,9 @@ import { dayLabel, t } from './strings.js';
 // Within this distance the person counts as being at the end.
 const NEAR_PX = 60;
 
+// A thread is opened with so many messages at its end, which fill a screen; those above follow in the next frame.
+const FIRST_SHOWN = 12;
+
 export class LogView {
   /** `elements`: scroller, log, jump, earlier, earlierButton; `earlier()` loads. */
   constructor(elements, { context, earlier }) {
@@ -22,6 +25,7 @@ export class LogView {
     this.pinned = true;
     this.lastTop = 0;
     this.frame = 0;
+    this.opening = true;
     this.thread = null;
 
     this.scroller.addEventListener('scroll', () => this.onScroll(), { passive: true });
@@ -63,6 +67,7 @@ export class LogView {
     this.views.clear();
     this.pinned = true;
     this.lastTop = 0;
+    this.opening = true;
     this.schedule();
   }
 
@@ -80,7 +85,11 @@ export class LogView {
     const { thread } = this;
     if (!thread) return;
     const anchor = this.pinned ? null : this.anchor();
-    this.sync(thread.store.entries);
+    const { entries } = thread.store;
+    const isFirst = this.opening && entries.length > FIRST_SHOWN;
+    this.sync(isFirst ? entries.slice(-FIRST_SHOWN) : entries);
+    if (entries.length > 0) this.opening = false;
+    if (isFirst) this.schedule();
     this.renderEarlier(thread);
     if (this.pinned) this.toEnd(false);
     else if (anchor?.el.isConnected) {
