@@ -132,6 +132,21 @@ const HOSTILE: &[&str] = &[
     "```mermaid\ngraph TD\nA[\"<img src=x onerror=alert(1)>\"] --> B\nclick A \"javascript:alert(1)\"\n```",
     "![x][pixel]\n\n[pixel]: http://evil.example/pixel.png",
     "![x](/api/files/../info)",
+    "[tab](java\tscript:alert(1))",
+    "[entity](javascript&#58;alert(1))",
+    "[case](JaVaScRiPt:alert(1))",
+    "[vb](vbscript:msgbox(1))",
+    "<https://a.example\" onmouseover=\"alert(1)>",
+    "[quote](https://a.example/\"onmouseover=alert(1)//)",
+    "![svg](data:image/svg+xml,<svg onload=alert(1)>)",
+    "<svg><animate onbegin=alert(1) attributeName=x></svg>",
+    "<form action=javascript:alert(1)><button>x</button></form>",
+    "<base href=http://evil.example/>",
+    "- [x] <input autofocus onfocus=alert(1)>",
+    "# <a id=composer href=# onclick=alert(1)>heading</a>",
+    "```\"><img src=x onerror=alert(1)>\ncode\n```",
+    "$$\\unicode{<img src=x onerror=alert(1)>}$$",
+    "```mermaid\nflowchart LR\nA[<svg onload=alert(1)>] -->|\"<img src=x onerror=alert(1)>\"| B\n```",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -148,8 +163,13 @@ async fn hostile_texts_stay_text_and_rich_ones_are_formatted() {
     console.say("attack").await;
     console.until("document.querySelectorAll('[data-role=assistant] .md > *').length > 0").await;
     console.until_idle().await;
-    let bad = "document.querySelectorAll('#log :is(img, script, iframe, svg[onload], style, details[ontoggle], a[href^=\"javascript\"], a[href^=\"data\"])').length";
+    let bad = "document.querySelectorAll('#log :is(img, script, iframe, svg[onload], style, form, base, animate, #composer, details[ontoggle], a[href^=\"javascript\"], a[href^=\"data\"])').length";
     assert_eq!(console.browser.eval(bad).await, 0);
+    // No element has a handler, and no link leads anywhere but to the web or to mail.
+    let handlers = "[...document.querySelectorAll('#log *')].flatMap((el) => el.getAttributeNames()).filter((name) => name.startsWith('on'))";
+    assert_eq!(console.browser.eval(handlers).await, json!([]));
+    let links = "[...document.querySelectorAll('#log a')].filter((a) => !['http:', 'https:', 'mailto:'].includes(a.protocol)).map((a) => a.href)";
+    assert_eq!(console.browser.eval(links).await, json!([]));
     assert_eq!(console.browser.eval("window.attacked ?? false").await, false);
     let loaded =
         "performance.getEntriesByType('resource').filter((entry) => entry.name.includes('evil')).length";

@@ -3,6 +3,7 @@
 mod access;
 mod approvals;
 mod conversation;
+mod everyday;
 mod files;
 mod grants;
 mod history;
@@ -20,4 +21,5 @@ mod stage;
 mod threads;
 mod unsent;
 mod usage;
+mod views;
 mod voice;
