@@ -76,6 +76,56 @@ fn every_page_of_the_manual_is_linked_from_another() {
     }
 }
 
+/// Pages for people who change the code, in English like the code.
+const ENGLISH_ONLY: &[&str] = &["adapters.md", "architecture.md"];
+
+fn names_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(repository().join(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+#[test]
+fn every_page_for_users_is_there_in_chinese() {
+    let chinese = names_in("docs/zh");
+    for name in names_in("docs") {
+        let expected = !ENGLISH_ONLY.contains(&name.as_str());
+        assert_eq!(chinese.contains(&name), expected, "docs/zh/{name}");
+    }
+}
+
+/// The addresses, environment variables, commands and keys in the code spans of a text: words that are the same in every language.
+fn fixed_words(text: &str) -> Vec<&str> {
+    let prose = text.split("```").step_by(2);
+    let spans = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2));
+    let words =
+        spans.flat_map(|span| span.split(|char: char| char.is_whitespace() || "()[]{}\"',;?".contains(char)));
+    words
+        .filter(|word| {
+            let is_key = word.contains('.')
+                && word.chars().all(|char| char.is_ascii_alphanumeric() || "._".contains(char));
+            word.is_ascii() && (is_key || word.starts_with("--") || word.starts_with("/api/"))
+        })
+        .collect()
+}
+
+/// A name that was changed in the English manual does not stay in the Chinese one.
+#[test]
+fn the_chinese_pages_name_nothing_that_the_english_ones_do_not() {
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let (chinese, english): (Vec<_>, Vec<_>) =
+        documents().into_iter().partition(|document| name_of(document).starts_with("docs/zh/"));
+    let english: String = english.iter().map(|document| read(document)).collect();
+    let mut faults = Vec::new();
+    for document in &chinese {
+        let text = read(document);
+        let unknown = fixed_words(&text).into_iter().filter(|word| !english.contains(word));
+        faults.extend(unknown.map(|word| format!("{}: {word}", name_of(document))));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(fixed_words("see `llm.model`, `--json` and `GET /api/info`").len() == 3);
+}
+
 fn folders_of(dir: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.join("Agent.md").exists()).collect()
