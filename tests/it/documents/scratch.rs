@@ -57,6 +57,7 @@ pub(super) const STAND_INS: &[(&str, &str)] = &[
     ("rustup", "wants a network"),
     ("ssh", "wants another machine"),
     ("systemctl", "wants systemd"),
+    ("systemd-analyze", "wants systemd"),
     ("useradd", "changes the system"),
     ("xdg-open", "wants a desktop"),
 ];
@@ -120,6 +121,7 @@ impl Scratch {
             "notes/people.jsonl",
             "{\"id\": \"n1\", \"at\": 1767225600000, \"author\": \"Ann\", \"text\": \"Ann moved in May.\"}\n",
         );
+        project.write("notes/core.md", "- Deploys need two approvals.\n");
         project.write("ask.ogg", "OggS");
         project.write("target/dist/shipagent", "#!/bin/sh\n");
         project.write("home/my-project/Agent.md", "You are the agent of a scratch project.\n");
@@ -131,6 +133,7 @@ impl Scratch {
         symlink(root, root.join("srv/my-project")).unwrap();
         copy(&repository().join("examples"), &root.join("examples"));
         std::fs::create_dir_all(root.join("usr/bin")).unwrap();
+        release_archive(root);
         for name in ["tests/run", "tests/setup", ".ci/run"] {
             script(&root.join(name), "#!/bin/sh\n");
         }
@@ -239,6 +242,17 @@ fn script(path: &Path, text: &str) {
     #[expect(clippy::disallowed_methods, reason = "a scratch file of a test")]
     std::fs::write(path, text).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// An archive as a release has it, with a program that does nothing.
+fn release_archive(root: &Path) {
+    let name = "shipagent-0.0.0-x86_64-unknown-linux-musl";
+    script(&root.join("release").join(name).join("shipagent"), "#!/bin/sh\n");
+    let packed = Command::new("/bin/tar")
+        .args(["czf", &format!("{name}.tar.gz"), "-C", "release", name])
+        .current_dir(root)
+        .status();
+    assert!(packed.unwrap().success());
 }
 
 fn copy(from: &Path, to: &Path) {
