@@ -75,6 +75,20 @@ phrases! {
         zh: "控制台始终可用。聊天平台需要你自己的机器人；docs/platforms.md 说明如何创建。",
     }
     text setup_platform_none() { en: "The console only", zh: "只用控制台" }
+    named setup_platform_hint(key: &str) {
+        "telegram" => {
+            en: "Send /newbot to @BotFather; it answers with the token.",
+            zh: "向 @BotFather 发送 /newbot，它会回复令牌。",
+        }
+        "feishu" => {
+            en: "Create a custom app with a bot at open.feishu.cn (Lark: open.larksuite.com); its id and secret are under “Credentials”.",
+            zh: "在 open.feishu.cn 创建带机器人的自建应用（Lark 用 open.larksuite.com），id 和密钥在“凭证与基础信息”里。",
+        }
+        "qq" => {
+            en: "Create a bot at q.qq.com; its id and secret are in the development settings.",
+            zh: "在 q.qq.com 创建机器人，id 和密钥在开发设置里。",
+        }
+    }
     text setup_asking_platform() { en: "Asking the platform…", zh: "正在检查平台…" }
     text setup_writing() { en: "Saving, and starting with the new settings…", zh: "正在保存，并用新设置启动…" }
     text setup_slow() {

@@ -741,6 +741,11 @@ export const PHRASES = {
     "setupPurposeAbout": "One or two sentences. They begin Agent.md, which you can edit at any time.",
     "setupPlatformAbout": "The console is always there. A chat platform needs a bot of yours; the guide in docs/platforms.md makes one.",
     "setupPlatformNone": "The console only",
+    "setupPlatformHint": {
+      "telegram": "Send /newbot to @BotFather; it answers with the token.",
+      "feishu": "Create a custom app with a bot at open.feishu.cn (Lark: open.larksuite.com); its id and secret are under “Credentials”.",
+      "qq": "Create a bot at q.qq.com; its id and secret are in the development settings."
+    },
     "setupAskingPlatform": "Asking the platform…",
     "setupWriting": "Saving, and starting with the new settings…",
     "setupSlow": "The settings are saved, but the daemon has not started with them yet: its terminal or log says why.",
@@ -1491,6 +1496,11 @@ export const PHRASES = {
     "setupPurposeAbout": "一两句话即可，会写入 Agent.md 开头，可随时编辑。",
     "setupPlatformAbout": "控制台始终可用。聊天平台需要你自己的机器人；docs/platforms.md 说明如何创建。",
     "setupPlatformNone": "只用控制台",
+    "setupPlatformHint": {
+      "telegram": "向 @BotFather 发送 /newbot，它会回复令牌。",
+      "feishu": "在 open.feishu.cn 创建带机器人的自建应用（Lark 用 open.larksuite.com），id 和密钥在“凭证与基础信息”里。",
+      "qq": "在 q.qq.com 创建机器人，id 和密钥在开发设置里。"
+    },
     "setupAskingPlatform": "正在检查平台…",
     "setupWriting": "正在保存，并用新设置启动…",
     "setupSlow": "设置已保存，但守护进程还没有用新设置启动：请查看终端或日志。",

@@ -5,7 +5,7 @@ import { api } from './api.js';
 import { attempt, button, problemLine } from './controls.js';
 import { h, setAttr, setText } from './dom.js';
 import { modelChoice, platformChoice, setup } from './setup-state.js';
-import { language, t } from './strings.js';
+import { channelName, language, t } from './strings.js';
 
 const POLL_MS = 400;
 const PATIENCE_MS = 60_000;
@@ -329,12 +329,13 @@ const STEPS = {
       hint(t('setupPlatformAbout')),
       radios('platform', t('setupTitles').platform, [
         { value: '', title: t('setupPlatformNone') },
-        ...page.offer.platforms.map(({ name, title }) => ({ value: name, title })),
+        ...page.offer.platforms.map(({ name, title }) => ({ value: name, title: language() === 'zh' ? channelName(name) : title })),
       ], setup.answers.platform, (value) => {
         setup.change({ platform: value });
         page.go('platform');
         page.content.querySelector('input:checked')?.focus();
       }),
+      ...[t('setupPlatformHint')[setup.answers.platform]].filter(Boolean).map(hint),
       ...page.keys.map(({ key, label, secret, default: proposed }) => {
         const name = `${setup.answers.platform}.${key}`;
         return field(key, label, setup.secret(name) || proposed, (value) => setup.keepSecret(name, value), secret ? { type: 'password' } : {});
