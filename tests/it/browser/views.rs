@@ -26,7 +26,7 @@ const VIEWS: &[(&str, Way, &str)] = &[
     ("memory", Way::Page("#/memory"), "[data-testid=memory-item]"),
     ("usage", Way::Page("#/usage"), ".usage-tile"),
     ("instructions", Way::Page("#/instructions"), "[data-testid=instructions-text]"),
-    ("settings", Way::Page("#/settings"), "[data-testid=setting]"),
+    ("settings", Way::Page("#/settings"), ".setting-section"),
     ("health", Way::Page("#/health"), "[data-testid=health-adapter]"),
     ("logs", Way::Page("#/logs"), "[data-testid=log-line]"),
     ("audit", Way::Page("#/logs/audit"), "[data-testid=log-line]"),
