@@ -13,6 +13,7 @@ const OTHER_RESULTS: &[(&str, &[i32], &str)] = &[
         "a command before it may have decided the request, and one that is asked ends with 1",
     ),
     ("shipagent approvals approve A", &[0, 1], "a command before it may have decided the request"),
+    ("shipagent memory undo", &[0, 1], "nothing may have been changed on the scratch machine"),
     ("shipagent memory forget", &[0, 1], "there is no such memory on the scratch machine"),
     ("shipagent access approve CODE", &[1], "nobody asks on the scratch machine"),
     ("shipagent access role", &[1], "nobody was let in"),

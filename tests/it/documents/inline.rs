@@ -18,7 +18,7 @@ const ELSEWHERE: &[(&str, &str)] =
 /// What stands for something of the reader's, and what it is on the scratch machine.
 const PLACEHOLDERS: &[(&str, &str)] = &[
     ("[FILE]", "notes/core.md"),
-    ("DIR", "notes"),
+    ("DIR", "exported"),
     ("PERSON", "telegram:user:1"),
     ("QUERY", "moved"),
     ("THREAD", "cli:chat:NAME"),
