@@ -66,6 +66,8 @@ async fn everyday(screen: Screen, language: &str, name: &str) {
         Reply::status(401, r#"{"error":{"message":"Incorrect API key"}}"#),
         Reply::text("Now it works."),
         Reply::text("At last.").behind(&gate),
+        Reply::text("Hello Ann."),
+        Reply::text("Hello operator."),
     ])
     .await;
     let project = asking(&model);
@@ -134,6 +136,18 @@ async fn everyday(screen: Screen, language: &str, name: &str) {
     console.until("/[0-9]+ (s|秒)/.test(document.querySelector('[data-testid=activity]').innerText)").await;
     gate.open();
     console.until_newest("At last.").await;
+    console.until_idle().await;
+
+    // In a conversation of another channel, the operator's words are marked.
+    let said = json!({ "instructions": "hi", "chatId": "elsewhere", "userId": "ann" });
+    assert_eq!(daemon.execute(said).await["output"], "Hello Ann.");
+    console.browser.eval("(location.hash = '#/t/api:chat:elsewhere', 1)").await;
+    console.until_visible("readonly", true).await;
+    console.until_newest("Hello Ann.").await;
+    console.say("and hello from me").await;
+    console.until_newest("Hello operator.").await;
+    let operator = "[...document.querySelectorAll('[data-role=user]')].map((message) => message.dataset.operator ?? 'no')";
+    assert_eq!(console.browser.eval(operator).await, json!(["no", "true"]));
     console.until_idle().await;
 
     // What was not sent is still there after a reload.
