@@ -58,6 +58,45 @@ async fn attach_in_three_ways(console: &Console) {
     console.until(&format!("{count} === 3 && document.querySelector('.attachment img')")).await;
 }
 
+/// A picture fills the window until Esc, or a click.
+async fn enlarge_the_picture(console: &Console) {
+    console.until("document.querySelector('.picture img')?.naturalWidth === 1").await;
+    for close in ["key", "click"] {
+        console.browser.eval("(document.querySelector('[data-testid=picture-zoom]').click(), 1)").await;
+        console.until_visible("zoom", true).await;
+        if close == "key" {
+            console.assert_accessible().await;
+            console.browser.press(&key::ESCAPE.to_string()).await;
+        } else {
+            console.browser.click("[data-testid=zoom] button").await;
+        }
+        console.until("!document.querySelector('[data-testid=zoom]')").await;
+    }
+}
+
+async fn copy_and_wrap(console: &Console, answer: &str) {
+    // Code is copied as it is written, a message as Markdown.
+    for button in [".code .copy:not([data-testid])", "[data-role=assistant] .meta .copy"] {
+        console.browser.eval(&format!("(document.querySelector('{button}').click(), 1)")).await;
+    }
+    console.until(&format!("{COPIED}.length === 2")).await;
+    let copied = console.browser.eval(COPIED).await;
+    assert_eq!(
+        (copied[0].as_str().unwrap().trim(), copied[1].as_str().unwrap().trim()),
+        (CODE, answer.trim())
+    );
+
+    // Long lines are scrolled, or wrapped.
+    let overhang = "(() => { const pre = document.querySelector('.code pre'); return pre.scrollWidth - pre.clientWidth; })()";
+    assert!(console.browser.eval(overhang).await.as_f64().unwrap() > 0.0);
+    console.browser.eval("(document.querySelector('[data-testid=code-wrap]').click(), 1)").await;
+    assert_eq!(console.browser.eval(overhang).await, 0);
+    let pressed = "document.querySelector('[data-testid=code-wrap]').getAttribute('aria-pressed')";
+    assert_eq!(console.browser.eval(pressed).await, "true");
+    let fits = "document.documentElement.scrollWidth <= innerWidth";
+    assert_eq!(console.browser.eval(fits).await, true, "nothing sticks out");
+}
+
 async fn everyday(screen: Screen, language: &str, name: &str) {
     let gate = Gate::new();
     let answer = format!("Look:\n\n```rust\n{CODE}\n```\n");
@@ -88,40 +127,8 @@ async fn everyday(screen: Screen, language: &str, name: &str) {
     let names: Vec<&str> = parts.iter().filter_map(|part| part["filename"].as_str()).collect();
     assert_eq!(names, ["chosen.txt", "dropped.txt", "pasted.png"]);
 
-    // A picture fills the window until Esc, or a click.
-    console.until("document.querySelector('.picture img')?.naturalWidth === 1").await;
-    for close in ["key", "click"] {
-        console.browser.eval("(document.querySelector('[data-testid=picture-zoom]').click(), 1)").await;
-        console.until_visible("zoom", true).await;
-        if close == "key" {
-            console.assert_accessible().await;
-            console.browser.press(&key::ESCAPE.to_string()).await;
-        } else {
-            console.browser.click("[data-testid=zoom] button").await;
-        }
-        console.until("!document.querySelector('[data-testid=zoom]')").await;
-    }
-
-    // Code is copied as it is written, a message as Markdown.
-    for button in [".code .copy:not([data-testid])", "[data-role=assistant] .meta .copy"] {
-        console.browser.eval(&format!("(document.querySelector('{button}').click(), 1)")).await;
-    }
-    console.until(&format!("{COPIED}.length === 2")).await;
-    let copied = console.browser.eval(COPIED).await;
-    assert_eq!(
-        (copied[0].as_str().unwrap().trim(), copied[1].as_str().unwrap().trim()),
-        (CODE, answer.trim())
-    );
-
-    // Long lines are scrolled, or wrapped.
-    let overhang = "(() => { const pre = document.querySelector('.code pre'); return pre.scrollWidth - pre.clientWidth; })()";
-    assert!(console.browser.eval(overhang).await.as_f64().unwrap() > 0.0);
-    console.browser.eval("(document.querySelector('[data-testid=code-wrap]').click(), 1)").await;
-    assert_eq!(console.browser.eval(overhang).await, 0);
-    let pressed = "document.querySelector('[data-testid=code-wrap]').getAttribute('aria-pressed')";
-    assert_eq!(console.browser.eval(pressed).await, "true");
-    let fits = "document.documentElement.scrollWidth <= innerWidth";
-    assert_eq!(console.browser.eval(fits).await, true, "nothing sticks out");
+    enlarge_the_picture(&console).await;
+    copy_and_wrap(&console, &answer).await;
     console.browser.picture(&format!("everyday-{name}")).await;
 
     // A failed answer is asked for again where it stands.
