@@ -3,7 +3,7 @@
 use super::commands::{documents, faults_of, name_of};
 use super::scratch::Scratch;
 
-/// Programs whose calls are commands for the reader; what the agent itself might run (`git push`) is none.
+/// Beginnings of commands for the reader; what the agent itself might run (`git push`, `tar tf`) is none.
 const PROGRAMS: &[&str] =
     &["shipagent", "cargo", "curl", "docker", "ollama", "ssh", "sudo", "systemctl", "systemd-analyze", "tar"];
 
@@ -44,7 +44,9 @@ fn commands_of(text: &str) -> Vec<String> {
             let Some((first, _)) = span.split_once(' ') else { continue };
             if SUBCOMMANDS.contains(&first) {
                 found.push(format!("shipagent {span}"));
-            } else if PROGRAMS.contains(&first) || span.contains("| shipagent ") {
+            } else if PROGRAMS.iter().any(|program| span.starts_with(&format!("{program} ")))
+                || span.contains("| shipagent ")
+            {
                 found.push(span);
             }
         }

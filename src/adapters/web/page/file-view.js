@@ -57,9 +57,13 @@ export function ownFile(url) {
   }
 }
 
-/** Shows a picture as large as the window allows. */
-function zoom(src, name) {
-  const dialog = h('dialog', { class: 'zoom', 'aria-label': name, 'data-testid': 'zoom', onclick: () => dialog.close(), onclose: () => dialog.remove() },
+/** Shows a picture as large as the window allows; `opener` has the focus afterwards. */
+function zoom(src, name, opener) {
+  const closed = () => {
+    dialog.remove();
+    opener.focus({ preventScroll: true });
+  };
+  const dialog = h('dialog', { class: 'zoom', 'aria-label': name, 'data-testid': 'zoom', onclick: () => dialog.close(), onclose: closed },
     h('img', { src, alt: name }),
     h('button', { type: 'button', class: 'icon-button', 'aria-label': t('close') }, icon('close')));
   document.body.append(dialog);
@@ -67,7 +71,8 @@ function zoom(src, name) {
 }
 
 function zoomable(img, name) {
-  return h('button', { type: 'button', class: 'picture', 'aria-label': t('zoom', { name }), 'data-testid': 'picture-zoom', onclick: () => img.src && zoom(img.src, name) }, img);
+  const opener = h('button', { type: 'button', class: 'picture', 'aria-label': t('zoom', { name }), 'data-testid': 'picture-zoom', onclick: () => img.src && zoom(img.src, name, opener) }, img);
+  return opener;
 }
 
 export class FileView {
