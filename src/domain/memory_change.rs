@@ -233,12 +233,13 @@ impl LedgerLine {
         self.op == LedgerOp::Forget && self.undoes.is_none() && self.erased == Some(false)
     }
 
-    /// Whether undo takes the line back before older ones: not what a file's editor did, not a note that the agent took by
-    /// itself and nobody has seen, and not a newer date of the same text.
+    /// Whether undo takes the line back before older ones: not what a file's editor did, not an import of notes, not a note
+    /// that the agent took by itself and nobody has seen, and not a newer date of the same text.
     pub fn may_be_undone(&self) -> bool {
         let unseen = self.tier == Tier::Notes && self.by.is_none() && self.via.is_none();
         let same = self.op == LedgerOp::Replace && self.before.is_some() && self.before == self.after;
-        self.undoes.is_none() && !self.is_hand_edit() && !unseen && !same
+        let whole_month = self.tier == Tier::Notes && self.op == LedgerOp::Edit;
+        self.undoes.is_none() && !self.is_hand_edit() && !whole_month && !unseen && !same
     }
 
     /// Whether the change took text away that a conversation may still show.

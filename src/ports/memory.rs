@@ -150,7 +150,7 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
     /// The scopes that have core memory or notes.
     fn scopes(&self) -> BoxFuture<'_, Result<Vec<ScopeKey>, StoreError>>;
 
-    /// Adds notes behind those of the same month, in their order. All are written or none of a month. They are not entered
-    /// into the ledger: they come from the operator.
+    /// Adds notes behind those of the same month, in their order. All are written or none of a month. The ledger gets one
+    /// line for each month, `via` "import", without the texts.
     fn add_notes(&self, scope: &ScopeKey, notes: Vec<Note>) -> BoxFuture<'_, Result<NotesAdded, StoreError>>;
 }

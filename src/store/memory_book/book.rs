@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::changes::hand_edit;
 use super::files::MemoryFiles;
-use super::ledger::{self, LEDGER, LedgerState, StoredLine};
+use super::hand_edits::IMPORT;
+use super::ledger::{self, LEDGER, LedgerState};
 use super::notes;
 use crate::domain::{
-    CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey, ThreadId,
+    CoreFile, DistilMark, LedgerLine, MemoryChange, MemoryItem, Provenance, ScopeKey, ThreadId, Timestamp,
 };
 use crate::policy::fingerprint::digest_of;
 use crate::ports::{
@@ -84,20 +84,21 @@ impl<F: MemoryFiles> Book<F> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub(super) fn digest_of(&self, bytes: &[u8]) -> String {
-        digest_of(bytes).chars().take(DIGEST_DIGITS).collect()
+        self.shortened(&digest_of(bytes))
+    }
+
+    /// A digest as the ledger has it.
+    pub(super) fn shortened(&self, digest: &str) -> String {
+        digest.chars().take(DIGEST_DIGITS).collect()
     }
 
     pub(super) fn digest_of_empty(&self) -> String {
         self.digest_of(b"")
-    }
-
-    /// Whether a core file has another content than its newest ledger line says.
-    pub(super) fn was_edited_by_hand(&self, state: &LedgerState, scope: &ScopeKey, digest: &str) -> bool {
-        match state.core_digest(scope) {
-            Some(known) => known != digest,
-            None => digest != self.digest_of_empty(),
-        }
     }
 
     /// Ids that no item has: short, and different for each line of the ledger.
@@ -164,20 +165,6 @@ impl<F: MemoryFiles> Book<F> {
         }
     }
 
-    /// Completes a change that was cut off, or notes that the file was edited by hand.
-    fn settle(&self, state: &mut LedgerState, scope: &ScopeKey) -> io::Result<CoreFile> {
-        let _lock = self.files.lock()?;
-        self.catch_up(state)?;
-        let file = self.read_core(scope)?.file;
-        if self.was_edited_by_hand(state, scope, &file.digest) {
-            let seq = state.next_seq();
-            let line = hand_edit(scope, &file.digest, self.clock.now(), seq, seq);
-            state.append(&self.files, &[StoredLine::Change(Box::new(line))])?;
-            state.settled = true;
-        }
-        Ok(file)
-    }
-
     fn scopes(&self) -> io::Result<Vec<ScopeKey>> {
         let mut found = BTreeSet::new();
         for scope in [ScopeKey::Project, ScopeKey::Main] {
@@ -228,6 +215,10 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
     fn ledger(&self, request: LedgerRequest) -> BoxFuture<'_, Result<LedgerPage, StoreError>> {
         Box::pin(self.read(LEDGER, move |book| {
             book.complete_changes();
+            match &request.scope {
+                Some(scope) => book.note_edited_months(std::slice::from_ref(scope)),
+                None => book.note_edited_months(&book.scopes()?),
+            }
             ledger::page(&book.files, &request)
         }))
     }
@@ -273,6 +264,7 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
         let scope = scope.clone();
         Box::pin(self.read("memory/notes", move |book| {
             book.complete_changes();
+            book.note_edited_months(std::slice::from_ref(&scope));
             notes::page(&book.files, &scope, month.as_deref())
         }))
     }
@@ -287,7 +279,16 @@ impl<F: MemoryFiles> Memory for MemoryBook<F> {
             let mut state = book.state();
             let _lock = book.files.lock()?;
             book.catch_up(&mut state)?;
-            notes::add_notes(&book.files, &scope.notes_folder(), notes, &state.forgotten(&scope))
+            let edited = book.edited_months(&mut state, &scope)?;
+            book.enter_months(&mut state, &scope, edited, None)?;
+            let forgotten = state.forgotten(&scope);
+            let done = notes::add_notes(&book.files, &scope.notes_folder(), notes, &forgotten)?;
+            let changed = book.edited_months(&mut state, &scope)?;
+            if let Err(error) = book.enter_months(&mut state, &scope, changed, Some(IMPORT)) {
+                // The notes are there: their files count as edited by hand at the next read.
+                tracing::warn!(%error, file = LEDGER, "import not entered into the ledger");
+            }
+            Ok(done)
         }))
     }
 }

@@ -1,11 +1,12 @@
 //! The lines of the ledger, and what the newest of them say.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use super::files::{FileFacts, MemoryFiles};
+use super::hand_edits::KnownMonth;
 use crate::domain::{DistilMark, LedgerLine, LedgerOp, ScopeKey, ThreadId, Tier, items_of};
 use crate::ports::{LedgerPage, LedgerRequest};
 
@@ -85,6 +86,8 @@ pub(super) struct LedgerState {
     last_seq: u64,
     /// The version of each core file after its newest line.
     core: HashMap<ScopeKey, String>,
+    /// The months' files of each scope, by their names.
+    months: HashMap<ScopeKey, BTreeMap<String, KnownMonth>>,
     marks: HashMap<ThreadId, DistilMark>,
     unreviewed: HashMap<ScopeKey, BTreeSet<String>>,
     /// The notes of each scope that were forgotten one by one.
@@ -156,6 +159,13 @@ impl LedgerState {
         if let (Tier::Core, Some(digest)) = (line.tier, &line.digest) {
             self.core.insert(line.scope.clone(), digest.clone());
         }
+        if let (Tier::Notes, Some(file), Some(digest)) = (line.tier, &line.file, &line.digest) {
+            let known = KnownMonth { digest: digest.clone(), compared: None };
+            self.months.entry(line.scope.clone()).or_default().insert(file.clone(), known);
+        }
+        if line.op == LedgerOp::Forget && line.id.is_none() {
+            self.months.remove(&line.scope);
+        }
         if line.tier == Tier::Core && line.removes() {
             self.removals.insert(line.scope.clone(), line.seq);
         }
@@ -190,6 +200,36 @@ impl LedgerState {
     /// The version of a scope's core file after its newest line.
     pub(super) fn core_digest(&self, scope: &ScopeKey) -> Option<&str> {
         self.core.get(scope).map(String::as_str)
+    }
+
+    fn month(&self, scope: &ScopeKey, file: &str) -> Option<&KnownMonth> {
+        self.months.get(scope)?.get(file)
+    }
+
+    /// The months' files of a scope that the ledger names.
+    pub(super) fn months_of(&self, scope: &ScopeKey) -> impl Iterator<Item = String> + use<'_> {
+        self.months.get(scope).into_iter().flat_map(|months| months.keys().cloned())
+    }
+
+    /// The version of a month's file after its newest line.
+    pub(super) fn month_digest(&self, scope: &ScopeKey, file: &str) -> Option<&String> {
+        self.month(scope, file).map(|month| &month.digest)
+    }
+
+    /// Whether a month's file is the one that was last found to be as its newest line says.
+    pub(super) fn is_month_as_compared(
+        &self,
+        scope: &ScopeKey,
+        file: &str,
+        facts: Option<FileFacts>,
+    ) -> bool {
+        facts.is_some() && self.month(scope, file).is_some_and(|month| month.compared == facts)
+    }
+
+    pub(super) fn month_compared(&mut self, scope: &ScopeKey, file: &str, facts: FileFacts) {
+        if let Some(month) = self.months.get_mut(scope).and_then(|months| months.get_mut(file)) {
+            month.compared = Some(facts);
+        }
     }
 
     pub(super) fn mark(&self, thread: &ThreadId) -> Option<DistilMark> {

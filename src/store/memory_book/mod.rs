@@ -12,9 +12,12 @@
 
 mod book;
 mod changes;
+mod completion;
 mod files;
+mod hand_edits;
 mod ledger;
 mod notes;
+mod planning;
 #[cfg(test)]
 mod tests;
 

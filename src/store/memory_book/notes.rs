@@ -15,6 +15,8 @@ const ENDING: &str = ".md";
 /// A month's file while notes are added to it.
 #[derive(Debug, Default)]
 struct Month {
+    /// Its name in the folder.
+    file: String,
     text: String,
     known: HashSet<Box<str>>,
     changed: bool,
@@ -35,12 +37,9 @@ pub(super) fn add_notes(
             done.forgotten = done.forgotten.saturating_add(1);
             continue;
         }
-        let month = match months.entry(month_file(note.at)) {
+        let month = match months.entry(month_of(note.at)) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let month = Month::read(files, &format!("{folder}/{}", entry.key()))?;
-                entry.insert(month)
-            }
+            Entry::Vacant(entry) => entry.insert(Month::read(files, folder, note.at)?),
         };
         if month.add(note) {
             done.added = done.added.saturating_add(1);
@@ -48,17 +47,27 @@ pub(super) fn add_notes(
             done.known = done.known.saturating_add(1);
         }
     }
-    for (name, month) in months.iter().filter(|(_, month)| month.changed) {
-        files.replace(&format!("{folder}/{name}"), month.text.as_bytes())?;
+    for month in months.values().filter(|month| month.changed) {
+        files.replace(&format!("{folder}/{}", month.file), month.text.as_bytes())?;
     }
     Ok(done)
 }
 
 impl Month {
-    fn read(files: &impl MemoryFiles, name: &str) -> io::Result<Self> {
-        let text = month_text(files, name)?;
-        let known = item_blocks(&text).into_iter().map(Box::from).collect();
-        Ok(Self { text, known, changed: false })
+    fn read(files: &impl MemoryFiles, folder: &str, at: Timestamp) -> io::Result<Self> {
+        let mut month = Self::default();
+        for file in month_files(at) {
+            let name = format!("{folder}/{file}");
+            let bytes =
+                if files.facts(&name)?.is_some() { files.read(&name, 0, u64::MAX)? } else { Vec::new() };
+            let text = String::from_utf8_lossy(&bytes);
+            month.known.extend(item_blocks(&text).into_iter().map(Box::from));
+            if let Ok(text) = String::from_utf8(bytes) {
+                (month.file, month.text) = (file, text);
+                break;
+            }
+        }
+        Ok(month)
     }
 
     /// Adds a note behind the others, unless it is there.
@@ -89,7 +98,7 @@ pub(super) fn append_lines(text: &mut String, lines: &str) {
     text.push_str(lines);
 }
 
-/// The text of a month's file. Notes that are not UTF-8 were made so by hand; the bytes that are not text cannot be kept.
+/// The text of a month's file, to be read.
 pub(super) fn month_text(files: &impl MemoryFiles, name: &str) -> io::Result<String> {
     if files.facts(name)?.is_none() {
         return Ok(String::new());
@@ -123,10 +132,18 @@ pub(super) fn page(files: &impl MemoryFiles, scope: &ScopeKey, month: Option<&st
     })
 }
 
-/// The file of the month of a time, in UTC.
-pub(super) fn month_file(at: Timestamp) -> String {
+/// The month of a time, in UTC.
+fn month_of(at: Timestamp) -> String {
     let time = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_zoned(TimeZone::UTC);
-    format!("{:04}-{:02}{ENDING}", time.year(), time.month())
+    format!("{:04}-{:02}", time.year(), time.month())
+}
+
+/// The files for notes of the month of a time: the first that is text takes them. One that is not was made so by hand and
+/// is never rewritten; the next has a number behind the month.
+pub(super) fn month_files(at: Timestamp) -> impl Iterator<Item = String> {
+    let month = month_of(at);
+    let numbers = std::iter::once(String::new()).chain((2_u32..).map(|number| format!("-{number}")));
+    numbers.map(move |number| format!("{month}{number}{ENDING}"))
 }
 
 #[cfg(test)]
@@ -169,7 +186,7 @@ mod tests {
         let files = HeldFiles::default();
         files.replace("n/1970-01.md", b"# Mine\n- own \xff words").unwrap();
         add_notes(&files, "n", vec![note("k", 1, "", "new")], &BTreeSet::new()).unwrap();
-        let text = String::from_utf8(files.read("n/1970-01.md", 0, 999).unwrap()).unwrap();
-        assert_eq!(text, "# Mine\n- own \u{fffd} words\n- new <!-- k 1 -->\n");
+        assert_eq!(files.read("n/1970-01.md", 0, 999).unwrap(), b"# Mine\n- own \xff words");
+        assert_eq!(files.read("n/1970-01-2.md", 0, 999).unwrap(), b"- new <!-- k 1 -->\n");
     }
 }

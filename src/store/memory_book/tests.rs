@@ -16,6 +16,8 @@ const LEDGER: &str = "memory/ledger.jsonl";
 const CORE: &str = "memory/project.md";
 const NOTES: &str = "memory/notes/project/1970-01.md";
 
+const BY_EDITOR: &[u8] = b"- saved meanwhile\n";
+
 /// What happens to writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileFault {
@@ -27,6 +29,8 @@ enum FileFault {
     NoReplaceOnce(&'static str),
     /// The process dies at the write with this number: half of what it appends is there, and nothing after it.
     DiesAt(usize),
+    /// Somebody saves this file with an editor while the ledger is written, once.
+    SavedByEditor(&'static str),
 }
 
 /// Files whose writes fail.
@@ -83,6 +87,11 @@ impl MemoryFiles for TroubledFiles {
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        if let FileFault::SavedByEditor(file) = self.trouble
+            && self.writes.load(Ordering::SeqCst) == 0
+        {
+            self.files.replace(file, BY_EDITOR)?;
+        }
         self.write(name).map_err(|(error, dies)| {
             if dies || error.kind() == io::ErrorKind::StorageFull {
                 self.files.append(name, &bytes[..bytes.len() / 2]).unwrap();
@@ -369,6 +378,66 @@ async fn a_file_that_was_edited_by_hand_is_noted_and_kept() {
         told,
         [(LedgerOp::Add, false), by_hand, by_hand, (LedgerOp::Add, false), (LedgerOp::Add, false)]
     );
+}
+
+/// The changes in the ledger, newest first: what was done, whether by hand, and by what.
+async fn told(memory: &impl Memory) -> Vec<(LedgerOp, bool, Option<String>)> {
+    let lines = memory.ledger(LedgerRequest { limit: 100, ..Default::default() }).await.unwrap().lines;
+    lines.into_iter().map(|line| (line.op, line.is_hand_edit(), line.via)).collect()
+}
+
+#[tokio::test]
+async fn notes_that_were_edited_or_removed_by_hand_are_noted_once_at_the_next_read() {
+    let (files, _) = begun().await;
+    let memory = book(&files, FileFault::None);
+    let (added, by_hand) = ((LedgerOp::Add, false, None), (LedgerOp::Edit, true, None));
+    let mut expected = vec![added.clone(), added.clone()];
+    assert_eq!(told(&memory).await, expected);
+    for content in [&b"- old note, corrected\n- and one more\n"[..], b"- old \xff note\n"] {
+        files.replace(NOTES, content).unwrap();
+        for _ in 0..2 {
+            assert!(!memory.notes(&ScopeKey::Project, None).await.unwrap().notes.is_empty());
+        }
+        expected.insert(0, by_hand.clone());
+        assert_eq!(told(&memory).await, expected);
+        assert_eq!(told(&book(&files, FileFault::None)).await, expected, "another process agrees");
+    }
+    files.remove(NOTES).unwrap();
+    expected.insert(0, by_hand.clone());
+    assert_eq!(told(&memory).await, expected);
+
+    // An import is no edit by hand, and what was edited before it still is.
+    let note = |id: &str| crate::ports::Note {
+        id: id.to_owned(),
+        at: Timestamp::from_millis(1),
+        author: "Ann".to_owned(),
+        text: id.to_owned(),
+    };
+    files.replace(NOTES, b"- mine\n").unwrap();
+    for _ in 0..2 {
+        memory.add_notes(&ScopeKey::Project, vec![note("n1"), note("n2")]).await.unwrap();
+    }
+    expected.splice(0..0, [(LedgerOp::Edit, false, Some("import".to_owned())), by_hand]);
+    assert_eq!(told(&memory).await, expected);
+    assert!(text(&files, NOTES).starts_with("- mine\n- n1 <!-- n1 1 Ann -->\n"));
+    // Undo takes back what a person did, not what an editor or an import did.
+    let provenance = add(Tier::Core, "").provenance;
+    let undone = memory.undo(&ScopeKey::Project, provenance).await;
+    assert!(undone.is_err_and(|error| error.to_string().contains("changed")), "its file was edited since");
+}
+
+#[tokio::test]
+async fn what_an_editor_saves_during_a_change_is_kept() {
+    for (tier, file) in [(Tier::Core, CORE), (Tier::Notes, NOTES)] {
+        let (files, _) = begun().await;
+        let memory = book(&files, FileFault::SavedByEditor(file));
+        memory.apply(add(tier, "by the agent")).await.unwrap();
+        let kept = text(&files, file);
+        assert!(kept.starts_with("- saved meanwhile\n- by the agent <!-- k"), "{kept}");
+        let lines: Vec<(LedgerOp, bool)> =
+            told(&memory).await.into_iter().map(|(op, by_hand, _)| (op, by_hand)).collect();
+        assert_eq!(lines[..2], [(LedgerOp::Add, false), (LedgerOp::Edit, true)], "{tier:?}");
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 const CORE: &str = ".ship/memory/project.md";
 const LEDGER: &str = ".ship/memory/ledger.jsonl";
+const NOTES: &str = ".ship/memory/notes/project/2026-11.md";
 const INDEX: &str = ".ship/state/search.sqlite";
 
 #[expect(clippy::disallowed_methods, reason = "files are broken on purpose")]
@@ -34,8 +35,17 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("a ledger of noise", LEDGER, vec![0xa5; 4096]),
         ("an index of noise", INDEX, vec![0xa5; 8192]),
         ("an index with a torn head", INDEX, b"SQLite format 3\0\x10\0".to_vec()),
-        ("notes that are not UTF-8", ".ship/memory/notes/project/2026-11.md", vec![b'-', b' ', 0xff, b'\n']),
+        ("notes that are not UTF-8", NOTES, vec![b'-', b' ', 0xff, b'\n']),
+        ("notes of 10 MB", NOTES, b"- the harbour is open on Fridays\n".repeat(330_000)),
     ]
+}
+
+/// Adds one note of November 2026.
+fn import(project: &Project) -> Option<i32> {
+    let line =
+        json!({ "id": "n1", "at": 1_795_032_000_000_i64, "author": "Ann", "text": "the sluice is shut" });
+    put(project, "import/notes.jsonl", format!("{line}\n").as_bytes());
+    project.run(&["memory", "import", project.path().join("import").to_str().unwrap()]).code
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,6 +92,15 @@ async fn broken_files_are_told_of_lose_nothing_and_stop_no_turn() {
         assert_eq!(unknown.status(), 400, "{what}");
         assert!(unknown.text().await.unwrap().contains("everybody"), "{what}");
         assert_eq!(told("still there?").await, "well", "{what}");
+        let imported = import(&project);
+        assert_eq!(imported, Some(0), "{what}: notes can be added");
+        let found = project.run(&["memory", "search", "the sluice is shut", "--json"]);
+        assert!(found.stdout.contains("the sluice is shut"), "{what}: {found:?}");
+        let kept = bytes(&project.path().join(file));
+        match file {
+            INDEX => {}
+            _ => assert!(kept.starts_with(&content), "{what}: nothing of the file is lost"),
+        }
         assert!(daemon.stop().await.success(), "{what}");
     }
 }
