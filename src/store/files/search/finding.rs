@@ -23,6 +23,11 @@ const COUNTED: u64 = 5;
 /// Among more texts than this, rarer terms find candidates alone: each that is ranked costs time.
 const MANY_PASSAGES: u64 = 20_000;
 const COMMON_AMONG_MANY: u64 = 20;
+/// Among so many texts, the rarest terms that together have no more matches than this find the candidates: the full-text
+/// index looks up the length of each match.
+const MATCHES_AMONG_MANY: u64 = 6_000;
+/// The same for a search that a turn waits for.
+const MATCHES_QUICKLY: u64 = 2_000;
 
 /// How much work a search may do.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +64,17 @@ impl Effort {
             COMMON_AMONG_MANY
         } else {
             self.common
+        }
+    }
+
+    /// How many matches the terms that find candidates may have together.
+    const fn most_matches(&self, passages: u64) -> u64 {
+        if self.bounded {
+            MATCHES_QUICKLY
+        } else if passages > MANY_PASSAGES {
+            MATCHES_AMONG_MANY
+        } else {
+            u64::MAX
         }
     }
 
@@ -207,12 +223,24 @@ fn candidates(
     let time = (request.since.unwrap_or(i64::MIN), request.until.unwrap_or(i64::MAX));
     let time = bounded.then_some(time);
     let is_common = |with: &u64| effort.is_common(*with, frequencies.passages);
-    let rare: Vec<String> = query
+    let mut rare: Vec<(u64, String)> = query
         .terms()
         .iter()
         .zip(&frequencies.with_term)
         .filter(|(_, with)| **with > 0 && !is_common(with))
-        .map(|(term, _)| term.expression())
+        .map(|(term, with)| (*with, term.expression()))
+        .collect();
+    rare.sort_by_key(|(with, _)| *with);
+    let mut left = effort.most_matches(frequencies.passages);
+    let rare: Vec<String> = rare
+        .into_iter()
+        .enumerate()
+        .take_while(|(at, (with, _))| {
+            let fits = *at == 0 || *with <= left;
+            left = left.saturating_sub(*with);
+            fits
+        })
+        .map(|(_, (_, expression))| expression)
         .collect();
     let too_many = effort.bounded && frequencies.passages > FEW_PASSAGES;
     let expression = match rare.is_empty() {
