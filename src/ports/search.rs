@@ -209,6 +209,11 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     /// Until when, in milliseconds, what was said under each scope is not to be found.
     fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>>;
 
+    /// Resolves once somebody has searched, so that what it took can be released later. Never, where nothing is taken.
+    fn used(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
     /// Closes the index until it is needed again.
     fn close(&self) -> BoxFuture<'_, ()>;
 

@@ -185,6 +185,10 @@ impl Search for HybridSearch {
         self.words.forgotten()
     }
 
+    fn used(&self) -> BoxFuture<'_, ()> {
+        self.words.used()
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         self.words.close()
     }

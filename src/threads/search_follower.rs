@@ -16,9 +16,9 @@ use crate::ports::{Indexed, MissingIndex, Search, SearchArea};
 
 /// How long after a change it is indexed: a turn writes several times, and its own work comes first.
 const SETTLE: Duration = Duration::from_millis(500);
-/// After this time without a change the memory that searches took is returned to the system.
+/// After this time without a change or a search the memory that searches took is returned to the system.
 const CALM: Duration = Duration::from_secs(2);
-/// After this time without a change the index is closed. Searches of the agent belong to turns, which change a thread.
+/// After this time without a change or a search the index is closed.
 const REST: Duration = Duration::from_secs(60);
 /// Notes that may wait.
 const QUEUE: usize = 256;
@@ -79,6 +79,7 @@ impl SearchFollower {
     /// Indexes until it is stopped.
     pub async fn run(mut self, stop: CancellationToken) {
         let (mut due, mut calm_at, mut rests_at) = (None, None, None);
+        let search = self.search.clone();
         loop {
             let work_at: Option<Instant> = due;
             let release_at: Option<Instant> = calm_at;
@@ -89,6 +90,9 @@ impl SearchFollower {
                     let Some(note) = note else { return };
                     self.take(note);
                     due.get_or_insert_with(|| Instant::now() + SETTLE);
+                    (calm_at, rests_at) = (Some(Instant::now() + CALM), Some(Instant::now() + REST));
+                }
+                () = search.used() => {
                     (calm_at, rests_at) = (Some(Instant::now() + CALM), Some(Instant::now() + REST));
                 }
                 () = sleep_until(work_at), if work_at.is_some() => {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use rusqlite::Connection;
+use tokio::sync::Notify;
 
 use super::super::layout::Layout;
 use super::database::{Database, DatabaseError, Opened};
@@ -27,12 +28,13 @@ use crate::ports::{
 pub struct FileSearch {
     layout: Layout,
     database: Arc<Mutex<Option<Database>>>,
+    searched: Arc<Notify>,
 }
 
 impl FileSearch {
     /// Search under this `.ship` directory. Touches nothing.
     pub fn new(ship_dir: impl Into<PathBuf>) -> Self {
-        Self { layout: Layout::new(ship_dir), database: Arc::default() }
+        Self { layout: Layout::new(ship_dir), database: Arc::default(), searched: Arc::default() }
     }
 
     fn path(&self) -> PathBuf {
@@ -260,6 +262,19 @@ impl FileSearch {
         })
     }
 
+    /// Searches off the runtime's threads.
+    fn reading<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self, &Caller) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        let done = self.off_runtime(work);
+        Box::pin(async move {
+            let done = done.await;
+            self.searched.notify_one();
+            done
+        })
+    }
+
     /// Runs work on the index off the runtime's threads. It learns when the future was dropped.
     fn off_runtime<T: Send + 'static>(
         &self,
@@ -306,21 +321,21 @@ fn current<'a>(held: &'a mut Option<Database>, path: &Path) -> Result<&'a Connec
 
 impl Search for FileSearch {
     fn search(&self, request: SearchRequest) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
-        self.off_runtime(move |own, caller| own.found(&request, caller))
+        self.reading(move |own, caller| own.found(&request, caller))
     }
 
     fn history(&self, request: HistoryRequest) -> BoxFuture<'_, Result<HistoryPage, StoreError>> {
-        self.off_runtime(move |own, caller| own.listed(&request, caller))
+        self.reading(move |own, caller| own.listed(&request, caller))
     }
 
     fn threads_with(&self, words: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
-        self.off_runtime(move |own, caller| {
+        self.reading(move |own, caller| {
             own.with_all_threads(caller, |connection| threads_with(connection, &words))
         })
     }
 
     fn threads_by(&self, author: String) -> BoxFuture<'_, Result<BTreeSet<ThreadId>, StoreError>> {
-        self.off_runtime(move |own, caller| {
+        self.reading(move |own, caller| {
             own.with_all_threads(caller, |connection| threads_by(connection, &author))
         })
     }
@@ -330,7 +345,7 @@ impl Search for FileSearch {
         words: String,
         threads: Vec<ThreadId>,
     ) -> BoxFuture<'_, Result<Vec<(ThreadId, FoundText)>, StoreError>> {
-        self.off_runtime(move |own, _| own.with(|connection| Ok(newest_with(connection, &words, &threads)?)))
+        self.reading(move |own, _| own.with(|connection| Ok(newest_with(connection, &words, &threads)?)))
     }
 
     fn follow(
@@ -351,6 +366,10 @@ impl Search for FileSearch {
             let read = Forgotten::read(&own.layout).map_err(|error| failed(&own.path(), error.into()))?;
             Ok(read.into_times())
         })
+    }
+
+    fn used(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.searched.notified())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
