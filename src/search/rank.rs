@@ -86,7 +86,8 @@ pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> V
     let mut out = Vec::new();
     for (index, own) in scanned.iter().enumerate() {
         let length = SATURATION * (1.0 - LENGTH + LENGTH * own.tokens as f64 / mean);
-        let lent = lent_to(index, passages, &scanned, weights.len());
+        let has_term = |one: &Scanned, at: usize| one.counts.get(at).is_some_and(|count| *count > 0);
+        let lent = lent_to(index, passages, &scanned, weights.len(), has_term);
         let terms = weights.iter().zip(&own.counts).zip(lent);
         let by_terms: f64 = terms
             .map(|((weight, count), lent)| {
@@ -94,8 +95,14 @@ pub fn rank(query: &Query, passages: &[Passage], frequencies: &Frequencies) -> V
                 weight * (count * (SATURATION + 1.0) / (count + length)).max(lent)
             })
             .sum();
-        let by_characters: f64 =
-            characters.iter().zip(&own.characters).filter(|(_, has)| **has).map(|(weight, _)| weight).sum();
+        let has_character = |one: &Scanned, at: usize| one.characters.get(at) == Some(&true);
+        let lent = lent_to(index, passages, &scanned, characters.len(), has_character);
+        let by_characters: f64 = characters
+            .iter()
+            .zip(&own.characters)
+            .zip(lent)
+            .map(|((weight, has), lent)| if *has { *weight } else { weight * lent })
+            .sum();
         let score = (by_terms + by_characters) * own.factor;
         if score > 0.0 {
             let had = weights.iter().zip(&own.counts).filter(|(_, count)| **count > 0);
@@ -158,22 +165,31 @@ fn scan(query: &Query, passage: &Passage, named: &[NamedAuthor], stemmer: &mut S
     }
 }
 
-/// What each term counts for the passage at `index` because of its neighbours.
-fn lent_to(index: usize, passages: &[Passage], scanned: &[Scanned], terms: usize) -> Vec<f64> {
-    let mut lent = vec![0.0_f64; terms];
+/// What each term, or character, counts for the passage at `index` because of its neighbours that have it.
+fn lent_to(
+    index: usize,
+    passages: &[Passage],
+    scanned: &[Scanned],
+    count: usize,
+    has: impl Fn(&Scanned, usize) -> bool,
+) -> Vec<f64> {
+    let mut lent = vec![0.0_f64; count];
+    if count == 0 {
+        return lent;
+    }
     let Some(own) = passages.get(index) else { return lent };
     let before = LENT_FROM_BEFORE.iter().enumerate().map(|(at, share)| (index.checked_sub(at + 1), share));
     let after = LENT_FROM_AFTER.iter().enumerate().map(|(at, share)| (index.checked_add(at + 1), share));
     for (place, share) in before.chain(after) {
-        let Some((there, has)) = place.and_then(|at| passages.get(at).zip(scanned.get(at))) else { continue };
+        let Some((there, scan)) = place.and_then(|at| passages.get(at).zip(scanned.get(at))) else {
+            continue;
+        };
         let near = own.key.abs_diff(there.key) <= WINDOW.unsigned_abs();
         if !near || own.at.abs_diff(there.at) > LEND_WITHIN_MS.unsigned_abs() {
             continue;
         }
-        for (lent, count) in lent.iter_mut().zip(&has.counts) {
-            if *count > 0 {
-                *lent = lent.max(*share);
-            }
+        for (_, lent) in lent.iter_mut().enumerate().filter(|(at, _)| has(scan, *at)) {
+            *lent = lent.max(*share);
         }
     }
     lent
