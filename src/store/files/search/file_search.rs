@@ -12,11 +12,11 @@ use super::database::{Database, DatabaseError, Opened};
 use super::filling::{Filling, areas_with_files, filling, set_filling};
 use super::finding::{find, find_nearest, rows_of};
 use super::forgotten::Forgotten;
-use super::indexing::{
-    StepBudget, is_memory_current, update_all_threads, update_history, update_memory, update_thread,
-};
 use super::listing::{list, newest_with, threads_by, threads_with};
+use super::memory_texts::{is_memory_current, update_memory};
+use super::thread_texts::{update_all_threads, update_history, update_thread};
 use super::vectors::{lacking, put};
+use super::writing::StepBudget;
 use crate::domain::{ScopeKey, ThreadId};
 use crate::ports::{
     BoxFuture, FoundText, Freshness, HistoryPage, HistoryRequest, IndexStatus, Indexed, MissingIndex, Search,

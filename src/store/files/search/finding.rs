@@ -5,9 +5,9 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{Connection, params};
 
-use super::indexing::BY_AGENT;
 use super::sources::{Area, RowRange, base_of, passages_in, rows_of_area, rows_of_thread};
 use super::vectors::nearest;
+use super::writing::BY_AGENT;
 use crate::domain::ThreadId;
 use crate::ports::{
     Coverage, FoundText, Freshness, SearchArea, SearchHit, SearchPage, SearchRequest, TextSource,

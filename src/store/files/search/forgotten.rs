@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::super::atomic::replace_file;
 use super::super::layout::{Layout, private_dir};
 use super::database::DatabaseError;
-use super::indexing::in_transaction;
 use super::sources::{Area, rows_of_area};
 use super::vectors::remove_orphans;
+use super::writing::in_transaction;
 use crate::domain::ScopeKey;
 
 const FILE: &str = "forgotten.jsonl";

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::finding::{TEXT_COLUMNS, read_text};
-use super::indexing::row_of;
 use super::sources::{RowRange, base_of, rows_of_thread};
+use super::thread_texts::row_of;
 use crate::domain::{MessageId, ThreadId};
 use crate::ports::{FoundText, HistoryPage, HistoryPlace, HistoryRequest, TextSource};
 use crate::search::keyword_expression;

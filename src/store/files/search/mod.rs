@@ -10,9 +10,11 @@ mod file_search;
 mod filling;
 mod finding;
 mod forgotten;
-mod indexing;
 mod listing;
+mod memory_texts;
 mod sources;
+mod thread_texts;
 mod vectors;
+mod writing;
 
 pub use file_search::FileSearch;

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::database::DatabaseError;
-use super::indexing::in_transaction;
 use super::sources::RowRange;
+use super::writing::in_transaction;
 use crate::ports::{SearchRequest, Unembedded};
 
 /// So many of the newest texts of an area are compared with a query.
