@@ -78,7 +78,8 @@ impl SearchFollower {
 
     /// Indexes until it is stopped.
     pub async fn run(mut self, stop: CancellationToken) {
-        let (mut due, mut calm_at, mut rests_at) = (None, None, None);
+        // What the start of the daemon took is returned as well.
+        let (mut due, mut calm_at, mut rests_at) = (None, Some(Instant::now() + CALM), None);
         let search = self.search.clone();
         loop {
             let work_at: Option<Instant> = due;
@@ -153,6 +154,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
+    use tokio::sync::Notify;
     use tokio::task::JoinSet;
 
     use super::*;
@@ -165,6 +167,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct RecordingSearch {
         calls: Mutex<Vec<String>>,
+        searched: Notify,
         fails: bool,
     }
 
@@ -218,6 +221,10 @@ mod tests {
             Box::pin(std::future::ready(Ok(BTreeMap::new())))
         }
 
+        fn used(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.searched.notified())
+        }
+
         fn close(&self) -> BoxFuture<'_, ()> {
             self.calls.lock().unwrap().push("close".to_owned());
             Box::pin(std::future::ready(()))
@@ -251,6 +258,24 @@ mod tests {
         handle.wanted(vec![SearchArea::Thread(thread(1))]);
         tokio::time::sleep(REST * 2).await;
         assert_eq!(search.told(), ["Make 1", "Make 1", "close"]);
+        stop.cancel();
+        tasks.join_next().await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_index_that_was_only_searched_is_closed_as_well() {
+        let search = Arc::new(RecordingSearch::default());
+        let (follower, _handle) = SearchFollower::new(search.clone());
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(follower.run(stop.clone()));
+        for _ in 0..2 {
+            search.searched.notify_one();
+            tokio::time::sleep(REST / 2).await;
+            assert!(search.told().is_empty());
+        }
+        tokio::time::sleep(REST).await;
+        assert_eq!(search.told(), ["close"]);
         stop.cancel();
         tasks.join_next().await.unwrap().unwrap();
     }

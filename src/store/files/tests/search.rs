@@ -527,6 +527,16 @@ async fn questions_about_long_conversations_find_their_answers() {
     assert!(chinese >= 0.95, "{chinese}");
 }
 
+/// Questions in other words than their answers, many of which have no word in common with them.
+#[tokio::test]
+async fn questions_in_other_words_find_most_answers() {
+    let english = share_answered("paraphrased-english").await;
+    let chinese = share_answered("paraphrased-chinese").await;
+    println!("hit@10: english {english:.3}, chinese {chinese:.3}");
+    assert!(english >= 0.73, "{english}");
+    assert!(chinese >= 0.85, "{chinese}");
+}
+
 /// Written after the ranking was fixed, with questions that rarely use the words of their answers.
 #[tokio::test]
 async fn questions_that_the_ranking_was_not_made_for_find_their_answers() {
