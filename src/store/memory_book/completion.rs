@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::book::Book;
+use super::erasure::{Erasure, erase};
 use super::files::MemoryFiles;
-use super::ledger::{self, Erasure, LEDGER, LedgerState};
+use super::ledger::{LEDGER, LedgerState};
 use super::notes::{append_lines, months};
 use crate::domain::{
     LedgerLine, LedgerOp, MemoryEdit, MemoryItem, ScopeKey, Tier, edit_core, item_blocks, items_of,
@@ -95,7 +96,7 @@ impl<F: MemoryFiles> Book<F> {
             unfinished.map(|line| Erasure { scope: line.scope.clone(), id: line.id.clone() }).collect();
         if !erasures.is_empty() {
             fail_point("memory-files");
-            ledger::erase(&self.files, &erasures)?;
+            erase(&self.files, &erasures)?;
         }
         state.refresh(&self.files)?;
         state.settled = true;

@@ -13,6 +13,7 @@
 mod book;
 mod changes;
 mod completion;
+mod erasure;
 mod files;
 mod hand_edits;
 mod ledger;
