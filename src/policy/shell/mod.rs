@@ -14,6 +14,7 @@ mod named_files;
 mod opaque;
 mod parse;
 mod plain;
+mod protected;
 mod readonly;
 mod rules;
 mod screen;
