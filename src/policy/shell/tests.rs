@@ -38,6 +38,9 @@ fn rules(set: &str) -> ShellRules {
                 "python",
             ][..],
         ),
+        "five" => {
+            (Mode::Allow, Compound::Ask, NONE, &["shutdown", "git push", "rm", "npm install", "curl"][..])
+        }
         "free" => (Mode::Allow, Compound::Ask, NONE, NONE),
         "closed" => (Mode::Deny, Compound::Analyze, &["git status", "npm test"][..], NONE),
         other => panic!("the corpus names no rule set {other}"),
@@ -366,7 +369,7 @@ fn launcher() -> impl Strategy<Value = String> {
     })
 }
 
-/// In every mode and under every rule, as with `write_file`.
+/// Whatever the mode and the rules say, as with `write_file`.
 #[test]
 fn a_write_to_a_file_that_starts_programs_or_holds_secrets_asks_with_high_risk() {
     let copies =
