@@ -156,6 +156,13 @@ impl Gate {
         self.0.send_replace(true);
     }
 
+    /// Waits until something waits at it.
+    pub(crate) async fn until_reached(&self) {
+        while self.0.receiver_count() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Waits until it is open.
     pub(crate) async fn pass(&self) {
         let mut state = self.0.subscribe();

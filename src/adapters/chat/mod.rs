@@ -4,7 +4,6 @@
 mod access_policy;
 mod addressing_policy;
 mod buttons;
-mod draft_scheduler;
 pub mod inbound;
 mod outbound;
 mod pace;
@@ -18,11 +17,13 @@ mod ttl_cache;
 pub use access_policy::{AccessPolicy, Admission, AllowList};
 pub use addressing_policy::{AddressingFacts, AddressingPolicy, GroupsSection, Respond, Threading};
 pub use buttons::{Button, Menu, decode, rows};
-pub use draft_scheduler::{DraftFrame, DraftMessage, DraftScheduler, DraftTarget, DraftTask};
 pub use inbound::{FetchError, is_kept, keep, name_before};
 pub use outbound::{
-    Block, BlockButton, ButtonsBlock, FileBlock, QuestionSummary, approval_buttons, ask_back_buttons,
-    is_first_part, lower, lower_entry, question,
+    Block, BlockButton, ButtonsBlock, DraftFrame, DraftScheduler, DraftTarget, DraftTask, DraftTiming,
+    DraftTurn, DraftView, FeatureProbe, FileBlock, LiveMessage, LiveMessages, Outbound, OutboundNotes,
+    OutboundPlatform, QuestionSummary, Reporter, SentQuestion, Shown, Superseded, UnsendableFile,
+    approval_buttons, ask_back_buttons, deliver, is_first_part, lower, lower_entry, question, retry,
+    take_away,
 };
 pub use pace::{Pace, Rate};
 pub use peer_book::{PeerBook, PeerMention, with_mentions};

@@ -87,7 +87,7 @@ impl TaskSlot<DraftTask> {
     /// shown again, and no later delivery waits for one.
     pub async fn run_beside<T>(
         &self,
-        target: Arc<dyn DraftTarget>,
+        target: Arc<impl DraftTarget>,
         stop: &CancellationToken,
         receiving: BoxFuture<'_, T>,
     ) -> T {
@@ -119,26 +119,37 @@ mod tests {
     use serde_json::Value;
 
     use super::super::inbound::{Finished, Inbound, Inbox, InboxEntry, Position, Speed};
-    use super::super::{DraftFrame, DraftScheduler};
+    use super::super::{DraftScheduler, DraftTiming, DraftTurn, DraftView, LiveMessage, LiveMessages, Shown};
     use super::*;
-    use crate::domain::{Addressed, CorrelationId, ThreadId};
+    use crate::domain::{Addressed, ThreadId};
     use crate::store::FileNotes;
+    use crate::store::memory::InMemoryNotes;
 
-    struct NoTarget;
+    struct NoTarget(LiveMessages);
+
+    impl NoTarget {
+        fn new() -> Arc<Self> {
+            Arc::new(Self(LiveMessages::new(Arc::new(InMemoryNotes::default()), "live:")))
+        }
+    }
 
     impl DraftTarget for NoTarget {
-        fn render_draft(
-            &self,
-            _: ThreadId,
-            _: CorrelationId,
-            _: DraftFrame,
-            message: Option<String>,
-        ) -> BoxFuture<'_, Option<String>> {
-            Box::pin(async { message })
+        type Picture = String;
+
+        fn live_messages(&self) -> &LiveMessages {
+            &self.0
         }
 
-        fn interval(&self, _: &ThreadId) -> Duration {
-            Duration::ZERO
+        fn timing(&self, _: &ThreadId) -> DraftTiming {
+            DraftTiming { hold: Duration::ZERO, between: Duration::ZERO, silence: None, lasts: None }
+        }
+
+        fn picture(&self, _: &DraftView) -> Option<String> {
+            None
+        }
+
+        async fn show_view(&self, _: &DraftTurn, _: &String, _: Option<LiveMessage>) -> Shown {
+            Shown::No
         }
     }
 
@@ -151,7 +162,7 @@ mod tests {
                 assert!(slot.lend().get_mut().is_none(), "it is in use");
                 run
             };
-            assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(work)).await, run);
+            assert_eq!(slot.run_beside(NoTarget::new(), &stop, Box::pin(work)).await, run);
         }
         assert!(slot.lend().get_mut().is_some());
     }
@@ -160,10 +171,10 @@ mod tests {
     async fn a_run_after_one_that_was_cut_off_still_receives() {
         let (_screen, task) = DraftScheduler::new();
         let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
-        let cut_off = slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(std::future::pending::<()>()));
+        let cut_off = slot.run_beside(NoTarget::new(), &stop, Box::pin(std::future::pending::<()>()));
         assert!(futures_util::FutureExt::now_or_never(cut_off).is_none());
         assert!(slot.lend().get_mut().is_some(), "and shows");
-        assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async { 7 })).await, 7);
+        assert_eq!(slot.run_beside(NoTarget::new(), &stop, Box::pin(async { 7 })).await, 7);
     }
 
     #[tokio::test(start_paused = true)]
@@ -171,11 +182,11 @@ mod tests {
         let (drafts, task) = DraftScheduler::new();
         let (slot, stop) = (TaskSlot::new(task), CancellationToken::new());
         stop.cancel();
-        slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async {})).await;
+        slot.run_beside(NoTarget::new(), &stop, Box::pin(async {})).await;
         let began = tokio::time::Instant::now();
-        assert_eq!(drafts.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await, None);
+        drafts.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await;
         assert_eq!(began.elapsed(), Duration::ZERO);
-        assert_eq!(slot.run_beside(Arc::new(NoTarget), &stop, Box::pin(async { 7 })).await, 7);
+        assert_eq!(slot.run_beside(NoTarget::new(), &stop, Box::pin(async { 7 })).await, 7);
     }
 
     struct Idle;
@@ -207,7 +218,7 @@ mod tests {
                 Ok(())
             };
             let hearing = hears.run_beside(|_| None, Arc::new(Idle), hearing);
-            let run = shows.run_beside(Arc::new(NoTarget), &stop, Box::pin(hearing));
+            let run = shows.run_beside(NoTarget::new(), &stop, Box::pin(hearing));
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             assert_eq!(ended.is_err(), panics);
             assert!(ended.is_ok_and(|ended| ended.is_ok()) != panics);

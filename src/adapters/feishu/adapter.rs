@@ -2,7 +2,6 @@
 //! drafts.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,17 +10,16 @@ use tokio_util::sync::CancellationToken;
 use super::api::FeishuApi;
 use super::calls::{Bot, PastMessage};
 use super::connection::{ClientConfig, ConnectionRefused, Reconnect};
-use super::delivery::{FeishuSender, OVERALL};
+use super::delivery::FeishuSender;
 use super::fault::FeishuError;
 use super::inbound::{FeishuInbound, PROFILE};
 use super::notes::Notes;
 use super::phrases::{bad_credentials, unverified_webhook};
 use super::section::{FeishuMode, FeishuOptions};
 use super::socket::connect;
-use super::streaming::Sequences;
 use super::webhook::{FeishuScheme, RequestVerifier};
 use crate::adapters::chat::inbound::{Intake, Pipeline, Webhook};
-use crate::adapters::chat::{ChatParts, DraftScheduler, DraftTask, Pace, PeerBook, TaskSlot};
+use crate::adapters::chat::{ChatParts, DraftTask, FeatureProbe, PeerBook, TaskSlot, deliver};
 use crate::domain::{
     AgentAccount, AuthorId, Capabilities, CorrelationId, Delivery, Language, LengthUnit, MessageId,
     OutboundIntent, Platform, ThreadId,
@@ -58,20 +56,10 @@ impl FeishuAdapter {
     pub fn new(platform: Platform, options: FeishuOptions, parts: ChatParts) -> Self {
         let api = FeishuApi::new(parts.http.clone(), &options.domain, &options.app_id, &options.app_secret);
         let notes = Notes::new(parts.notes.clone());
-        let (drafts, draft_task) = DraftScheduler::new();
         let peers = PeerBook::new(platform.clone());
-        let sender = FeishuSender {
-            api: api.clone(),
-            notes: notes.clone(),
-            files: parts.files.clone(),
-            clock: parts.clock.clone(),
-            language: parts.language,
-            pace: Pace::new(OVERALL),
-            drafts,
-            streaming_supported: AtomicBool::new(true),
-            sequences: Sequences::default(),
-            peers: peers.clone(),
-        };
+        let (sender, draft_task) =
+            FeishuSender::new(api.clone(), parts.clone(), notes.clone(), peers.clone());
+        let sender = Arc::new(sender);
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
         let verifier = match &options.mode {
             FeishuMode::Websocket => RequestVerifier::default(),
@@ -84,7 +72,7 @@ impl FeishuAdapter {
             platform,
             api,
             notes,
-            sender: Arc::new(sender),
+            sender,
             draft_task: TaskSlot::new(draft_task),
             intake,
             peers,
@@ -118,9 +106,10 @@ impl FeishuAdapter {
             api: self.api.clone(),
             parts: self.parts.clone(),
             notes: self.notes.clone(),
+            sender: self.sender.clone(),
             peers: self.peers.clone(),
             followups: self.intake.followups().clone(),
-            reacts: Arc::new(AtomicBool::new(true)),
+            reacts: Arc::new(FeatureProbe::default()),
         };
         let receiving = |pipeline| self.receive_events(pipeline, &io, &stop);
         Box::pin(self.intake.run(Arc::new(platform), io.threads.clone(), receiving)).await
@@ -230,8 +219,8 @@ impl Adapter for FeishuAdapter {
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
-        Box::pin(self.sender.deliver(entry))
+    fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Delivering<'_> {
+        Box::pin(deliver(&*self.sender, entry, attempt))
     }
 
     fn history(
@@ -284,11 +273,11 @@ impl Adapter for FeishuAdapter {
     }
 
     fn show(&self, intent: OutboundIntent) {
-        self.sender.drafts.show(intent);
+        self.sender.outbound.drafts.show(intent);
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.sender.drafts.over(thread, run);
+        self.sender.outbound.drafts.over(thread, run);
     }
 }
 

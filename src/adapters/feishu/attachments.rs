@@ -8,10 +8,9 @@ use super::api::FeishuApi;
 use super::card::ReadyMessage;
 use super::content::{Resource, ResourceKind};
 use super::fault::FeishuError;
-use crate::adapters::chat::{FetchError, keep};
+use crate::adapters::chat::{FetchError, FileBlock, keep};
 use crate::domain::{AttachmentKind, StoredFile};
 use crate::ports::FileStore;
-use crate::render::Phrase;
 
 /// Most bytes of a downloaded file.
 const MOST_IN: u64 = 50 << 20;
@@ -21,7 +20,7 @@ pub(super) const FETCH_WITHIN: Duration = Duration::from_secs(60);
 const HEAD: u64 = 16;
 /// The platform's limits for an uploaded image and file.
 const MOST_IMAGE: u64 = 10 << 20;
-const MOST_FILE: u64 = 30 << 20;
+pub(super) const MOST_FILE: u64 = 30 << 20;
 
 /// Downloads a file into the thread's folder and returns its media type.
 pub(super) async fn fetch_one(
@@ -90,67 +89,23 @@ fn extension(name: &str) -> String {
     name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// A file to send.
-#[derive(Debug)]
-pub(super) struct OutgoingFile<'a> {
-    pub(super) file: &'a StoredFile,
-    pub(super) name: &'a str,
-    pub(super) kind: AttachmentKind,
-}
-
-/// Why a file cannot be sent.
-#[derive(Debug)]
-pub(super) enum UploadError {
-    /// The file is empty, missing, or over the platform's limit; the person gets this notice.
-    Unsendable(Phrase),
-    Api(FeishuError),
-}
-
 /// Uploads a file and returns the message that shows it.
 pub(super) async fn upload(
     api: &FeishuApi,
-    files: &dyn FileStore,
-    attachment: &OutgoingFile<'_>,
-) -> Result<ReadyMessage, UploadError> {
-    let lost = || UploadError::Unsendable(Phrase::FileLost(attachment.name.to_owned()));
-    let found = files.open(attachment.file.thread(), attachment.file.name()).await.ok().flatten();
-    let found = found.ok_or_else(lost)?;
-    let length = found.length;
-    if length > MOST_FILE {
-        let megabytes = MOST_FILE >> 20;
-        return Err(UploadError::Unsendable(Phrase::FileTooBig {
-            name: attachment.name.to_owned(),
-            megabytes,
-        }));
-    }
-    if length == 0 {
-        return Err(lost());
-    }
-    let bytes = found.bytes().await.map_err(|_| lost())?;
-    let upload_kind = upload_kind(attachment.kind, attachment.name, length);
-    let (kind, key, value) = match upload_kind {
-        UploadKind::Image => {
-            match api.upload_image(attachment.name, bytes.clone()).await {
-                Ok(key) => ("image", "image_key", key),
-                // What the platform refuses as an image it may still accept as a file.
-                Err(FeishuError::Refused { .. }) => {
-                    let key =
-                        api.upload_file(attachment.name, "stream", bytes).await.map_err(UploadError::Api)?;
-                    ("file", "file_key", key)
-                }
-                Err(error) => return Err(UploadError::Api(error)),
+    file: &FileBlock,
+    bytes: Vec<u8>,
+) -> Result<ReadyMessage, FeishuError> {
+    let name = &file.name;
+    let (kind, key, value) = match upload_kind(file.kind, name, bytes.len() as u64) {
+        UploadKind::Image => match api.upload_image(name, bytes.clone()).await {
+            // What the platform refuses as an image it may still accept as a file.
+            Err(FeishuError::Refused { .. }) => {
+                ("file", "file_key", api.upload_file(name, "stream", bytes).await?)
             }
-        }
-        UploadKind::Voice => (
-            "audio",
-            "file_key",
-            api.upload_file(attachment.name, "opus", bytes).await.map_err(UploadError::Api)?,
-        ),
-        UploadKind::File(kind) => (
-            "file",
-            "file_key",
-            api.upload_file(attachment.name, kind, bytes).await.map_err(UploadError::Api)?,
-        ),
+            key => ("image", "image_key", key?),
+        },
+        UploadKind::Voice => ("audio", "file_key", api.upload_file(name, "opus", bytes).await?),
+        UploadKind::File(kind) => ("file", "file_key", api.upload_file(name, kind, bytes).await?),
     };
     Ok(ReadyMessage { kind, content: serde_json::json!({ key: value }).to_string() })
 }

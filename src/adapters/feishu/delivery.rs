@@ -1,44 +1,43 @@
 //! Sends deliveries to their chat or topic, with an idempotency key for retries, in the best format that the platform
 //! accepts.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::adapter::capabilities;
 use super::api::FeishuApi;
-use super::attachments::{OutgoingFile, UploadError, upload};
+use super::attachments::{MOST_FILE, upload};
 use super::calls::{CallTarget, InTopic};
 use super::card::{ReadyMessage, calling, message_formats, question_card, settled_card};
 use super::fault::FeishuError;
-use super::notes::{Notes, SentQuestion};
+use super::notes::Notes;
 use super::press::card_rows;
 use super::streaming::Sequences;
 use crate::adapters::chat::{
-    Block, ButtonsBlock, DraftScheduler, Pace, PeerBook, PeerMention, QuestionSummary, Rate, is_first_part,
-    lower_entry,
+    ButtonsBlock, ChatParts, DraftTask, FeatureProbe, FileBlock, LiveMessage, Outbound, OutboundNotes,
+    OutboundPlatform, Pace, PeerBook, PeerMention, Rate, SentQuestion, Superseded, UnsendableFile,
+    is_first_part,
 };
-use crate::domain::{ApprovalId, ChatKind, Language, OutboundIntent, ThreadId, short_digest};
-use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
+use crate::domain::{Capabilities, ChatKind, OutboundIntent, ThreadId, short_digest};
+use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
+use crate::render::Phrase;
 
 /// The platform's rate limit for one app, over all chats.
-pub(super) const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(60) };
+const OVERALL: Rate = Rate { burst: 20, every: Duration::from_millis(60) };
 /// The platform's rate limit for one chat.
 const CHAT: Rate = Rate { burst: 4, every: Duration::from_millis(220) };
+
+const NOTES: OutboundNotes = OutboundNotes { live: "growing-", question: "question-" };
 
 #[derive(Debug)]
 pub(super) struct FeishuSender {
     pub(super) api: FeishuApi,
+    pub(super) outbound: Outbound,
     pub(super) notes: Notes,
-    pub(super) files: Arc<dyn FileStore>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) language: Option<Language>,
-    pub(super) pace: Pace,
-    pub(super) drafts: DraftScheduler,
-    /// Whether the platform supports streaming cards; cleared by the first refusal.
-    pub(super) streaming_supported: AtomicBool,
+    pace: Pace,
+    /// Whether the platform supports streaming cards, as far as known.
+    pub(super) streaming: FeatureProbe,
     pub(super) sequences: Sequences,
-    pub(super) peers: PeerBook,
+    peers: PeerBook,
 }
 
 /// The platform's idempotency key: the same for the same part of the same delivery.
@@ -47,44 +46,11 @@ pub(super) fn uuid(delivery: &str, part: &str) -> String {
 }
 
 impl FeishuSender {
-    pub(super) async fn deliver(&self, entry: OutboxEntry) -> Result<Receipt, DeliveryError> {
-        let block = lower_entry(&entry, &capabilities(), self.language, self.clock.now())?;
-        let OutboxEntry { id, intent, .. } = entry;
-        let id = id.as_str();
-        match block {
-            Block::Text(text) => {
-                let called = self.called(&intent, &text).await;
-                if !called.is_empty() {
-                    self.withdraw_streaming(&intent).await;
-                    return self.say_by(&intent, id, calling(&text, &called)).await;
-                }
-                if let Some(receipt) = self.finish_streaming(&intent, id, &text).await? {
-                    return Ok(receipt);
-                }
-                self.say(&intent, id, &text).await
-            }
-            Block::Buttons(block) => {
-                self.close_streaming(&intent).await;
-                self.ask(&intent, id, block).await
-            }
-            Block::EditOf { question, outcome } => self.resolve(&intent, id, &question, &outcome).await,
-            Block::File(file) => {
-                self.close_streaming(&intent).await;
-                let attachment = OutgoingFile { file: &file.file, name: &file.name, kind: file.kind };
-                self.attach(&intent, id, &attachment, file.caption.as_deref()).await
-            }
-        }
-    }
-
-    /// The agents that a text in a group names and that can be mentioned. The platform tells a bot of another bot's
-    /// message only by a real mention.
-    async fn called(&self, intent: &OutboundIntent, text: &str) -> Vec<PeerMention> {
-        let mut mentions = self.peers.mentions(text);
-        mentions.retain(|mention| mention.seen_as.is_some());
-        if mentions.is_empty() || self.notes.chat(&intent.thread_id.chat()).await != ChatKind::Group {
-            return Vec::new();
-        }
-        mentions
+    /// A sender, and the task that must be run for it.
+    pub(super) fn new(api: FeishuApi, parts: ChatParts, notes: Notes, peers: PeerBook) -> (Self, DraftTask) {
+        let (outbound, task) = Outbound::new(parts, NOTES);
+        let (streaming, sequences) = (FeatureProbe::default(), Sequences::default());
+        (Self { api, outbound, notes, pace: Pace::new(OVERALL), streaming, sequences, peers }, task)
     }
 
     /// Sends text in the best format that the platform accepts.
@@ -112,77 +78,6 @@ impl FeishuSender {
         }
         let nothing = || DeliveryError::Permanent { reason: "there is nothing to say".to_owned() };
         Err(refused.map_or_else(nothing, DeliveryError::from))
-    }
-
-    async fn ask(
-        &self,
-        intent: &OutboundIntent,
-        id: &str,
-        block: ButtonsBlock,
-    ) -> Result<Receipt, DeliveryError> {
-        let ButtonsBlock { markdown, rows, question } = block;
-        let target = self.target(intent, id).await;
-        let card = ReadyMessage::card(&question_card(&markdown, card_rows(rows)));
-        match self.send(&intent.thread_id, &target, &card, id, "card").await {
-            Ok(message) => {
-                if let Some(QuestionSummary { approval, kind, scopes, language, .. }) = question {
-                    let shown =
-                        SentQuestion { message: message.clone(), question: markdown, kind, scopes, language };
-                    if let Err(error) =
-                        self.notes.learn_question(&approval, &intent.thread_id.chat(), &shown).await
-                    {
-                        // The buttons still work; only the outcome becomes a new message instead of an edit.
-                        tracing::warn!(%error, "approval message id not stored");
-                    }
-                }
-                Ok(Receipt { platform_message: Some(message) })
-            }
-            // The text says how to answer without buttons.
-            Err(error) if error.allows_plainer_format() => self.say(intent, id, &markdown).await,
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn resolve(
-        &self,
-        intent: &OutboundIntent,
-        id: &str,
-        approval: &ApprovalId,
-        outcome: &str,
-    ) -> Result<Receipt, DeliveryError> {
-        let Some(shown) = self.notes.question(approval, &intent.thread_id.chat()).await else {
-            return self.say(intent, id, outcome).await;
-        };
-        self.pace.wait(&intent.thread_id.chat(), CHAT).await;
-        match self.api.replace_card(&shown.message, &settled_card(&shown.question, outcome)).await {
-            Ok(()) => Ok(Receipt { platform_message: Some(shown.message) }),
-            // The card is deleted or too old to edit: the outcome is sent as a new message.
-            Err(FeishuError::Refused { .. }) => self.say(intent, id, outcome).await,
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn attach(
-        &self,
-        intent: &OutboundIntent,
-        id: &str,
-        attachment: &OutgoingFile<'_>,
-        caption: Option<&str>,
-    ) -> Result<Receipt, DeliveryError> {
-        let message = match upload(&self.api, &*self.files, attachment).await {
-            Ok(message) => message,
-            Err(UploadError::Unsendable(phrase)) => {
-                let language = self.language.unwrap_or_else(|| Language::of(caption.unwrap_or_default()));
-                return self.say(intent, id, &phrase.say(language)).await;
-            }
-            Err(UploadError::Api(error)) => return Err(error.into()),
-        };
-        let target = self.target(intent, id).await;
-        let sent = self.send(&intent.thread_id, &target, &message, id, "file").await?;
-        if let Some(caption) = caption.filter(|caption| !caption.trim().is_empty()) {
-            self.say(intent, &format!("{id}/caption"), caption).await?;
-        }
-        Ok(Receipt { platform_message: Some(sent) })
     }
 
     /// Sends a message; into the chat itself where the replied-to message is gone.
@@ -230,6 +125,140 @@ impl FeishuSender {
                 CallTarget::Reply { message: message.clone(), topic: InTopic::No }
             }
             _ => CallTarget::Chat(chat),
+        }
+    }
+}
+
+impl OutboundPlatform for FeishuSender {
+    const LARGEST_FILE: u64 = MOST_FILE;
+
+    fn outbound(&self) -> &Outbound {
+        &self.outbound
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    /// The platform tells a bot of another bot's message only by a real mention.
+    async fn called(&self, entry: &OutboxEntry, text: &str) -> Vec<PeerMention> {
+        let mut mentions = self.peers.mentions(text);
+        mentions.retain(|mention| mention.seen_as.is_some());
+        if mentions.is_empty() || self.notes.chat(&entry.intent.thread_id.chat()).await != ChatKind::Group {
+            return Vec::new();
+        }
+        mentions
+    }
+
+    async fn send_text(
+        &self,
+        entry: &OutboxEntry,
+        text: &str,
+        called: &[PeerMention],
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let formats = if called.is_empty() { message_formats(text) } else { calling(text, called) };
+        self.say_by(&entry.intent, entry.id.as_str(), formats).await
+    }
+
+    async fn finish(
+        &self,
+        entry: &OutboxEntry,
+        live: LiveMessage,
+        text: &str,
+        _attempt: Attempt,
+    ) -> Result<Option<Receipt>, DeliveryError> {
+        self.finish_card(entry, live, text).await
+    }
+
+    async fn supersede(&self, thread: &ThreadId, live: LiveMessage, by: Superseded) {
+        let message = live.message.clone();
+        self.close_card(thread, live).await;
+        if let Some(message) = message.filter(|_| by == Superseded::ByItsText) {
+            self.delete(thread, &message).await;
+        }
+    }
+
+    async fn send_question(
+        &self,
+        entry: &OutboxEntry,
+        block: &ButtonsBlock,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let (intent, id) = (&entry.intent, entry.id.as_str());
+        let target = self.target(intent, id).await;
+        let card = ReadyMessage::card(&question_card(&block.markdown, card_rows(block.rows.clone())));
+        match self.send(&intent.thread_id, &target, &card, id, "card").await {
+            Ok(message) => Ok(Receipt { platform_message: Some(message) }),
+            // The text says how to answer without buttons.
+            Err(error) if error.allows_plainer_format() => self.say(intent, id, &block.markdown).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The card of a settled question keeps all of it.
+    fn kept_text(&self, block: &ButtonsBlock) -> String {
+        block.markdown.clone()
+    }
+
+    async fn send_outcome(
+        &self,
+        entry: &OutboxEntry,
+        question: Option<SentQuestion>,
+        outcome: &str,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        if let Some(SentQuestion { message: Some(message), question, .. }) = question {
+            self.pace.wait(&entry.intent.thread_id.chat(), CHAT).await;
+            match self.api.replace_card(&message, &settled_card(&question, outcome)).await {
+                Ok(()) => return Ok(Receipt { platform_message: Some(message) }),
+                // The card is deleted or too old to edit: the outcome is sent as a new message.
+                Err(FeishuError::Refused { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.say(&entry.intent, entry.id.as_str(), outcome).await
+    }
+
+    async fn send_file(
+        &self,
+        entry: &OutboxEntry,
+        file: &FileBlock,
+        content: Result<Vec<u8>, UnsendableFile>,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let (intent, id) = (&entry.intent, entry.id.as_str());
+        let caption = file.caption.as_deref().filter(|caption| !caption.trim().is_empty());
+        let content = match content {
+            Ok(content) => content,
+            Err(error) => {
+                let name = file.name.clone();
+                let phrase = match error {
+                    UnsendableFile::TooLong { limit, .. } => {
+                        Phrase::FileTooBig { name, megabytes: limit >> 20 }
+                    }
+                    UnsendableFile::Unreadable(_) | UnsendableFile::Empty => Phrase::FileLost(name),
+                };
+                let language = self.outbound.parts.language_for(caption.unwrap_or_default());
+                return self.say(intent, id, &phrase.say(language)).await;
+            }
+        };
+        let message = upload(&self.api, file, content).await?;
+        let target = self.target(intent, id).await;
+        let sent = self.send(&intent.thread_id, &target, &message, id, "file").await?;
+        if let Some(caption) = caption {
+            self.say(intent, &format!("{id}/caption"), caption).await?;
+        }
+        Ok(Receipt { platform_message: Some(sent) })
+    }
+
+    async fn delete(&self, _thread: &ThreadId, message: &str) -> bool {
+        match self.api.delete(message).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::info!(%error, "message not deleted");
+                matches!(error, FeishuError::Refused { .. })
+            }
         }
     }
 }

@@ -2,7 +2,6 @@
 //! answers to buttons.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use super::attachments::fetch_one;
 use super::calls::{Bot, CallTarget, InTopic, PastMessage};
 use super::card::ReadyMessage;
 use super::content::Resource;
+use super::delivery::FeishuSender;
 use super::event::{FeishuEvent, FeishuMessage, FeishuPress, read_event};
 use super::fault::FeishuError;
 use super::notes::Notes;
@@ -22,7 +22,9 @@ use crate::adapters::chat::inbound::{
     InboundMessage, InboundPlatform, InboundProfile, LookupError, Press, PressAnswer, PressedIn, QueuedEvent,
     Recall, Urgency, thread_of,
 };
-use crate::adapters::chat::{AddressingFacts, ChatParts, FetchError, Menu, PeerBook, Threading, name_before};
+use crate::adapters::chat::{
+    AddressingFacts, ChatParts, FeatureProbe, FetchError, Menu, PeerBook, Reporter, Threading, name_before,
+};
 use crate::domain::{
     Addressed, Approval, Author, AuthorId, AuthorRole, BadId, ChatKind, CommandInvocation, Language,
     PeerWords, Platform, Quoted, Said, SpeakerKind, StoredFile,
@@ -90,10 +92,11 @@ pub(super) struct FeishuInbound {
     pub(super) api: FeishuApi,
     pub(super) parts: ChatParts,
     pub(super) notes: Notes,
+    pub(super) sender: Arc<FeishuSender>,
     pub(super) followups: Followups,
     pub(super) peers: PeerBook,
-    /// Whether the "received" reaction is allowed; cleared by the first refusal.
-    pub(super) reacts: Arc<AtomicBool>,
+    /// Whether the "received" reaction is allowed, as far as known.
+    pub(super) reacts: Arc<FeatureProbe>,
 }
 
 impl FeishuInbound {
@@ -249,7 +252,7 @@ impl FeishuInbound {
 
     async fn menu(&self, approval: &Approval, menu: Menu) -> Value {
         // The button may be pressed before the approval's message is stored.
-        let shown = self.notes.question(&approval.id, &approval.thread.chat()).await;
+        let shown = self.sender.outbound.question(&approval.id, &approval.thread).await;
         let shown = shown.unwrap_or_else(|| shown_again(approval, self.parts.clock.now()));
         let language = self.parts.language.unwrap_or(shown.language);
         let card = menu_card(&shown, &approval.id, menu, language);
@@ -399,7 +402,7 @@ impl InboundPlatform for FeishuInbound {
     }
 
     fn accepted(&self, message: &InboundMessage) {
-        if self.reacts.load(Ordering::Relaxed) {
+        if self.reacts.is_there() {
             let (api, reacts) = (self.api.clone(), self.reacts.clone());
             let message = message.platform_message.clone();
             self.followups.run(async move {
@@ -409,7 +412,7 @@ impl InboundPlatform for FeishuInbound {
                     && (error.is_missing_scope() || error.is_no_such_call())
                 {
                     tracing::info!(%error, "received reactions switched off");
-                    reacts.store(false, Ordering::Relaxed);
+                    reacts.is_missing(Reporter::Server);
                 }
             });
         }

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::adapter::capabilities;
 use super::card::{ButtonStyle, CardButton, question_card};
-use super::notes::SentQuestion;
-use crate::adapters::chat::{BlockButton, Button, Menu, approval_buttons, question};
+use crate::adapters::chat::{BlockButton, Button, Menu, SentQuestion, approval_buttons, question};
 use crate::domain::{Answer, Approval, ApprovalId, Language, Timestamp};
 use crate::render::{approval_question, fit_question};
 
@@ -50,7 +49,7 @@ pub(super) fn shown_again(approval: &Approval, now: Timestamp) -> SentQuestion {
     let intent = fit_question(&intent, &capabilities()).unwrap_or(intent);
     let question = question(&intent, now).unwrap_or_default();
     let scopes = approval.scopes.clone();
-    SentQuestion { message: String::new(), question, kind: approval.kind, scopes, language }
+    SentQuestion { message: None, question, kind: approval.kind, scopes, language }
 }
 
 #[cfg(test)]
@@ -100,7 +99,7 @@ mod tests {
             (ApprovalKind::UnknownOutcome, Menu::First),
         ] {
             let scopes = vec![ScopeKind::Once, ScopeKind::Thread, ScopeKind::Minutes];
-            let (message, question) = (String::new(), "q".into());
+            let (message, question) = (None, "q".into());
             let shown =
                 SentQuestion { message, question, kind, scopes: scopes.clone(), language: Language::En };
             let card = menu_card(&shown, &approval, menu, Language::En);

@@ -4,7 +4,6 @@
 //! message. Where the platform does not support streaming cards, an answer is sent when it is complete.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,10 +14,11 @@ use super::card::{ANSWER, ReadyMessage, answer_card, fits_card, shown, streaming
 use super::delivery::FeishuSender;
 use super::fault::FeishuError;
 use super::markdown::CARD_TABLES;
-use super::notes::StreamingCard;
-use crate::adapters::chat::{DraftFrame, DraftTarget};
-use crate::domain::{CorrelationId, OutboundIntent, ThreadId};
-use crate::ports::{BoxFuture, DeliveryError, Receipt};
+use crate::adapters::chat::{
+    DraftTarget, DraftTiming, DraftTurn, DraftView, LiveMessage, LiveMessages, Reporter, Shown,
+};
+use crate::domain::ThreadId;
+use crate::ports::{DeliveryError, Durability, OutboxEntry, Receipt};
 
 /// Deadline of one draft update.
 const RENDER_WITHIN: Duration = Duration::from_secs(8);
@@ -28,78 +28,73 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const STREAMS_FOR_MS: i64 = 9 * 60 * 1000;
 
 impl DraftTarget for FeishuSender {
-    fn render_draft(
-        &self,
-        thread: ThreadId,
-        correlation: CorrelationId,
-        frame: DraftFrame,
-        message: Option<String>,
-    ) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move {
-            let words = match frame {
-                DraftFrame::Draft(words) => words,
-                DraftFrame::Progress(words) => format!("⏳ {words}"),
-                DraftFrame::Typing => return message,
-            };
-            if !self.streaming_supported.load(Ordering::Relaxed) || !fits_card(&words) {
-                return message;
-            }
-            let rendered = self.write_streaming(&thread, correlation, &words);
-            match tokio::time::timeout(RENDER_WITHIN, rendered).await {
-                Ok(Ok(card)) => Some(card),
-                Ok(Err(error)) => {
-                    // A missing permission or call fails every time.
-                    if error.is_missing_scope() || error.is_bad_content() || error.is_no_such_call() {
-                        self.streaming_supported.store(false, Ordering::Relaxed);
-                    }
-                    message
-                }
-                Err(_) => message,
-            }
-        })
+    type Picture = String;
+
+    fn live_messages(&self) -> &LiveMessages {
+        &self.outbound.live
     }
 
-    fn interval(&self, _thread: &ThreadId) -> Duration {
-        INTERVAL
+    fn timing(&self, _thread: &ThreadId) -> DraftTiming {
+        DraftTiming { hold: Duration::ZERO, between: INTERVAL, silence: None, lasts: None }
+    }
+
+    fn picture(&self, view: &DraftView) -> Option<String> {
+        let words = view.line.as_ref().map_or_else(|| view.text.clone(), |line| format!("⏳ {line}"));
+        fits_card(&words).then_some(words)
+    }
+
+    async fn show_view(&self, turn: &DraftTurn, words: &String, live: Option<LiveMessage>) -> Shown {
+        if !self.streaming.is_there() {
+            return Shown::No;
+        }
+        match tokio::time::timeout(RENDER_WITHIN, self.write_card(turn, words, live)).await {
+            Ok(Ok(live)) => Shown::In(live),
+            Ok(Err(error)) => {
+                // A missing permission or call fails every time.
+                if error.is_missing_scope() || error.is_bad_content() || error.is_no_such_call() {
+                    self.streaming.is_missing(Reporter::Server);
+                }
+                Shown::No
+            }
+            Err(_) => Shown::No,
+        }
+    }
+
+    async fn discard(&self, thread: &ThreadId, live: LiveMessage) {
+        if tokio::time::timeout(RENDER_WITHIN, self.close_card(thread, live)).await.is_err() {
+            tracing::debug!(%thread, "card end timed out");
+        }
     }
 }
 
 impl FeishuSender {
-    async fn write_streaming(
+    /// Writes into the card of the turn, or shows a new one. Returns its message.
+    async fn write_card(
         &self,
-        thread: &ThreadId,
-        correlation: CorrelationId,
+        turn: &DraftTurn,
         words: &str,
-    ) -> Result<String, FeishuError> {
-        let known = self.notes.streaming(thread).await;
-        let mine = known.filter(|streaming| streaming.correlation == correlation);
-        let Some(streaming) = mine else { return self.begin_streaming(thread, correlation, words).await };
-        let age = self.clock.now().as_millis() - streaming.made;
-        if streaming.ended.is_none() && streaming.message.is_some() && age < STREAMS_FOR_MS {
-            self.api.write_card(&streaming.card, ANSWER, &shown(words), self.sequence(&streaming)).await?;
+        live: Option<LiveMessage>,
+    ) -> Result<LiveMessage, FeishuError> {
+        let made = self.outbound.parts.clock.now().as_millis();
+        if let Some(live) = live {
+            if let Some(card) = live.card.as_deref().filter(|_| live.message.is_some())
+                && made - live.made < STREAMS_FOR_MS
+            {
+                self.api.write_card(card, ANSWER, &shown(words), self.sequence(card, live.made)).await?;
+            }
+            return Ok(live);
         }
-        Ok(streaming.card)
-    }
-
-    async fn begin_streaming(
-        &self,
-        thread: &ThreadId,
-        correlation: CorrelationId,
-        words: &str,
-    ) -> Result<String, FeishuError> {
-        let made = self.clock.now().as_millis();
         let card = self.api.make_card(&streaming_card(words)).await?;
-        let mut streaming =
-            StreamingCard { correlation, card: card.clone(), message: None, made, ended: None };
-        let noted = |error| FeishuError::Network(format!("the card could not be noted: {error}"));
-        self.notes.store_streaming(thread, &streaming).await.map_err(noted)?;
-        streaming.message = Some(self.show_card(thread, &streaming).await?);
-        self.notes.store_streaming(thread, &streaming).await.map_err(noted)?;
-        Ok(card)
+        let correlation = turn.run.clone();
+        let live = LiveMessage { correlation, message: None, card: Some(card.clone()), made, done: None };
+        let noted = self.outbound.live.put(&turn.thread, live.clone(), Durability::Written).await;
+        noted.map_err(|error| FeishuError::Network(format!("the card could not be noted: {error}")))?;
+        let message = Some(self.show_card(&turn.thread, &card).await?);
+        Ok(LiveMessage { message, ..live })
     }
 
     /// Sends the card into the chat; a retry does not send it twice.
-    async fn show_card(&self, thread: &ThreadId, streaming: &StreamingCard) -> Result<String, FeishuError> {
+    async fn show_card(&self, thread: &ThreadId, card: &str) -> Result<String, FeishuError> {
         let target = match thread.topic() {
             Some(topic) => match self.notes.topic(&topic).await {
                 Some(message) => CallTarget::Reply { message, topic: InTopic::Yes },
@@ -107,45 +102,37 @@ impl FeishuSender {
             },
             None => CallTarget::Chat(thread.chat()),
         };
-        let content = json!({ "type": "card", "data": { "card_id": streaming.card } }).to_string();
+        let content = json!({ "type": "card", "data": { "card_id": card } }).to_string();
         let message = ReadyMessage { kind: "interactive", content };
-        self.send(thread, &target, &message, &streaming.card, "growing").await
+        self.send(thread, &target, &message, card, "growing").await
     }
 
-    /// Finishes the answer in the thread's streaming card; `None` where there is no card, or the text does not fit.
-    pub(super) async fn finish_streaming(
+    /// Finishes the answer in the turn's card; `None` where the text does not fit.
+    pub(super) async fn finish_card(
         &self,
-        intent: &OutboundIntent,
-        id: &str,
+        entry: &OutboxEntry,
+        mut live: LiveMessage,
         words: &str,
     ) -> Result<Option<Receipt>, DeliveryError> {
-        let thread = &intent.thread_id;
-        self.drafts.take(thread, &intent.correlation_id).await;
-        let Some(mut streaming) = self.notes.streaming(thread).await else { return Ok(None) };
-        if streaming.correlation != intent.correlation_id {
-            self.close(thread, streaming).await;
-            return Ok(None);
-        }
-        if streaming.ended.as_deref().is_some_and(|ended| ended != id) {
-            return Ok(None);
-        }
-        if streaming.message.is_none() {
-            match self.show_card(thread, &streaming).await {
-                Ok(message) => streaming.message = Some(message),
+        let (thread, made) = (&entry.intent.thread_id, live.made);
+        let Some(card) = live.card.clone() else { return Ok(None) };
+        if live.message.is_none() {
+            match self.show_card(thread, &card).await {
+                Ok(message) => live.message = Some(message),
                 Err(FeishuError::Refused { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
         }
-        // From here on the card belongs to this delivery, also after a crash.
-        streaming.ended = Some(id.to_owned());
-        let noted = self.notes.store_streaming(thread, &streaming).await;
+        // From here on the card belongs to this delivery, also after a crash: losing that would send the answer twice.
+        live.done = Some(entry.id.as_str().to_owned());
+        let platform_message = live.message.clone();
+        let noted = self.outbound.live.put(thread, live, Durability::Synced).await;
+        self.end_streaming(&card, made).await;
         if noted.is_err() || !fits_card(words) {
-            self.end_streaming(&streaming).await;
             return Ok(None);
         }
-        self.end_streaming(&streaming).await;
-        match self.put_answer(&streaming, words).await {
-            Ok(()) => Ok(Some(Receipt { platform_message: streaming.message })),
+        match self.put_answer(&card, made, words).await {
+            Ok(()) => Ok(Some(Receipt { platform_message })),
             Err(FeishuError::Refused { code, words }) => {
                 tracing::warn!(code, words, "card finish refused, sending a new message");
                 Ok(None)
@@ -154,10 +141,10 @@ impl FeishuSender {
         }
     }
 
-    async fn put_answer(&self, streaming: &StreamingCard, words: &str) -> Result<(), FeishuError> {
+    async fn put_answer(&self, card: &str, made: i64, words: &str) -> Result<(), FeishuError> {
         let put = |tables| async move {
-            let card = answer_card(words, tables);
-            self.api.finish_card(&streaming.card, &card, self.sequence(streaming)).await
+            let answer = answer_card(words, tables);
+            self.api.finish_card(card, &answer, self.sequence(card, made)).await
         };
         match put(CARD_TABLES).await {
             Err(error) if error.is_too_many_tables() => put(0).await,
@@ -165,56 +152,27 @@ impl FeishuSender {
         }
     }
 
-    /// Ends a thread's streaming card with its current text, because another message follows.
-    pub(super) async fn close_streaming(&self, intent: &OutboundIntent) {
-        let thread = &intent.thread_id;
-        self.drafts.take(thread, &intent.correlation_id).await;
-        if let Some(streaming) = self.notes.streaming(thread).await {
-            self.close(thread, streaming).await;
+    /// Ends a card with its current text.
+    pub(super) async fn close_card(&self, thread: &ThreadId, live: LiveMessage) {
+        if let Some(card) = &live.card {
+            self.end_streaming(card, live.made).await;
         }
-    }
-
-    /// Removes a thread's streaming card, because its text is sent in another form.
-    pub(super) async fn withdraw_streaming(&self, intent: &OutboundIntent) {
-        let thread = &intent.thread_id;
-        self.drafts.take(thread, &intent.correlation_id).await;
-        let Some(streaming) =
-            self.notes.streaming(thread).await.filter(|streaming| streaming.ended.is_none())
-        else {
-            return;
-        };
-        let message = streaming.message.clone();
-        self.close(thread, streaming).await;
-        if let Some(message) = message
-            && let Err(error) = self.api.delete(&message).await
-        {
-            tracing::info!(%error, "draft not removed");
-        }
-    }
-
-    async fn close(&self, thread: &ThreadId, mut streaming: StreamingCard) {
-        if streaming.ended.is_some() {
-            return;
-        }
-        self.drafts.take(thread, &streaming.correlation).await;
-        self.end_streaming(&streaming).await;
-        streaming.ended = Some(String::new());
-        if let Err(error) = self.notes.store_streaming(thread, &streaming).await {
+        let live = LiveMessage { done: Some(String::new()), ..live };
+        if let Err(error) = self.outbound.live.put(thread, live, Durability::Synced).await {
             tracing::warn!(%error, "card end not stored");
         }
     }
 
-    async fn end_streaming(&self, streaming: &StreamingCard) {
-        if let Err(error) = self.api.end_card(&streaming.card, self.sequence(streaming)).await {
+    async fn end_streaming(&self, card: &str, made: i64) {
+        if let Err(error) = self.api.end_card(card, self.sequence(card, made)).await {
             tracing::debug!(%error, "card streaming end failed");
         }
     }
 
     /// A sequence number that grows for one card, also over a restart.
-    fn sequence(&self, streaming: &StreamingCard) -> i32 {
-        let since = self.clock.now().as_millis().saturating_sub(streaming.made).max(0);
-        let floor = i32::try_from(since).unwrap_or(i32::MAX - 1);
-        self.sequences.next(&streaming.card, floor)
+    fn sequence(&self, card: &str, made: i64) -> i32 {
+        let since = self.outbound.parts.clock.now().as_millis().saturating_sub(made).max(0);
+        self.sequences.next(card, i32::try_from(since).unwrap_or(i32::MAX - 1))
     }
 }
 

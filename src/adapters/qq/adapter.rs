@@ -1,7 +1,6 @@
 //! The QQ adapter: composition, and the `Adapter` implementation.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use reqwest::Method;
@@ -20,10 +19,9 @@ use super::session::SessionStore;
 use super::text;
 use super::webhook::{QqScheme, WebhookKey};
 use crate::adapters::chat::inbound::{Intake, Pipeline, Webhook};
-use crate::adapters::chat::{ChatParts, DraftFrame, DraftScheduler, DraftTarget, DraftTask, TaskSlot};
+use crate::adapters::chat::{ChatParts, DraftTask, TaskSlot, deliver};
 use crate::domain::{
-    AgentAccount, Capabilities, CorrelationId, Delivery, Intent, LengthUnit, OutboundIntent, Platform,
-    ThreadId,
+    AgentAccount, Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, OutboxEntry, Peers, Running,
@@ -31,8 +29,6 @@ use crate::ports::{
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.
 const STALE: Duration = Duration::from_secs(150);
-/// Interval between two progress messages.
-const PROGRESS_EVERY: Duration = Duration::from_secs(20);
 /// How long the platform shows a typing indicator.
 const TYPING_SECS: u64 = 50;
 /// Interval of the API check in webhook mode.
@@ -46,7 +42,6 @@ pub struct QqAdapter {
     api: QqApi,
     sender: Arc<QqSender>,
     intake: Arc<Intake>,
-    drafts: DraftScheduler,
     draft_task: TaskSlot<DraftTask>,
     hook: Arc<Webhook<QqScheme>>,
     /// Runs the reply budget actor for as long as the adapter lives.
@@ -60,18 +55,8 @@ impl QqAdapter {
         let (budget, budget_actor) = ReplyBudgetHandle::new(Arc::clone(&parts.notes));
         let mut budget_task = JoinSet::new();
         budget_task.spawn(budget_actor);
-        let sender = Arc::new(QqSender {
-            api: api.clone(),
-            budget,
-            clock: Arc::clone(&parts.clock),
-            files: parts.files.clone(),
-            language: parts.language,
-            rich: AtomicBool::new(options.markdown == Some(true)),
-            buttons: AtomicBool::new(options.markdown != Some(false)),
-            linkless: AtomicBool::new(false),
-        });
+        let (sender, draft_task) = QqSender::new(api.clone(), parts.clone(), budget, options.markdown);
         let intake = Intake::new(platform.clone(), parts.clone(), PROFILE, &options.inbound);
-        let (drafts, draft_task) = DraftScheduler::new();
         let scheme = QqScheme { key: WebhookKey::new(&options.app_secret), clock: parts.clock.clone() };
         Self {
             hook: Arc::new(Webhook::new(scheme)),
@@ -79,9 +64,8 @@ impl QqAdapter {
             options,
             parts,
             api,
-            sender,
+            sender: Arc::new(sender),
             intake,
-            drafts,
             draft_task: TaskSlot::new(draft_task),
             _budget_task: budget_task,
         }
@@ -155,18 +139,13 @@ impl Adapter for QqAdapter {
 
     fn run(self: Arc<Self>, io: AdapterIo, stop: CancellationToken) -> Running {
         Box::pin(async move {
-            let target = Arc::new(TransientTarget { sender: Arc::clone(&self.sender) });
             let receiving = Box::pin(self.receive(io, stop.clone()));
-            self.draft_task.run_beside(target, &stop, receiving).await
+            self.draft_task.run_beside(self.sender.clone(), &stop, receiving).await
         })
     }
 
-    fn deliver(&self, entry: OutboxEntry, _attempt: Attempt) -> Delivering<'_> {
-        Box::pin(async move {
-            // A progress message must not arrive after its answer.
-            self.drafts.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
-            self.sender.deliver(&entry).await
-        })
+    fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Delivering<'_> {
+        Box::pin(deliver(&*self.sender, entry, attempt))
     }
 
     fn account(&self) -> Option<AgentAccount> {
@@ -179,46 +158,11 @@ impl Adapter for QqAdapter {
     }
 
     fn show(&self, intent: OutboundIntent) {
-        // Drafts cannot be shown: the platform has no edits.
-        if matches!(intent.intent, Intent::Progress { .. } | Intent::Typing) {
-            self.drafts.show(intent);
-        }
+        self.sender.outbound.drafts.show(intent);
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.drafts.over(thread, run);
-    }
-}
-
-/// Sends progress and typing indicators, which may be dropped.
-struct TransientTarget {
-    sender: Arc<QqSender>,
-}
-
-impl DraftTarget for TransientTarget {
-    fn render_draft(
-        &self,
-        thread: ThreadId,
-        correlation: CorrelationId,
-        frame: DraftFrame,
-        _message: Option<String>,
-    ) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move {
-            match frame {
-                // Once per run: each costs a reply.
-                DraftFrame::Typing => self.sender.show(&thread, format!("typing {correlation}"), None).await,
-                DraftFrame::Progress(words) => {
-                    let name = format!("progress {correlation} {words}");
-                    self.sender.show(&thread, name, Some(&words)).await;
-                }
-                DraftFrame::Draft(_) => {}
-            }
-            None
-        })
-    }
-
-    fn interval(&self, _thread: &ThreadId) -> Duration {
-        PROGRESS_EVERY
+        self.sender.outbound.drafts.over(thread, run);
     }
 }
 

@@ -3,16 +3,23 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::reply_budget::{Key, ReplyPriority};
+use super::reply_budget::Key;
 use super::scene::Scene;
 use super::text;
-use crate::adapters::chat::{Block, BlockButton, FileBlock};
+use crate::adapters::chat::{BlockButton, FileBlock, UnsendableFile};
 
 /// One message to send.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QqMessage {
     Words(RichText),
-    File(FileBlock),
+    File(FileBlock, Result<Vec<u8>, UnsendableFile>),
+}
+
+impl QqMessage {
+    /// A text without buttons.
+    pub(super) const fn words(markdown: String) -> Self {
+        Self::Words(RichText { markdown, keyboard: None })
+    }
 }
 
 /// Text with its Markdown source, for any form.
@@ -33,20 +40,8 @@ pub(super) enum TextForm {
     Linkless,
 }
 
-/// The message of a block, and its weight.
-pub(super) fn draft(block: Block) -> (QqMessage, ReplyPriority) {
-    let words = |markdown: String, keyboard| QqMessage::Words(RichText { markdown, keyboard });
-    match block {
-        Block::Text(markdown) => (words(markdown, None), ReplyPriority::Needed),
-        Block::Buttons(block) => (words(block.markdown, Some(keyboard(block.rows))), ReplyPriority::Needed),
-        // No message can be edited. The person who decided knows the outcome; the others get it if the reply budget
-        // allows.
-        Block::EditOf { outcome, .. } => (words(outcome, None), ReplyPriority::Passing),
-        Block::File(file) => (QqMessage::File(file), ReplyPriority::Needed),
-    }
-}
-
-fn keyboard(rows: Vec<Vec<BlockButton>>) -> Value {
+/// Rows of buttons in the platform's format.
+pub(super) fn keyboard(rows: Vec<Vec<BlockButton>>) -> Value {
     let mut number = 0;
     let mut button = |BlockButton { label: words, data, .. }: BlockButton| {
         number += 1;
@@ -122,13 +117,16 @@ pub(super) fn reply(scene: Scene, key: &Key, seq: u32) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::chat::lower;
+    use crate::adapters::chat::{Block, lower};
     use crate::adapters::qq::capabilities;
     use crate::domain::{ApprovalChoice, ApprovalKind, Intent, Language, Risk, ScopeKind, Timestamp};
     use crate::ports::{Ids as _, RandomIds};
 
-    fn drafted(intent: &Intent) -> Option<(QqMessage, ReplyPriority)> {
-        lower(intent, &capabilities(true), None, Timestamp::from_millis(0)).map(draft)
+    /// The text and the keyboard of an intent with buttons.
+    fn asked(intent: &Intent) -> (String, Value) {
+        let block = lower(intent, &capabilities(true), None, Timestamp::from_millis(0));
+        let Some(Block::Buttons(block)) = block else { panic!() };
+        (block.markdown, keyboard(block.rows))
     }
 
     fn words(markdown: &str) -> RichText {
@@ -160,7 +158,7 @@ mod tests {
     #[test]
     fn a_question_has_a_button_for_each_answer() {
         let id = RandomIds.approval();
-        let asked = |kind| Intent::ApprovalRequest {
+        let question = |kind| Intent::ApprovalRequest {
             approval_id: id.clone(),
             number: "A1".to_owned(),
             kind,
@@ -173,11 +171,8 @@ mod tests {
             expires_at: Timestamp::from_millis(60_000).rfc3339(),
         };
         for (kind, count) in [(ApprovalKind::Tool, 2), (ApprovalKind::UnknownOutcome, 3)] {
-            let Some((QqMessage::Words(words), ReplyPriority::Needed)) = drafted(&asked(kind)) else {
-                panic!()
-            };
-            assert!(words.markdown.contains("git push") && words.markdown.contains("同意 A1"));
-            let rows = words.keyboard.unwrap();
+            let (words, rows) = asked(&question(kind));
+            assert!(words.contains("git push") && words.contains("同意 A1"));
             let buttons: Vec<Value> = rows["content"]["rows"]
                 .as_array()
                 .unwrap()
@@ -205,9 +200,9 @@ mod tests {
             language: Language::Zh,
             choices: choices.clone(),
         };
-        let Some((QqMessage::Words(words), ReplyPriority::Needed)) = drafted(&back) else { panic!() };
-        assert_eq!(words.markdown, "是哪一个：A1 还是 A2？");
-        let rows = &words.keyboard.unwrap()["content"]["rows"];
+        let (words, keyboard) = asked(&back);
+        assert_eq!(words, "是哪一个：A1 还是 A2？");
+        let rows = &keyboard["content"]["rows"];
         for (row, choice) in rows.as_array().unwrap().iter().zip(&choices) {
             let buttons = row["buttons"].as_array().unwrap();
             assert_eq!(buttons[0]["render_data"]["label"], format!("✅ 同意 {}", choice.number));
@@ -218,12 +213,5 @@ mod tests {
             }
         }
         assert_eq!(rows.as_array().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn what_passes_is_no_message() {
-        assert_eq!(drafted(&Intent::Typing), None);
-        let resolved = Intent::ApprovalResolved { approval_id: RandomIds.approval(), text: "ok".to_owned() };
-        assert_eq!(drafted(&resolved).map(|(_, weight)| weight), Some(ReplyPriority::Passing));
     }
 }

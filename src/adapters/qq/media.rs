@@ -10,12 +10,11 @@ use super::call_failure::{CallFailure, FailureKind};
 use super::compose::{file_body, reply};
 use super::send::SendTarget;
 use super::text;
-use crate::adapters::chat::FileBlock;
-use crate::domain::{AttachmentKind, StoredFile};
-use crate::ports::FileStore;
+use crate::adapters::chat::{FileBlock, UnsendableFile};
+use crate::domain::AttachmentKind;
 
 /// Most bytes of a file: it is sent as Base64 in one request.
-const LONGEST: u64 = 20 << 20;
+pub(super) const LONGEST: u64 = 20 << 20;
 
 /// Most bytes of a text file that is sent as messages instead.
 const MOST_WORDS: usize = 128 << 10;
@@ -23,16 +22,22 @@ const MOST_WORDS: usize = 128 << 10;
 /// Sends a file to a chat.
 pub(super) async fn post(
     api: &QqApi,
-    files: &dyn FileStore,
     place: &SendTarget,
     file: &FileBlock,
+    content: &Result<Vec<u8>, UnsendableFile>,
 ) -> Result<Value, CallFailure> {
-    let bytes = read(files, &file.file).await?;
+    let bytes = match content {
+        Ok(bytes) => bytes,
+        Err(error @ UnsendableFile::TooLong { .. }) => {
+            return Err(CallFailure { kind: FailureKind::Long, ..refused(&error.to_string()) });
+        }
+        Err(error) => return Err(refused(&error.to_string())),
+    };
     let messages = place.scene.messages(&place.chat);
     let Some(upload) = place.scene.files(&place.chat) else {
-        return post_in_guild(api, &messages, place, file, &bytes).await;
+        return post_in_guild(api, &messages, place, file, bytes).await;
     };
-    let body = json!({ "file_type": file_type(file), "file_data": BASE64_STANDARD.encode(&bytes),
+    let body = json!({ "file_type": file_type(file), "file_data": BASE64_STANDARD.encode(bytes),
         "srv_send_msg": false, "file_name": file.name });
     let uploaded = api.call_within(UPLOAD, Method::POST, &upload, Some(&body)).await?;
     let info = uploaded.get("file_info").and_then(Value::as_str);
@@ -61,25 +66,10 @@ async fn post_in_guild(
 }
 
 /// The content of a text file, if it is short enough to be sent as messages.
-pub(super) async fn words_of(files: &dyn FileStore, file: &FileBlock) -> Option<String> {
-    if !matches!(file.media_type.as_str(), "text/markdown" | "text/plain") {
-        return None;
-    }
-    let bytes = read(files, &file.file).await.ok()?;
-    String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_WORDS && !text.trim().is_empty())
-}
-
-async fn read(files: &dyn FileStore, file: &StoredFile) -> Result<Vec<u8>, CallFailure> {
-    let found = files.open(file.thread(), file.name()).await.ok().flatten();
-    let found = found.ok_or_else(|| refused("the file is not there any more"))?;
-    if found.length > LONGEST {
-        return Err(CallFailure {
-            kind: FailureKind::Long,
-            what: format!("the file is longer than {LONGEST} bytes"),
-            after: None,
-        });
-    }
-    found.bytes().await.map_err(|_| refused("the file cannot be read"))
+pub(super) fn words_of<'a>(file: &FileBlock, content: &'a [u8]) -> Option<&'a str> {
+    let is_text = matches!(file.media_type.as_str(), "text/markdown" | "text/plain");
+    let text = std::str::from_utf8(content).ok().filter(|_| is_text)?;
+    (text.len() <= MOST_WORDS && !text.trim().is_empty()).then_some(text)
 }
 
 fn refused(what: &str) -> CallFailure {
@@ -99,6 +89,7 @@ fn file_type(file: &FileBlock) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::StoredFile;
 
     #[test]
     fn only_what_the_platform_can_show_goes_out_as_more_than_a_file() {

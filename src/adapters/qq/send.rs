@@ -2,8 +2,8 @@
 //! refuses one.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::Value;
@@ -11,32 +11,42 @@ use serde_json::Value;
 use super::adapter::capabilities;
 use super::api::QqApi;
 use super::call_failure::{CallFailure, FailureKind};
-use super::compose::{QqMessage, RichText, TextForm, draft, typing_body, words_body};
+use super::compose::{QqMessage, RichText, TextForm, keyboard, typing_body, words_body};
+use super::media::LONGEST;
 use super::phrases::{content_refused, file_refused};
 use super::reply_budget::{Key, ReplyPriority};
 use super::reply_budget_actor::{ReplyBudgetHandle, SendGrant, SendOutcome, SendRequest};
 use super::scene::Scene;
 use super::text;
-use crate::adapters::chat::{FileBlock, lower_entry};
-use crate::domain::{AttachmentKind, Language, LengthUnit, OutboundIntent, ThreadId};
-use crate::ports::{Clock, DeliveryError, FileStore, OutboxEntry, Receipt};
+use crate::adapters::chat::{
+    ButtonsBlock, ChatParts, DraftTarget, DraftTask, DraftTiming, DraftTurn, DraftView, FileBlock,
+    LiveMessage, LiveMessages, Outbound, OutboundNotes, OutboundPlatform, PeerMention, SentQuestion, Shown,
+    UnsendableFile,
+};
+use crate::domain::{AttachmentKind, Capabilities, LengthUnit, ThreadId};
+use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
 use crate::render::{fenced, split};
 
 /// Shorter texts are not split further: their length is not the reason of the refusal.
 const SHORTEST: usize = 100;
 
+/// How many progress messages a chat may get, and how many typing indicators: each costs a reply.
+const PROGRESS: DraftTiming =
+    DraftTiming { hold: Duration::ZERO, between: Duration::from_secs(20), silence: None, lasts: None };
+const NOTES: OutboundNotes = OutboundNotes { live: "live-", question: "question-" };
+
 #[derive(Debug)]
 pub(super) struct QqSender {
     pub(super) api: QqApi,
+    pub(super) outbound: Outbound,
     pub(super) budget: ReplyBudgetHandle,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) files: Arc<dyn FileStore>,
-    pub(super) language: Option<Language>,
-    /// Whether Markdown is result. Cleared by the first refusal.
-    pub(super) rich: AtomicBool,
-    /// Whether buttons are result, which need Markdown. Cleared by the first refusal.
-    pub(super) buttons: AtomicBool,
-    pub(super) linkless: AtomicBool,
+    /// Whether the capabilities include buttons.
+    offers_buttons: bool,
+    /// Whether Markdown is granted. Cleared by the first refusal.
+    rich: AtomicBool,
+    /// Whether buttons are granted, which need Markdown. Cleared by the first refusal.
+    buttons: AtomicBool,
+    linkless: AtomicBool,
 }
 
 /// One message of a delivery, with a name that stays the same for every retry.
@@ -66,12 +76,24 @@ enum SendResult {
 }
 
 impl QqSender {
-    /// Delivers an outbox entry in one or more messages. A message that an earlier attempt sent is not sent again.
-    pub(super) async fn deliver(&self, entry: &OutboxEntry) -> Result<Receipt, DeliveryError> {
-        let block = lower_entry(entry, &capabilities(true), self.language, self.clock.now())?;
-        let (draft, priority) = draft(block);
-        self.send_all(&entry.intent, MessagePart { name: entry.id.as_str().to_owned(), draft, priority })
-            .await
+    /// A sender, and the task that must be run for it. `markdown` tells whether Markdown and buttons are granted.
+    pub(super) fn new(
+        api: QqApi,
+        parts: ChatParts,
+        budget: ReplyBudgetHandle,
+        markdown: Option<bool>,
+    ) -> (Self, DraftTask) {
+        let (outbound, task) = Outbound::new(parts, NOTES);
+        let sender = Self {
+            api,
+            outbound,
+            budget,
+            offers_buttons: markdown != Some(false),
+            rich: AtomicBool::new(markdown == Some(true)),
+            buttons: AtomicBool::new(markdown != Some(false)),
+            linkless: AtomicBool::new(false),
+        };
+        (sender, task)
     }
 
     /// Sends a notice outside the outbox, for example why a message was not accepted. It may get lost.
@@ -82,20 +104,19 @@ impl QqSender {
         markdown: &str,
         priority: ReplyPriority,
     ) {
-        let words = RichText { markdown: markdown.to_owned(), keyboard: None };
         let kind = match priority {
             ReplyPriority::Needed => "tell",
             ReplyPriority::Passing => "mention",
         };
-        let part =
-            MessagePart { name: format!("{kind} {reply_to}"), draft: QqMessage::Words(words), priority };
+        let draft = QqMessage::words(markdown.to_owned());
+        let part = MessagePart { name: format!("{kind} {reply_to}"), draft, priority };
         if let Err(error) = self.send_part(thread, Some(reply_to), &part).await {
             tracing::warn!(%thread, %error, "notice not sent");
         }
     }
 
     /// Shows progress or a typing indicator, where that uses no reserved reply.
-    pub(super) async fn show(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
+    async fn show(&self, thread: &ThreadId, name: String, progress: Option<&str>) {
         let request = self.request(thread, None, &name, ReplyPriority::Passing, TextForm::Linkless);
         let SendGrant::Send { scene, key, seq, .. } = self.budget.request_send(request).await else { return };
         let target = SendTarget { scene, chat: thread.chat(), key, seq };
@@ -124,7 +145,15 @@ impl QqSender {
         self.budget.tell(thread, &name, outcome).await;
     }
 
-    async fn send_all(&self, intent: &OutboundIntent, first: MessagePart) -> Result<Receipt, DeliveryError> {
+    /// Delivers an entry in one or more messages. A message that an earlier attempt sent is not sent again.
+    async fn send_all(
+        &self,
+        entry: &OutboxEntry,
+        draft: QqMessage,
+        priority: ReplyPriority,
+    ) -> Result<Receipt, DeliveryError> {
+        let intent = &entry.intent;
+        let first = MessagePart { name: entry.id.as_str().to_owned(), draft, priority };
         let mut queue = VecDeque::from([first]);
         let mut receipt = Receipt::default();
         while let Some(part) = queue.pop_front() {
@@ -164,7 +193,7 @@ impl QqSender {
                     let body = words_body(target.scene, words, form, &target.key, target.seq);
                     self.post(&target, &body).await
                 }
-                QqMessage::File(file) => self.post_file(&target, file).await,
+                QqMessage::File(file, content) => super::media::post(&self.api, &target, file, content).await,
             };
             let failure = match result {
                 Ok(answer) => return Ok(self.sent(thread, part, &answer).await),
@@ -212,27 +241,29 @@ impl QqSender {
                 halves(part, words).ok_or(DeliveryError::Permanent { reason: what })
             }
             (QqMessage::Words(words), FailureKind::Content) if !part.name.ends_with(NOTICE) => {
-                Ok(notice(part, content_refused(self.language_of(&words.markdown))))
+                Ok(notice(part, content_refused(self.outbound.parts.language_for(&words.markdown))))
             }
             // A spoken answer repeats a text that was sent, so it is left out where there are no voice messages.
-            (QqMessage::File(file), FailureKind::File | FailureKind::Long | FailureKind::Refused)
+            (QqMessage::File(file, _), FailureKind::File | FailureKind::Long | FailureKind::Refused)
                 if (file.kind, file.media_type.as_str()) == (AttachmentKind::Voice, "audio/wav") =>
             {
                 Err(DeliveryError::Permanent { reason: what })
             }
             (
-                QqMessage::File(file),
+                QqMessage::File(file, content),
                 FailureKind::File
                 | FailureKind::Long
                 | FailureKind::Refused
                 | FailureKind::Content
                 | FailureKind::Rich,
             ) => {
-                if let Some(text) = super::media::words_of(&*self.files, file).await {
+                let text = content.as_ref().ok().and_then(|content| super::media::words_of(file, content));
+                if let Some(text) = text {
                     let code = !file.name.to_ascii_lowercase().ends_with(".md");
-                    return Ok(written_out(part, &if code { fenced(&text) } else { text }));
+                    return Ok(written_out(part, &if code { fenced(text) } else { text.to_owned() }));
                 }
-                let language = self.language_of(file.caption.as_deref().unwrap_or(&file.name));
+                let language =
+                    self.outbound.parts.language_for(file.caption.as_deref().unwrap_or(&file.name));
                 let refused = file_refused(&file.name, language);
                 let caption =
                     file.caption.as_ref().map(|caption| format!("{caption}\n\n")).unwrap_or_default();
@@ -242,16 +273,8 @@ impl QqSender {
         }
     }
 
-    fn language_of(&self, words: &str) -> Language {
-        self.language.unwrap_or_else(|| Language::of(words))
-    }
-
     async fn post(&self, target: &SendTarget, body: &Value) -> Result<Value, CallFailure> {
         self.api.call(Method::POST, &target.scene.messages(&target.chat), Some(body)).await
-    }
-
-    async fn post_file(&self, target: &SendTarget, file: &FileBlock) -> Result<Value, CallFailure> {
-        super::media::post(&self.api, &*self.files, target, file).await
     }
 
     fn request(
@@ -268,7 +291,7 @@ impl QqSender {
             reply_to: reply_to.map(str::to_owned),
             priority,
             form,
-            now: self.clock.now(),
+            now: self.outbound.parts.clock.now(),
         }
     }
 
@@ -300,6 +323,87 @@ impl QqSender {
     }
 }
 
+impl DraftTarget for QqSender {
+    type Picture = String;
+
+    fn live_messages(&self) -> &LiveMessages {
+        &self.outbound.live
+    }
+
+    fn timing(&self, _thread: &ThreadId) -> DraftTiming {
+        PROGRESS
+    }
+
+    /// Drafts cannot be shown: the platform has no edits.
+    fn picture(&self, view: &DraftView) -> Option<String> {
+        view.line.clone()
+    }
+
+    async fn show_view(&self, turn: &DraftTurn, words: &String, _live: Option<LiveMessage>) -> Shown {
+        self.show(&turn.thread, format!("progress {} {words}", turn.run), Some(words)).await;
+        Shown::Fleeting
+    }
+
+    /// Once per run.
+    async fn show_typing(&self, turn: &DraftTurn) {
+        self.show(&turn.thread, format!("typing {}", turn.run), None).await;
+    }
+}
+
+impl OutboundPlatform for QqSender {
+    const LARGEST_FILE: u64 = LONGEST;
+
+    fn outbound(&self) -> &Outbound {
+        &self.outbound
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities(self.offers_buttons)
+    }
+
+    async fn send_text(
+        &self,
+        entry: &OutboxEntry,
+        text: &str,
+        _called: &[PeerMention],
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        self.send_all(entry, QqMessage::words(text.to_owned()), ReplyPriority::Needed).await
+    }
+
+    async fn send_question(
+        &self,
+        entry: &OutboxEntry,
+        block: &ButtonsBlock,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let keyboard = Some(keyboard(block.rows.clone()));
+        let words = RichText { markdown: block.markdown.clone(), keyboard };
+        self.send_all(entry, QqMessage::Words(words), ReplyPriority::Needed).await
+    }
+
+    /// No message can be edited. The person who decided knows the outcome; the others get it if the reply budget allows.
+    async fn send_outcome(
+        &self,
+        entry: &OutboxEntry,
+        _question: Option<SentQuestion>,
+        outcome: &str,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        self.send_all(entry, QqMessage::words(outcome.to_owned()), ReplyPriority::Passing).await
+    }
+
+    async fn send_file(
+        &self,
+        entry: &OutboxEntry,
+        file: &FileBlock,
+        content: Result<Vec<u8>, UnsendableFile>,
+        _attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        self.send_all(entry, QqMessage::File(file.clone(), content), ReplyPriority::Needed).await
+    }
+}
+
 const fn plainer(form: TextForm, kind: FailureKind) -> Option<TextForm> {
     match (form, kind) {
         (TextForm::Rich, FailureKind::Rich | FailureKind::Refused | FailureKind::Link) => {
@@ -314,10 +418,9 @@ const fn plainer(form: TextForm, kind: FailureKind) -> Option<TextForm> {
 const NOTICE: &str = "!";
 
 fn notice(part: &MessagePart, words: &str) -> SendResult {
-    let draft = QqMessage::Words(RichText { markdown: words.to_owned(), keyboard: None });
     SendResult::Replaced(vec![MessagePart {
         name: format!("{}{NOTICE}", part.name),
-        draft,
+        draft: QqMessage::words(words.to_owned()),
         priority: part.priority,
     }])
 }
@@ -325,9 +428,10 @@ fn notice(part: &MessagePart, words: &str) -> SendResult {
 /// The content of a text file as messages, where the platform refuses the file.
 fn written_out(part: &MessagePart, text: &str) -> SendResult {
     let pieces = split(text, text::LONGEST, LengthUnit::Chars);
-    let parts = pieces.into_iter().enumerate().map(|(index, markdown)| {
-        let draft = QqMessage::Words(RichText { markdown, keyboard: None });
-        MessagePart { name: format!("{}/{index}", part.name), draft, priority: part.priority }
+    let parts = pieces.into_iter().enumerate().map(|(index, markdown)| MessagePart {
+        name: format!("{}/{index}", part.name),
+        draft: QqMessage::words(markdown),
+        priority: part.priority,
     });
     SendResult::Replaced(parts.collect())
 }
@@ -352,6 +456,6 @@ fn budget_used_up() -> DeliveryError {
     DeliveryError::Hold { reason: "no replies are left until somebody speaks in this chat".to_owned() }
 }
 
-fn later(reason: &str, after: Option<std::time::Duration>) -> DeliveryError {
+fn later(reason: &str, after: Option<Duration>) -> DeliveryError {
     DeliveryError::Retry { after, reason: reason.to_owned() }
 }

@@ -87,7 +87,7 @@ impl Adapter for TelegramAdapter {
     ) -> BoxFuture<'static, Result<(), AdapterError>> {
         Box::pin(async move {
             let receiving = Box::pin(connect::receive(&self, &io, &stop));
-            self.drafts.run_beside(self.sender.target(), &stop, receiving).await
+            self.drafts.run_beside(self.sender.clone(), &stop, receiving).await
         })
     }
 

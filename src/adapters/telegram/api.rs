@@ -62,6 +62,11 @@ impl ApiError {
         matches!(self, Self::Gateway(_) | Self::Refused { code: 500 | 502.., .. })
     }
 
+    /// Whether the call may have taken effect all the same.
+    pub(super) const fn may_have_worked(&self) -> bool {
+        matches!(self, Self::Unsure(_) | Self::Gateway(_) | Self::Refused { code: 500.., .. })
+    }
+
     /// The server's code and description of a refusal.
     pub fn refusal(&self) -> Option<(u16, &str)> {
         match self {

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::api::{ApiError, BotApi, Upload};
 use super::chat_target::ChatTarget;
-use super::client::OutgoingMessage;
 use super::contents::LARGEST_FILE;
-use super::deliver::{DeliveryFailure, TelegramSender, reply_target};
+use super::deliver::{TelegramSender, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::SendPriority;
+use super::outgoing_message::OutgoingMessage;
 use crate::adapters::chat::inbound::Attachment;
 use crate::adapters::chat::{FetchError, FileBlock, is_kept, keep};
 use crate::audio::Container;
 use crate::domain::{AttachmentKind, DeliveryId, LengthUnit, StoredFile};
-use crate::ports::{Attempt, Durability, FileStore, OutboxEntry};
+use crate::ports::{Attempt, DeliveryError, Durability, FileStore, OutboxEntry};
 
 /// Deadline of `getFile`.
 const LOCATE_WITHIN: Duration = Duration::from_secs(10);
@@ -65,7 +65,7 @@ pub(super) async fn download(
 }
 
 /// The server's limits.
-const LARGEST: u64 = 50 << 20;
+pub(super) const LARGEST_UPLOAD: u64 = 50 << 20;
 const LARGEST_PICTURE: u64 = 10 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,15 +112,15 @@ impl Medium {
 
 impl TelegramSender {
     /// Sends a file with its caption; a caption that is too long is sent before it.
-    pub(super) async fn attach(
+    pub(super) async fn upload(
         &self,
-        place: ChatTarget,
         entry: &OutboxEntry,
         block: &FileBlock,
+        content: Vec<u8>,
         attempt: Attempt,
-    ) -> Result<Option<i64>, DeliveryFailure> {
-        let FileBlock { file, name, media_type, kind, caption } = block;
-        let content = self.content(file).await?;
+    ) -> Result<Option<i64>, DeliveryError> {
+        let place = self.place(entry)?;
+        let FileBlock { name, media_type, kind, caption, .. } = block;
         let medium = Medium::of(*kind, media_type, content.len() as u64);
         let mut outgoing =
             OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
@@ -158,22 +158,6 @@ impl TelegramSender {
         Ok(sent?)
     }
 
-    async fn content(&self, file: &StoredFile) -> Result<Vec<u8>, DeliveryFailure> {
-        let gone =
-            |why: &dyn std::fmt::Display| DeliveryFailure::Never(format!("the file cannot be read: {why}"));
-        let found = self.parts.files.open(file.thread(), file.name()).await.map_err(|error| gone(&error))?;
-        let found = found.ok_or_else(|| gone(&"it is not there"))?;
-        match found.length {
-            0 => {
-                Err(DeliveryFailure::Never("the file is empty, and Telegram takes no empty files".to_owned()))
-            }
-            1..=LARGEST => found.bytes().await.map_err(|error| gone(&error)),
-            size => Err(DeliveryFailure::Never(format!(
-                "the file has {size} bytes, and Telegram takes {LARGEST}"
-            ))),
-        }
-    }
-
     /// Sends a text that is too long for a caption. A retry of the file does not repeat it.
     async fn say_before(
         &self,
@@ -181,8 +165,8 @@ impl TelegramSender {
         entry: &OutboxEntry,
         caption: &str,
         reply_to: Option<i64>,
-    ) -> Result<(), DeliveryFailure> {
-        let (notes, name) = (&self.parts.notes, format!("said:{}", entry.intent.thread_id));
+    ) -> Result<(), ApiError> {
+        let (notes, name) = (&self.outbound.parts.notes, format!("said:{}", entry.intent.thread_id));
         let said = parts_said(notes.get(&name).await.ok().flatten().as_ref(), &entry.id);
         for (index, words) in render(caption, MESSAGE_LIMIT).into_iter().enumerate().skip(said) {
             let outgoing =

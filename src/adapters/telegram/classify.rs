@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::api::ApiError;
+use crate::adapters::chat::Reporter;
 use crate::ports::DeliveryError;
 
 /// The retry wait for a bad token or a second instance: the operator must fix it, and no delivery is dropped until
@@ -88,13 +89,27 @@ pub(super) fn is_unable(error: &ApiError) -> bool {
     }
 }
 
+/// Who reports that a call is missing: an answer of another form may come from a proxy.
+pub(super) const fn reporter(error: &ApiError) -> Reporter {
+    match error {
+        ApiError::Refused { code: 404 | 405 | 501, .. } => Reporter::Server,
+        _ => Reporter::Unclear,
+    }
+}
+
+impl From<ApiError> for DeliveryError {
+    fn from(error: ApiError) -> Self {
+        verdict(&error)
+    }
+}
+
 /// Whether a retry of this call would always fail.
 pub(super) fn is_final(error: &ApiError) -> bool {
     matches!(verdict(error), DeliveryError::Permanent { .. })
 }
 
 /// The outcome of a delivery after all fallbacks.
-pub(super) fn verdict(error: &ApiError) -> DeliveryError {
+fn verdict(error: &ApiError) -> DeliveryError {
     let reason = error.to_string();
     match error {
         ApiError::NotSent(_) | ApiError::Gateway(_) | ApiError::Unsure(_) => {

@@ -1,55 +1,53 @@
-//! Sends outbox entries, ephemeral intents and short notices. One entry becomes one message.
+//! Telegram's part of the outbound side: texts, questions with buttons, and what is said outside of the outbox. One entry
+//! becomes one message.
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as _};
 use teloxide_core::types::CallbackQueryId;
 
 use super::adapter::capabilities;
 use super::api::{ApiError, BotApi, Upload};
-use super::change::Edited;
+use super::attachments::LARGEST_UPLOAD;
 use super::chat_target::{Aliases, ChatTarget};
-use super::classify::verdict;
-use super::client::{BROKEN_TRIES, Client, OutgoingMessage};
-use super::draft_renderer::DraftRenderer;
+use super::client::{Client, Edited};
 use super::html::{MESSAGE_LIMIT, Rendered, escape, render, render_one};
 use super::limits::SendPriority;
 use super::menu;
+use super::outgoing_message::{OutgoingMessage, keyboard, new_buttons};
 use super::retry::{with_counted_retry, with_retry};
-use super::streamed_messages::{StreamedMessage, StreamedMessages};
 use crate::adapters::chat::{
-    Block, ChatParts, DraftScheduler, DraftTarget, DraftTask, PeerBook, PeerMention, is_first_part,
-    lower_entry, with_mentions,
+    ButtonsBlock, ChatParts, DraftTask, FeatureProbe, FileBlock, LiveMessage, Menu, Outbound, OutboundNotes,
+    OutboundPlatform, PeerBook, PeerMention, SentQuestion, UnsendableFile, approval_buttons, deliver,
+    is_first_part, take_away, with_mentions,
 };
-use crate::domain::{CorrelationId, LengthUnit, OutboundIntent, ThreadId};
+use crate::domain::{Approval, Capabilities, CorrelationId, LengthUnit, OutboundIntent, ThreadId};
 use crate::metrics::Metrics;
-use crate::ports::{Attempt, DeliveryError, OutboxEntry, Receipt};
+use crate::ports::{Attempt, DeliveryError, Durability, OutboxEntry, Receipt};
 
 /// The longest text of a callback answer.
 const LONGEST_ANSWER: usize = 200;
+const NOTES: OutboundNotes = OutboundNotes { live: "live:", question: "approval:" };
 
 /// Sends to Telegram. Clones are the same sender.
 #[derive(Clone, Debug)]
 pub struct TelegramSender {
     pub(super) client: Client,
-    pub(super) parts: ChatParts,
-    chats: Aliases,
-    drafts: DraftScheduler,
-    renderer: Arc<DraftRenderer>,
-    streamed: Arc<StreamedMessages>,
+    pub(super) outbound: Arc<Outbound>,
+    pub(super) chats: Aliases,
+    /// Whether the server supports drafts, as far as known.
+    pub(super) drafts: Arc<FeatureProbe>,
     /// The other agents; `None` where none can be known.
     peers: Option<PeerBook>,
 }
 
 impl TelegramSender {
-    /// A sender, and the draft scheduler that must be run for it, with its [`target`](Self::target).
+    /// A sender, and the task that must be run for it, with a clone of it.
     pub fn new(api: BotApi, parts: ChatParts, chats: Aliases) -> (Self, DraftTask) {
-        let (drafts, task) = DraftScheduler::new();
         let client = Client::new(api, chats.clone(), parts.notes.clone());
-        let streamed = Arc::new(StreamedMessages::new(parts.notes.clone()));
-        let renderer = Arc::new(DraftRenderer::new(client.clone(), chats.clone(), streamed.clone()));
-        (Self { client, parts, chats, drafts, renderer, streamed, peers: None }, task)
+        let (outbound, task) = Outbound::new(parts, NOTES);
+        (Self { client, outbound: Arc::new(outbound), chats, drafts: Arc::default(), peers: None }, task)
     }
 
     #[must_use]
@@ -63,84 +61,27 @@ impl TelegramSender {
         Self { peers: Some(peers), ..self }
     }
 
-    /// A text that names other agents by a command, since a plain mention by a bot does not reach them; `None` where it
-    /// names none.
-    fn commanding(&self, place: ChatTarget, text: &str) -> Option<String> {
-        let mentions = self.peers.as_ref().filter(|_| place.is_group())?.mentions(text);
-        let command = |mention: &PeerMention| {
-            let account = mention.account.as_ref().filter(|account| !account.name.is_empty())?;
-            Some(format!("/ask@{}", account.name))
-        };
-        let named = with_mentions(text, &mentions, command);
-        (named != text).then_some(named)
-    }
-
-    /// The renderer of ephemeral intents.
-    pub fn target(&self) -> Arc<dyn DraftTarget> {
-        self.renderer.clone()
-    }
-
+    /// Delivers an outbox entry.
+    ///
+    /// # Errors
+    /// When it was not sent, or that is unknown.
     pub async fn deliver(&self, entry: OutboxEntry, attempt: Attempt) -> Result<Receipt, DeliveryError> {
-        let Some(place) = ChatTarget::of(&entry.intent.thread_id, &self.chats) else {
-            let reason = format!("{} is not a chat", entry.intent.thread_id);
-            return Err(DeliveryError::Permanent { reason });
-        };
-        if let Some(after) = self.client.rests_long(place) {
-            let reason = "rate limited".to_owned();
-            return Err(DeliveryError::Retry { after: Some(after), reason });
-        }
-        let live = self.take(&entry).await;
-        let now = self.parts.clock.now();
-        let block = lower_entry(&entry, &capabilities(), self.parts.language, now)?;
-        let live = match &block {
-            Block::Text(_) => live,
-            Block::Buttons(_) | Block::File(_) | Block::EditOf { .. } => {
-                self.clear(place, &entry, live).await;
-                None
-            }
-        };
-        let delivered = match block {
-            Block::Text(text) => {
-                let named = self.commanding(place, &text);
-                // An edit reaches no other bot.
-                let live = match live {
-                    Some(live) if named.is_some() => {
-                        self.clear(place, &entry, Some(live)).await;
-                        None
-                    }
-                    live => live,
-                };
-                let text = named.unwrap_or(text);
-                Box::pin(self.put_text(place, &entry, &text, live, attempt)).await
-            }
-            Block::Buttons(block) => Box::pin(self.ask(place, &entry, block, attempt)).await,
-            Block::EditOf { question, outcome } => {
-                Box::pin(self.resolve(place, &question, &outcome, &entry, attempt)).await
-            }
-            Block::File(file) => Box::pin(self.attach(place, &entry, &file, attempt)).await,
-        };
-        if delivered.is_ok() {
-            self.client.delete_left_messages(place, &entry.intent.thread_id, &self.streamed).await;
-        }
-        match delivered {
-            Ok(message) => Ok(Receipt { platform_message: message.map(|message| message.to_string()) }),
-            Err(DeliveryFailure::Api(error)) => Err(verdict(&error)),
-            Err(DeliveryFailure::Never(reason)) => Err(DeliveryError::Permanent { reason }),
-        }
+        Box::pin(deliver(self, entry, attempt)).await
+    }
+
+    /// What the draft task shows drafts with.
+    pub fn target(&self) -> Arc<Self> {
+        Arc::new(self.clone())
     }
 
     /// Shows an ephemeral intent. Never waits.
     pub fn show(&self, intent: OutboundIntent) {
-        let reply_to = intent.reply_to.as_deref().and_then(|message| message.parse().ok());
-        if let Some(reply_to) = reply_to.filter(|_| in_group(&intent, &self.chats)) {
-            self.renderer.expect(&intent.thread_id, &intent.correlation_id, reply_to);
-        }
-        self.drafts.show(intent);
+        self.outbound.drafts.show(intent);
     }
 
     /// Removes what is shown of a turn that ended without text. Never waits.
     pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.drafts.over(thread, run);
+        self.outbound.drafts.over(thread, run);
     }
 
     /// Sends a short notice outside of the outbox, best effort.
@@ -179,112 +120,204 @@ impl TelegramSender {
 
     /// Registers the command menu, if it changed.
     pub async fn register_menu(&self) {
-        menu::register(self.client.api(), &*self.parts.notes, self.parts.language).await;
+        let parts = &self.outbound.parts;
+        menu::register(self.client.api(), &*parts.notes, parts.language).await;
     }
 
-    /// Ends the draft of the entry's turn, and returns the message that it left.
-    async fn take(&self, entry: &OutboxEntry) -> Option<StreamedMessage> {
-        let (thread, correlation) = (&entry.intent.thread_id, &entry.intent.correlation_id);
-        // After this no frame of the turn is sent, and the note is final.
-        self.drafts.take(thread, correlation).await;
-        self.renderer.forget(thread, correlation);
-        let live = self.streamed.get(thread).await?;
-        (live.correlation == *correlation && live.takes(&entry.id)).then_some(live)
-    }
-
-    /// Deletes the draft message where another message replaces it.
-    async fn clear(&self, place: ChatTarget, entry: &OutboxEntry, live: Option<StreamedMessage>) {
-        if let Some(live) = live {
-            self.client.take_away(place, &entry.intent.thread_id, live.message, &self.streamed).await;
-        }
-    }
-
-    /// Writes a text into the streamed message, or sends a new one.
-    async fn put_text(
-        &self,
-        place: ChatTarget,
-        entry: &OutboxEntry,
-        text: &str,
-        live: Option<StreamedMessage>,
-        attempt: Attempt,
-    ) -> Result<Option<i64>, DeliveryFailure> {
-        let words = render_one(text, MESSAGE_LIMIT);
-        if is_cut(text, &words) {
-            self.clear(place, entry, live).await;
-            return self.put_file(place, entry, text, attempt).await;
-        }
-        let outgoing = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
-        if let Some(live) = live {
-            if self.changes(place, live.message, &outgoing, attempt).await? == Edited::Yes {
-                let done = StreamedMessage { done: Some(entry.id.clone()), ..live };
-                let message = done.message;
-                self.streamed.put(&entry.intent.thread_id, done).await;
-                return Ok(Some(message));
-            }
-            self.clear(place, entry, Some(live)).await;
-        }
-        match self.client.send_entry(place, &outgoing, entry, attempt).await {
-            Err(error) if error.says("is too long") => self.put_file(place, entry, text, attempt).await,
-            sent => Ok(sent?),
-        }
-    }
-
-    /// Edits a message. A server that repeatedly gives no answer or an error to edits is treated as one without
-    /// edits; so is one behind a proxy that blocks them.
-    pub(super) async fn changes(
-        &self,
-        place: ChatTarget,
-        message: i64,
-        outgoing: &OutgoingMessage,
-        attempt: Attempt,
-    ) -> Result<Edited, ApiError> {
-        let edited = self.client.edit(place, message, outgoing, SendPriority::Required).await;
-        let last_try = match &edited {
-            Err(ApiError::Unsure(_)) => 1,
-            Err(ApiError::NotSent(_)) => BROKEN_TRIES,
-            Err(error) if error.is_broken() => BROKEN_TRIES,
-            _ => u32::MAX,
+    /// Shows another menu under an approval.
+    pub async fn show_menu(&self, place: &ChatTarget, message: i64, approval: &Approval, menu: Menu) {
+        let language = match self.outbound.question(&approval.id, &approval.thread).await {
+            Some(asked) => asked.language,
+            None => self.outbound.parts.language_for(&approval.summary),
         };
-        match edited {
-            Err(error) if attempt.number > last_try => {
-                tracing::warn!(
-                    chat = place.chat,
-                    message,
-                    %error,
-                    "edit failed repeatedly, sending a new message"
-                );
-                Ok(Edited::No)
-            }
-            edited => edited,
+        let rows = approval_buttons(&approval.id, approval.kind, menu, &approval.scopes, language);
+        let change = new_buttons(place.chat, message, keyboard(rows));
+        if let Err(error) = self.change_buttons(*place, &change).await {
+            tracing::debug!(chat = place.chat, %error, "approval menu edit failed");
         }
+    }
+
+    /// Removes the buttons of a message.
+    pub(super) async fn remove_buttons(&self, place: ChatTarget, message: i64) {
+        let body = json!({ "chat_id": place.chat, "message_id": message });
+        if let Err(error) = self.change_buttons(place, &body).await {
+            // The original lost its buttons when the approval was decided.
+            tracing::debug!(%error, "button removal failed");
+        }
+    }
+
+    /// Edits only the buttons of a message.
+    async fn change_buttons(&self, place: ChatTarget, body: &Value) -> Result<(), ApiError> {
+        with_retry(|| self.client.call_unpaced(place, "editMessageReplyMarkup", body)).await.map(drop)
+    }
+
+    /// The chat of an entry. [`OutboundPlatform::check`] has refused entries without one.
+    pub(super) fn place(&self, entry: &OutboxEntry) -> Result<ChatTarget, DeliveryError> {
+        let thread = &entry.intent.thread_id;
+        ChatTarget::of(thread, &self.chats)
+            .ok_or_else(|| DeliveryError::Permanent { reason: format!("{thread} is not a chat") })
     }
 
     /// Sends a text that exceeds every message as a file.
-    async fn put_file(
+    async fn send_as_file(
         &self,
         place: ChatTarget,
         entry: &OutboxEntry,
         text: &str,
         attempt: Attempt,
-    ) -> Result<Option<i64>, DeliveryFailure> {
+    ) -> Result<Option<i64>, ApiError> {
         let outgoing = OutgoingMessage { reply_to: reply_target(place, entry), ..OutgoingMessage::default() };
-        let file = text_file("answer.md", text);
-        Ok(self.client.upload(place, "sendDocument", &file, &outgoing, entry, attempt).await?)
+        let file = Upload {
+            field: "document",
+            name: "answer.md".to_owned(),
+            media_type: "text/markdown".to_owned(),
+            content: text.as_bytes().to_vec(),
+            seconds: None,
+        };
+        self.client.upload(place, "sendDocument", &file, &outgoing, entry, attempt).await
     }
 }
 
-/// Why a delivery failed.
-#[derive(Debug)]
-pub(super) enum DeliveryFailure {
-    Api(ApiError),
-    /// The entry can never be sent.
-    Never(String),
+impl OutboundPlatform for TelegramSender {
+    const LARGEST_FILE: u64 = LARGEST_UPLOAD;
+
+    fn outbound(&self) -> &Outbound {
+        &self.outbound
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn check(&self, entry: &OutboxEntry) -> Result<(), DeliveryError> {
+        match self.client.rests_long(self.place(entry)?) {
+            Some(after) => {
+                Err(DeliveryError::Retry { after: Some(after), reason: "rate limited".to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A plain mention by a bot reaches no other bot; a command that names it does.
+    async fn called(&self, entry: &OutboxEntry, text: &str) -> Vec<PeerMention> {
+        let in_group = self.place(entry).is_ok_and(ChatTarget::is_group);
+        let peers = self.peers.as_ref().filter(|_| in_group);
+        let mut called = peers.map(|peers| peers.mentions(text)).unwrap_or_default();
+        called.retain(|mention| command_for(mention).is_some());
+        called
+    }
+
+    async fn send_text(
+        &self,
+        entry: &OutboxEntry,
+        text: &str,
+        called: &[PeerMention],
+        attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let place = self.place(entry)?;
+        let text = with_mentions(text, called, command_for);
+        let words = render_one(&text, MESSAGE_LIMIT);
+        if is_cut(&text, &words) {
+            return Ok(receipt(self.send_as_file(place, entry, &text, attempt).await?));
+        }
+        let outgoing = OutgoingMessage { words, reply_to: reply_target(place, entry), keyboard: None };
+        match self.client.send_entry(place, &outgoing, entry, attempt).await {
+            Err(error) if error.says("is too long") => {
+                Ok(receipt(self.send_as_file(place, entry, &text, attempt).await?))
+            }
+            sent => Ok(receipt(sent?)),
+        }
+    }
+
+    /// Edits the growing message; deletes one that cannot be edited.
+    async fn finish(
+        &self,
+        entry: &OutboxEntry,
+        live: LiveMessage,
+        text: &str,
+        attempt: Attempt,
+    ) -> Result<Option<Receipt>, DeliveryError> {
+        let (place, thread) = (self.place(entry)?, &entry.intent.thread_id);
+        let words = render_one(text, MESSAGE_LIMIT);
+        let message = live.message.as_deref().and_then(|message| message.parse().ok());
+        if let Some(message) = message.filter(|_| !is_cut(text, &words)) {
+            let outgoing = OutgoingMessage { words, ..OutgoingMessage::default() };
+            if self.client.edit_for_entry(place, message, &outgoing, attempt).await? == Edited::Yes {
+                let done = LiveMessage { done: Some(entry.id.as_str().to_owned()), ..live };
+                if let Err(error) = self.outbound.live.put(thread, done, Durability::Written).await {
+                    tracing::debug!(%thread, %error, "end of the growing message not stored");
+                }
+                return Ok(Some(receipt(Some(message))));
+            }
+        }
+        take_away(self, thread, &live).await;
+        Ok(None)
+    }
+
+    async fn send_question(
+        &self,
+        entry: &OutboxEntry,
+        block: &ButtonsBlock,
+        attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let place = self.place(entry)?;
+        let outgoing = OutgoingMessage {
+            words: render_one(&block.markdown, MESSAGE_LIMIT),
+            reply_to: reply_target(place, entry),
+            keyboard: Some(keyboard(block.rows.clone())),
+        };
+        Ok(receipt(self.client.send_entry(place, &outgoing, entry, attempt).await?))
+    }
+
+    async fn send_outcome(
+        &self,
+        entry: &OutboxEntry,
+        question: Option<SentQuestion>,
+        outcome: &str,
+        attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let place = self.place(entry)?;
+        let of = |text: &str| OutgoingMessage {
+            words: render_one(text, MESSAGE_LIMIT),
+            ..OutgoingMessage::default()
+        };
+        let asked = question.and_then(|asked| Some((asked.message?.parse().ok()?, asked.question)));
+        if let Some((message, head)) = asked {
+            let outgoing = of(&format!("{head}\n\n{outcome}"));
+            if self.client.edit_for_entry(place, message, &outgoing, attempt).await? == Edited::Yes {
+                return Ok(receipt(Some(message)));
+            }
+        }
+        Ok(receipt(self.client.send_entry(place, &of(outcome), entry, attempt).await?))
+    }
+
+    async fn send_file(
+        &self,
+        entry: &OutboxEntry,
+        file: &FileBlock,
+        content: Result<Vec<u8>, UnsendableFile>,
+        attempt: Attempt,
+    ) -> Result<Receipt, DeliveryError> {
+        let content = content.map_err(|error| DeliveryError::Permanent { reason: error.to_string() })?;
+        Ok(receipt(Box::pin(self.upload(entry, file, content, attempt)).await?))
+    }
+
+    async fn delete(&self, thread: &ThreadId, message: &str) -> bool {
+        let Some(place) = ChatTarget::of(thread, &self.chats) else { return true };
+        match message.parse() {
+            Ok(message) => self.client.delete(place, message).await,
+            Err(_) => true,
+        }
+    }
 }
 
-impl From<ApiError> for DeliveryFailure {
-    fn from(error: ApiError) -> Self {
-        Self::Api(error)
-    }
+fn command_for(mention: &PeerMention) -> Option<String> {
+    let account = mention.account.as_ref().filter(|account| !account.name.is_empty())?;
+    Some(format!("/ask@{}", account.name))
+}
+
+fn receipt(message: Option<i64>) -> Receipt {
+    Receipt { platform_message: message.map(|message| message.to_string()) }
 }
 
 /// The message that an entry replies to: in groups, and only for the first part of an answer.
@@ -293,21 +326,7 @@ pub(super) fn reply_target(place: ChatTarget, entry: &OutboxEntry) -> Option<i64
     entry.intent.reply_to.as_deref().filter(|_| replies)?.parse().ok()
 }
 
-pub(super) fn text_file(name: &str, text: &str) -> Upload {
-    Upload {
-        field: "document",
-        name: name.to_owned(),
-        media_type: "text/markdown".to_owned(),
-        content: text.as_bytes().to_vec(),
-        seconds: None,
-    }
-}
-
 /// Whether the text was cut because nothing longer fits.
 fn is_cut(text: &str, words: &Rendered) -> bool {
     words.html == escape(&words.plain) && LengthUnit::Utf16.measure(text.trim()) > MESSAGE_LIMIT
-}
-
-fn in_group(intent: &OutboundIntent, chats: &Aliases) -> bool {
-    ChatTarget::of(&intent.thread_id, chats).is_some_and(ChatTarget::is_group)
 }

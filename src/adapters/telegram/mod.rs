@@ -8,11 +8,9 @@
 //!
 //! # Sending
 //!
-//! `deliver` sends the outbox, with `question` and `attachments`; `draft_renderer` shows a running turn (`draft_state` has
-//! its state and sends the first message), and `streamed_messages` stores the message that is edited meanwhile. All use
-//! `client` and `change`, which apply fallbacks for what the server refuses (`classify`) within the rate limits of `limits`. `feature_probe`
-//! remembers which calls the server supports, and `retry` repeats calls outside of the outbox. `outgoing_message`,
-//! `html` and `menu` build the contents.
+//! `deliver` and `drafts` are Telegram's part of the outbound side of `chat`, with `attachments`. Both use `client`, which
+//! applies fallbacks for what the server refuses (`classify`) within the rate limits of `limits`; `retry` repeats calls outside of the
+//! outbox. `outgoing_message`, `html` and `menu` build the contents.
 //!
 //! # Both
 //!
@@ -21,7 +19,6 @@
 mod adapter;
 mod api;
 mod attachments;
-mod change;
 mod chat_target;
 mod classify;
 mod client;
@@ -29,10 +26,8 @@ mod connect;
 mod contents;
 mod def;
 mod deliver;
-mod draft_renderer;
-mod draft_state;
+mod drafts;
 mod entities;
-mod feature_probe;
 pub mod html;
 mod inbound;
 mod limits;
@@ -40,10 +35,8 @@ mod menu;
 mod outgoing_message;
 pub(crate) mod phrases;
 mod poll;
-mod question;
 mod retry;
 mod section;
-mod streamed_messages;
 mod update;
 mod webhook;
 mod wire;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::api::ApiError;
 use crate::adapters::Backoff;
+use crate::adapters::chat::retry;
 
 /// How many attempts, and the wait between two.
 const TRIES: u32 = 4;
@@ -13,12 +14,21 @@ const PAUSE: Backoff = Backoff {
     stable_after: Duration::ZERO,
 };
 
+/// How long the server wants a retry to wait; `None` where no retry helps.
+fn wait_after(error: &ApiError) -> Option<Duration> {
+    match error {
+        ApiError::Refused { code: 429, retry_after, .. } => Some(retry_after.unwrap_or_default()),
+        ApiError::NotSent(_) | ApiError::Unsure(_) => Some(Duration::ZERO),
+        broken => broken.is_broken().then_some(Duration::ZERO),
+    }
+}
+
 /// Makes an idempotent call, with retries of temporary errors.
 pub(super) async fn with_retry<T, F>(call: impl Fn() -> F) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
 {
-    trying(call, TRIES, || ()).await
+    retry(TRIES, PAUSE, call, wait_after).await
 }
 
 /// The same for a call that shows a message each time it succeeds. An attempt without a response may have succeeded: it
@@ -27,39 +37,21 @@ pub(super) async fn with_counted_retry<T, F>(call: impl Fn() -> F, again: impl F
 where
     F: Future<Output = Result<T, ApiError>>,
 {
-    trying(call, 1, again).await
-}
-
-/// Makes a call until it succeeds or fails permanently; retries an unknown outcome `unsure` times.
-async fn trying<T, F>(call: impl Fn() -> F, unsure: u32, again: impl Fn()) -> Result<T, ApiError>
-where
-    F: Future<Output = Result<T, ApiError>>,
-{
-    let mut tried = 1;
-    let mut repeated = 0;
-    loop {
-        let error = match call().await {
-            Ok(done) => return Ok(done),
-            Err(error) => error,
-        };
-        let pause = PAUSE.delay(tried, 0.0);
-        let wait = match &error {
-            ApiError::Refused { code: 429, retry_after, .. } => retry_after.unwrap_or_default().max(pause),
-            ApiError::NotSent(_) | ApiError::Unsure(_) => pause,
-            broken if broken.is_broken() => pause,
-            _ => return Err(error),
-        };
-        let may_have_worked = matches!(error, ApiError::Unsure(_) | ApiError::Gateway(_));
-        if tried >= TRIES || (may_have_worked && repeated >= unsure) {
-            return Err(error);
-        }
-        tokio::time::sleep(wait).await;
-        if may_have_worked {
-            repeated += 1;
-            again();
-        }
+    let (mut tried, mut repeated) = (0, false);
+    retry(TRIES, PAUSE, call, |error| {
+        let wait = wait_after(error)?;
         tried += 1;
-    }
+        if matches!(error, ApiError::Unsure(_) | ApiError::Gateway(_)) {
+            if std::mem::replace(&mut repeated, true) {
+                return None;
+            }
+            if tried < TRIES {
+                again();
+            }
+        }
+        Some(wait)
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub(crate) struct Account {
     pub(crate) topics: bool,
     /// Whether the server supports drafts.
     pub(crate) drafts: bool,
-    /// Whether the server confirms an edit of a missing message, as some servers do.
+    /// Whether the server confirms edits that it does not make, as some servers do.
     pub(crate) agreeable: bool,
     /// Whether it receives other bots' messages in groups.
     pub(crate) hears_bots: bool,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt as _};
 use tokio::sync::Semaphore;
 
+use super::super::retry;
 use crate::domain::{Backoff, StoredFile, short_digest};
 use crate::ports::{FileStore, StoreError};
 
@@ -50,18 +51,9 @@ impl Downloads {
         F: Future<Output = Result<T, FetchError>>,
     {
         let _place = self.places.acquire().await;
-        let work = async {
-            let mut tried = 1;
-            loop {
-                match attempt().await {
-                    Err(FetchError::Broken(_)) if tried < TRIES => {
-                        tokio::time::sleep(PAUSE.delay(tried, 0.0)).await
-                    }
-                    outcome => return outcome,
-                }
-                tried += 1;
-            }
-        };
+        let work = retry(TRIES, PAUSE, attempt, |error| {
+            matches!(error, FetchError::Broken(_)).then_some(Duration::ZERO)
+        });
         let late = |_| FetchError::Broken("it took too long".to_owned());
         tokio::time::timeout(self.deadline, work).await.map_err(late)?
     }
