@@ -1,7 +1,6 @@
 //! The parts that the chat platforms share: the inbound pipeline, access, addressing, approvals and their buttons, rate
 //! limits, and drafts. Knows no platform by name.
 
-mod access_policy;
 mod addressing_policy;
 mod buttons;
 pub mod inbound;
@@ -14,10 +13,9 @@ mod text_adapter;
 mod token_cache;
 mod ttl_cache;
 
-pub use access_policy::{AccessPolicy, Admission, AllowList};
 pub use addressing_policy::{AddressingFacts, AddressingPolicy, GroupsSection, Respond, Threading};
 pub use buttons::{Button, Menu, decode, rows};
-pub use inbound::{FetchError, is_kept, keep, name_before};
+pub use inbound::{AccessPolicy, Admission, AllowList, FetchError, is_kept, keep, name_before};
 pub use outbound::{
     Block, BlockButton, ButtonsBlock, DraftFrame, DraftScheduler, DraftTarget, DraftTask, DraftTiming,
     DraftTurn, DraftView, FeatureProbe, FileBlock, LiveMessage, LiveMessages, Outbound, OutboundNotes,

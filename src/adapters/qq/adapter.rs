@@ -24,7 +24,7 @@ use crate::domain::{
     AgentAccount, Capabilities, CorrelationId, Delivery, LengthUnit, OutboundIntent, Platform, ThreadId,
 };
 use crate::ports::{
-    Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, Hook, OutboxEntry, Peers, Running,
+    Adapter, AdapterError, AdapterIo, Attempt, Delivering, Hook, OutboxEntry, Peers, Running,
 };
 
 /// The platform sends a heartbeat every 45 seconds or faster; after three missed ones the adapter counts as dead.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::api::{ApiError, BotApi, Upload};
 use super::chat_target::ChatTarget;
-use super::contents::LARGEST_FILE;
+use super::content::LARGEST_FILE;
 use super::deliver::{TelegramSender, reply_target};
 use super::html::{CAPTION_LIMIT, MESSAGE_LIMIT, render, render_one, visible_len};
 use super::limits::SendPriority;

@@ -3,7 +3,7 @@
 //! # Receiving
 //!
 //! `poll` fetches updates and `webhook` receives them; both pass them to the inbound pipeline of `chat`. `inbound` is
-//! Telegram's part of it: `update` parses (with `wire`, `entities`, `contents`), `attachments` downloads. Its `Offsets`
+//! Telegram's part of it: `update` parses (with `wire`, `content`), `attachments` downloads. Its `Offsets`
 //! are the updates that may be confirmed.
 //!
 //! # Sending
@@ -23,11 +23,10 @@ mod chat_target;
 mod classify;
 mod client;
 mod connect;
-mod contents;
+mod content;
 mod def;
 mod deliver;
 mod drafts;
-mod entities;
 pub mod html;
 mod inbound;
 mod limits;

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::chat_target::{Aliases, ChatTarget};
-use super::contents::{attachments, described, origin, quoted};
-use super::entities::{self, ParsedText};
+use super::content::{ParsedText, attachments, described, origin, quoted, read_text};
 use super::wire::{CallbackQuery, Chat, Me, MemberChange, Message, StoppedDraft, Update, User};
 use crate::adapters::chat::inbound::{Content, Inbound, InboundMessage, Press, thread_of};
 use crate::adapters::chat::{AddressingFacts, PeerBook, Threading};
@@ -104,7 +103,7 @@ impl UpdateReader {
             (None, Some(caption)) => (caption.as_str(), message.caption_entities.as_slice()),
             (None, None) => ("", [].as_slice()),
         };
-        let words = entities::read(text, marked, &self.me);
+        let words = read_text(text, marked, &self.me);
         let moved_to = Some(chat.id).filter(|id| self.aliases.original(*id) != *id);
         let attachments = attachments(message, moved_to);
         let told = described(message);

@@ -212,6 +212,11 @@ impl Inbox {
         (inbox.clone(), InboxTask { inbox, jobs, left: VecDeque::new() })
     }
 
+    /// The order of the chats, which those share that store nothing.
+    pub(super) fn queues(&self) -> ChatQueues {
+        self.queues.clone()
+    }
+
     /// Takes the next position in the queue of a chat.
     pub fn enter(&self, chat: &str, speed: Speed) -> Position {
         self.queues.enter(chat, speed)

@@ -6,25 +6,28 @@
 //! step, an earlier slow event of its chat, a thread that cannot be written) is stored in the inbox, acknowledged, and
 //! submitted later by [`finish`](super::finish). Commands and buttons wait for neither.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde_json::Value;
+use tokio::task::JoinSet;
 
-use super::super::{AccessPolicy, AddressingPolicy, Admission, AllowList, GroupsSection, TaskSlot, TtlCache};
-use super::admins::AdminCache;
+use super::super::{AddressingPolicy, TaskSlot, TtlCache};
+use super::access::{AccessPolicy, AdminCache, Admission};
 use super::followups::{FollowupTask, Followups};
 use super::inbox::{Inbox, InboxTask, alone};
 use super::pending::PendingMessages;
 use super::recalls::Recalls;
 use super::{
-    Content, Downloads, Finished, Inbound, InboundMessage, InboundPlatform, InboundProfile, Position,
-    PressAnswer, QueuedEvent, Speed, Unaccepted, Urgency,
+    ChatQueues, Content, Downloads, Finished, Inbound, InboundMessage, InboundOptions, InboundPlatform,
+    InboundProfile, Position, PressAnswer, QueuedEvent, Speed, Unaccepted, Urgency,
 };
 use crate::adapters::Backoff;
 use crate::domain::{Addressed, Author, ChatKind, Language, Platform};
 use crate::metrics::Metrics;
-use crate::ports::{AdapterError, AdapterParts, ChatParts, PairingRequest, StoreError, ThreadsHandle};
+use crate::ports::{AdapterError, ChatParts, PairingRequest, StoreError, ThreadsHandle};
 use crate::render::Phrase;
 
 /// An event that is not submitted within this time is stored in the inbox: the platform waits for an acknowledgement.
@@ -49,50 +52,6 @@ pub enum Outcome {
     Again(String),
 }
 
-/// The settings about people and groups, the same for all platforms.
-#[derive(Clone, Debug)]
-pub struct InboundOptions {
-    pub allow: AllowList,
-    pub groups: GroupsSection,
-    /// Whether group administrators may decide approvals.
-    pub admins_decide: bool,
-    /// Whether an unknown person gets a pairing code.
-    pub offers_pairing: bool,
-    /// Counts refused messages.
-    pub metrics: Arc<Metrics>,
-}
-
-impl Default for InboundOptions {
-    fn default() -> Self {
-        Self {
-            allow: AllowList::default(),
-            groups: GroupsSection::default(),
-            admins_decide: false,
-            offers_pairing: true,
-            metrics: Arc::default(),
-        }
-    }
-}
-
-impl InboundOptions {
-    /// From the adapter's section: the people who may write in a direct chat, the groups that are served, and the
-    /// settings for groups.
-    pub fn new<P: AsRef<str>>(
-        parts: &AdapterParts,
-        people: &[P],
-        chats: &[String],
-        groups: &GroupsSection,
-    ) -> Self {
-        Self {
-            allow: AllowList::new(parts, people, chats),
-            groups: groups.clone(),
-            admins_decide: parts.admins_decide,
-            offers_pairing: true,
-            metrics: parts.metrics.clone(),
-        }
-    }
-}
-
 /// The state of the inbound side of an adapter. It outlives a restart of the adapter.
 #[derive(Debug)]
 pub struct Intake {
@@ -105,6 +64,7 @@ pub struct Intake {
     pub(super) downloads: Downloads,
     pub(super) recalls: Recalls,
     pub(super) pending: PendingMessages,
+    queues: ChatQueues,
     inbox: Inbox,
     inbox_task: TaskSlot<InboxTask>,
     followups: Followups,
@@ -134,6 +94,7 @@ impl Intake {
             downloads: Downloads::new(profile.downloads, profile.download_within),
             recalls: Recalls::new(profile.recalls),
             pending: PendingMessages::default(),
+            queues: inbox.queues(),
             inbox,
             inbox_task: TaskSlot::new(inbox_task),
             followups,
@@ -250,7 +211,7 @@ impl Pipeline {
     fn enter(&self, raw: &Value) -> Vec<Received> {
         let enter = |inbound: Inbound| {
             let (queue, speed) = self.queue_of(&inbound);
-            let place = Some(self.intake.inbox.enter(&queue, speed));
+            let place = Some(self.intake.queues.enter(&queue, speed));
             Received { inbound, admitted: false, addressed: None, place }
         };
         self.platform.parse(raw).into_iter().map(enter).collect()
@@ -423,7 +384,7 @@ impl Pipeline {
         received.addressed = Some(addressed);
         // A command that is not for the agent is an ordinary message.
         if addressed.context_only && message.is_immediate() {
-            received.place = Some(self.intake.inbox.enter(message.thread.as_str(), Speed::Quick));
+            received.place = Some(self.intake.queues.enter(message.thread.as_str(), Speed::Quick));
         }
     }
 
@@ -500,5 +461,50 @@ impl Intake {
     fn is_to_be_told(&self, queue: &str) -> bool {
         let queue = queue.to_owned();
         self.refusals_told.get(&queue).is_none() && self.refusals_told.put(queue, (), TOLD_EVERY)
+    }
+}
+
+/// Events that a transport passed to the pipeline and that are not accepted yet, each with a label of the transport.
+#[derive(Debug)]
+pub struct InFlight<L> {
+    jobs: JoinSet<L>,
+}
+
+impl<L: 'static> Default for InFlight<L> {
+    fn default() -> Self {
+        Self { jobs: JoinSet::new() }
+    }
+}
+
+impl<L: Send + 'static> InFlight<L> {
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Passes an event on, and retries until it is accepted. Its position in the order of its chat is taken by this call.
+    pub fn receive(&mut self, pipeline: &Arc<Pipeline>, raw: &Value, label: L) {
+        let accepted = AssertUnwindSafe(pipeline.receive_surely(raw)).catch_unwind();
+        self.jobs.spawn(async move {
+            if accepted.await.is_err() {
+                // A panic on this event would repeat forever.
+                tracing::error!("event ignored after a panic");
+            }
+            label
+        });
+    }
+
+    /// The label of the next accepted event. Pending while there is none; cancel-safe.
+    pub async fn next(&mut self) -> L {
+        loop {
+            match self.jobs.join_next().await {
+                Some(Ok(label)) => return label,
+                Some(Err(error)) => tracing::error!(%error, "event task failed"),
+                None => std::future::pending().await,
+            }
+        }
     }
 }

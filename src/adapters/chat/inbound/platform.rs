@@ -1,14 +1,17 @@
-//! What a platform provides to the pipeline.
+//! What a platform and its settings provide to the pipeline.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::{FetchError, Menu};
+use super::super::{FetchError, GroupsSection, Menu};
+use super::access::AllowList;
 use super::{Attachment, Inbound, InboundMessage, Press, QueuedEvent};
 use crate::domain::{Approval, ApprovalId, ChatKind, StoredFile};
-use crate::ports::{BoxFuture, StoreError};
+use crate::metrics::Metrics;
+use crate::ports::{AdapterParts, BoxFuture, StoreError};
 
 /// One chat platform, as the pipeline sees it. Every method ends in bounded time.
 pub trait InboundPlatform: Send + Sync + std::fmt::Debug + 'static {
@@ -67,6 +70,50 @@ pub trait InboundPlatform: Send + Sync + std::fmt::Debug + 'static {
 
     fn handle<'a>(&'a self, _event: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
+    }
+}
+
+/// The settings about people and groups, the same for all platforms.
+#[derive(Clone, Debug)]
+pub struct InboundOptions {
+    pub allow: AllowList,
+    pub groups: GroupsSection,
+    /// Whether group administrators may decide approvals.
+    pub admins_decide: bool,
+    /// Whether an unknown person gets a pairing code.
+    pub offers_pairing: bool,
+    /// Counts refused messages.
+    pub metrics: Arc<Metrics>,
+}
+
+impl Default for InboundOptions {
+    fn default() -> Self {
+        Self {
+            allow: AllowList::default(),
+            groups: GroupsSection::default(),
+            admins_decide: false,
+            offers_pairing: true,
+            metrics: Arc::default(),
+        }
+    }
+}
+
+impl InboundOptions {
+    /// From the adapter's section: the people who may write in a direct chat, the groups that are served, and the
+    /// settings for groups.
+    pub fn new<P: AsRef<str>>(
+        parts: &AdapterParts,
+        people: &[P],
+        chats: &[String],
+        groups: &GroupsSection,
+    ) -> Self {
+        Self {
+            allow: AllowList::new(parts, people, chats),
+            groups: groups.clone(),
+            admins_decide: parts.admins_decide,
+            offers_pairing: true,
+            metrics: parts.metrics.clone(),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::{Admission, Button, Menu, decode};
+use super::super::{Button, Menu, decode};
+use super::access::Admission;
 use super::pipeline::Pipeline;
 use super::{AdminCheck, Press, PressAnswer, PressedIn};
 use crate::adapters::submission::{Submitted, submit};

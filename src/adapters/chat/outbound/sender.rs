@@ -284,10 +284,12 @@ async fn supersede_by_other<P: OutboundPlatform>(platform: &P, thread: &ThreadId
 /// Deletes a growing message, now or by a later retry.
 pub async fn take_away<P: OutboundPlatform>(platform: &P, thread: &ThreadId, live: &LiveMessage) {
     let messages = &platform.outbound().live;
-    match &live.message {
-        Some(message) if !platform.delete(thread, message).await => messages.leave(thread, message).await,
-        _ => messages.remove(thread, live).await,
+    if let Some(message) = &live.message
+        && !platform.delete(thread, message).await
+    {
+        return messages.leave(thread, message).await;
     }
+    messages.remove(thread, live).await;
 }
 
 /// Retries deletions that failed before.
