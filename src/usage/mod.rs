@@ -2,12 +2,14 @@
 //!
 //! `shapes` reads what servers send, `prices` knows what tokens cost, `sums` adds up, `book` holds what was spent and
 //! what is reserved, `caps` says what still fits, `report` groups the ledger and `range` reads the time that is asked
-//! for. Those are pure. `meter` implements the port over a ledger, `admission` reserves calls, `raising` implements the
-//! port of the caps, and `told` says what was spent.
+//! for. Those are pure. `meter` implements the port over a ledger: `loading` reads the sums at a start, `admission` reserves
+//! calls, `settling` ends them and `services` records what needs no reservation. `raising` implements the port of the caps,
+//! and `told` says what was spent.
 
 mod admission;
 mod book;
 mod caps;
+mod loading;
 mod meter;
 mod price_table;
 mod prices;
@@ -16,6 +18,7 @@ mod raising;
 mod range;
 mod report;
 mod services;
+mod settling;
 mod shapes;
 mod sums;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::domain::{BudgetRules, CapKey, CapScope, CapUnit, Caps, Payer, Price, 
 use crate::metrics::Metrics;
 use crate::ports::{
     BoxFuture, Budget as _, CallEnd, Clock, KeyValueStore, LedgerMark, LedgerRead, LineVisitor, Meter as _,
-    MeterError, PlannedCall, Raise, RandomIds, Reach, StoreError, UsageLedger,
+    MeterError, MeteredService, PlannedCall, Raise, RandomIds, Reach, StoreError, UsageLedger,
 };
 use crate::store::files::UsageLedgerFiles;
 use crate::store::memory::{InMemoryNotes, InMemoryUsage};
@@ -82,6 +82,44 @@ async fn spend(meter: &UsageMeter, cached: u64) {
 fn today(meter: &UsageMeter) -> Sums {
     let now = meter.now();
     meter.with_book(|book| book.day(book.day_of(now)).map(|day| day.all).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_restart_counts_what_the_ledger_has_and_cut_off_calls_in_full() {
+    let (ledger, notes, clock) =
+        (InMemoryUsage::default(), Arc::new(InMemoryNotes::default()), JumpingClock::default());
+    clock.set("2026-11-18T10:00:00Z");
+    let first = meter(Arc::new(ledger.clone()), notes.clone(), &clock);
+    spend(&first, 0).await;
+    first.save().await;
+    first.reserve(planned()).await.unwrap();
+    ledger.record(first.now(), "{\"t\":\"settle\",\"id".to_owned());
+    for _ in 0..2 {
+        let next = meter(Arc::new(ledger.clone()), notes.clone(), &clock);
+        next.load().await.unwrap();
+        // The second call counts its whole reservation: a prompt that may be written to the cache, and 500 tokens.
+        let sums = today(&next);
+        assert_eq!((sums.calls, sums.cost, sums.uncertain), (2, 1_000 + 3_000, 3_000));
+    }
+    let rebuilt = meter(Arc::new(ledger), Arc::new(InMemoryNotes::default()), &clock);
+    rebuilt.load().await.unwrap();
+    assert_eq!(today(&rebuilt).cost, 4_000, "the sums are only a cache");
+}
+
+#[tokio::test]
+async fn speech_is_counted_by_its_length() {
+    let clock = JumpingClock::default();
+    clock.set("2026-11-18T10:00:00Z");
+    let meter = meter(Arc::new(InMemoryUsage::default()), Arc::new(InMemoryNotes::default()), &clock);
+    meter.load().await.unwrap();
+    meter.record(MeteredService {
+        provider: "api.example.org".to_owned(),
+        model: "whisper-large-v3-turbo".to_owned(),
+        sound_ms: 90_000,
+        payer: Payer { purpose: Purpose::Stt, ..Payer::default() },
+        ..MeteredService::default()
+    });
+    assert_eq!((today(&meter).cost, today(&meter).sound_ms), (1_000, 90_000));
 }
 
 #[tokio::test]
