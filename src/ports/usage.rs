@@ -171,7 +171,7 @@ pub struct LedgerRead {
 /// added to an older one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LedgerMark {
-    /// Files of earlier months are passed over; a month as `2026-11`.
+    /// Files of earlier months without a place are passed over; a month as `2026-11`.
     pub since: String,
     /// How far the file of a month was read.
     pub offsets: BTreeMap<String, u64>,

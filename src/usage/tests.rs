@@ -146,6 +146,34 @@ async fn a_clock_that_jumps_into_the_next_month_and_back_loses_nothing_in_a_rest
 }
 
 #[tokio::test]
+async fn a_clock_that_is_set_back_by_months_loses_nothing_after_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let notes = Arc::new(InMemoryNotes::default());
+    let clock = JumpingClock::default();
+    let files = || Arc::new(UsageLedgerFiles::new(dir.path()));
+    clock.set("2026-11-18T10:00:00Z");
+    let first = meter(files(), notes.clone(), &clock);
+    for call in 0..500 {
+        let line = format!(
+            r#"{{"t":"settle","id":"c{call}","at":"2026-11-18T09:00:00Z","purpose":"turn","model":"m","in":1,"cost":2,"source":"reported"}}"#
+        );
+        first.ledger().record(first.now(), line);
+    }
+    first.ledger().flush().await;
+    // So many lines are not read again by the next start, which reads from the month before.
+    meter(files(), notes.clone(), &clock).load().await.unwrap();
+    clock.set("2026-08-02T10:00:00Z");
+    let set_back = meter(files(), notes.clone(), &clock);
+    spend(&set_back, 0).await;
+    set_back.ledger().flush().await;
+    let next = meter(files(), notes, &clock);
+    next.load().await.unwrap();
+    assert_eq!((today(&next).calls, today(&next).cost), (1, 1_000));
+    clock.set("2026-11-18T11:00:00Z");
+    assert_eq!((today(&next).calls, today(&next).cost), (500, 1_000), "and where it is set right");
+}
+
+#[tokio::test]
 async fn grants_and_turns_of_last_month_hold_after_a_restart() {
     let (ledger, clock) = (InMemoryUsage::default(), JumpingClock::default());
     let notes = Arc::new(InMemoryNotes::default());

@@ -138,13 +138,22 @@ fn read(
     mut visit: LineVisitor,
 ) -> Result<(LedgerMark, LedgerRead), StoreError> {
     let mut seen = LedgerRead::default();
-    let mut mark = from;
-    for month in months(dir)?.into_iter().filter(|month| *month >= mark.since) {
+    let LedgerMark { since, offsets } = from;
+    // A month that is passed over gets lines when the clock is set back: those are read the next time.
+    let mut mark = LedgerMark { since: String::new(), offsets };
+    for month in months(dir)? {
         let path = dir.join(format!("{PREFIX}{month}{SUFFIX}"));
-        let offset = mark.offsets.get(&month).copied().unwrap_or(0);
         let file = File::open(&path).map_err(|source| refused(&path, source))?;
-        // A file that is shorter than it was has been replaced.
         let length = file.metadata().map_err(|source| refused(&path, source))?.len();
+        let offset = match mark.offsets.get(&month) {
+            None if month < since => {
+                let end = last_end(&file, length).map_err(|source| refused(&path, source))?;
+                mark.offsets.insert(month, end);
+                continue;
+            }
+            known => known.copied().unwrap_or(0),
+        };
+        // A file that is shorter than it was has been replaced.
         let offset = if offset > length { 0 } else { offset };
         let mut lines = JsonlReader::from(file, offset).map_err(|source| refused(&path, source))?;
         let end = mark.offsets.entry(month).or_default();
