@@ -72,7 +72,7 @@ impl UsageMeter {
     }
 
     fn planned(&self, call: &PlannedCall) -> UsageEntry {
-        let price = self.parts().prices.price_of(&call.model, call.local);
+        let price = self.parts().prices.price_of(&call.model, call.local, call.input);
         let output = u64::from(call.max_output.unwrap_or(ASSUMED_OUTPUT));
         let cached = self.proved().cached(call, self.now()).min(call.input);
         let most = Usage { input: call.input, cached, output, ..Usage::default() };

@@ -1,7 +1,7 @@
 //! What common models cost: a small dated table. Pure data.
 //!
 //! Where a price depends on the hour or on the length of a prompt of up to 256,000 tokens, the table has the dear side: a
-//! cap that stops early is right.
+//! cap that stops early is right. What longer prompts cost is in `LONG_PROMPTS`.
 
 /// When the table was last checked.
 pub const PRICES_AS_OF: &str = "2026-11-19";
@@ -115,6 +115,22 @@ pub(super) const MODELS: &[(&str, f64, f64, f64)] = &[
 /// Cache writes that cost more than input, as a share of the input's price, by the beginning of the name.
 pub(super) const CACHE_WRITES: &[(&str, f64)] =
     &[("gpt-5.6", 2.0), ("gpt-6", 2.0), ("claude-", 2.0), ("kimi-k3", 1.25), ("qwen3", 1.34)];
+
+/// Models whose calls cost more as a whole where the prompt is longer: by the beginning of the name, the tokens of the
+/// longest prompt at the price above, and how many times the price of input and of output it is beyond. The first that
+/// fits counts.
+pub(super) const LONG_PROMPTS: &[(&str, u64, f64, f64)] = &[
+    ("gpt-5.4-mini", u64::MAX, 1.0, 1.0),
+    ("gpt-5.4-nano", u64::MAX, 1.0, 1.0),
+    ("gpt-5.4", 272_000, 2.0, 1.5),
+    ("gpt-5.5", 272_000, 2.0, 1.5),
+    ("gpt-5.6", 272_000, 2.0, 1.5),
+    ("gpt-6", 272_000, 2.0, 1.5),
+    ("qwen-plus", 256_000, 3.0, 3.0),
+    ("qwen-flash", 256_000, 5.0, 5.0),
+    ("qwen3-coder-plus", 256_000, 2.0, 4.0),
+    ("qwen3-coder-flash", 256_000, 2.0, 2.4),
+];
 
 /// US dollars for a million tokens that are turned into vectors.
 pub(super) const EMBEDDINGS: &[(&str, f64)] = &[

@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::price_table::{CACHE_WRITES, EMBEDDINGS, HEARING, MODELS, SPEAKING};
+use super::price_table::{CACHE_WRITES, EMBEDDINGS, HEARING, LONG_PROMPTS, MODELS, SPEAKING};
 use crate::domain::{Price, Usage};
 
-/// The price of a model in the table: by its name, without a vendor before it, and without a date after it.
+/// The price of a model in the table for a short prompt: by its name, without a vendor before it, and without a date
+/// after it.
 pub fn default_price(model: &str) -> Option<Price> {
-    names_of(model).find_map(|name| listed(&name))
+    table_price(model, 0)
 }
 
-fn listed(name: &str) -> Option<Price> {
+/// The price of a call with a prompt of so many tokens.
+fn table_price(model: &str, input: u64) -> Option<Price> {
+    names_of(model).find_map(|name| listed(&name, input))
+}
+
+fn listed(name: &str, prompt: u64) -> Option<Price> {
     let of = |table: &[(&str, f64)]| {
         table.iter().find(|(listed, _)| *listed == name).map(|(_, dollars)| micros(*dollars))
     };
@@ -26,11 +32,16 @@ fn listed(name: &str) -> Option<Price> {
     let (_, input, cached, output) = MODELS.iter().find(|(listed, ..)| *listed == name)?;
     let write =
         CACHE_WRITES.iter().find(|(start, _)| name.starts_with(start)).map_or(1.0, |(_, times)| *times);
+    let long = LONG_PROMPTS.iter().find(|(start, ..)| name.starts_with(start));
+    let (more_in, more_out) = match long {
+        Some((_, longest, more_in, more_out)) if prompt > *longest => (*more_in, *more_out),
+        _ => (1.0, 1.0),
+    };
     Some(Price {
-        input: micros(*input),
-        cached_input: micros(*cached),
-        cache_write: micros(*input * write),
-        output: micros(*output),
+        input: micros(*input * more_in),
+        cached_input: micros(*cached * more_in),
+        cache_write: micros(*input * write * more_in),
+        output: micros(*output * more_out),
         ..Price::default()
     })
 }
@@ -84,11 +95,12 @@ impl PriceList {
         }
     }
 
-    /// The price of a model; `None` where it is unknown. A model on this machine or in its network costs nothing.
-    pub fn price_of(&self, model: &str, local: bool) -> Option<Price> {
+    /// The price of a call of a model with a prompt of so many tokens; `None` where it is unknown. A model on this machine
+    /// or in its network costs nothing.
+    pub fn price_of(&self, model: &str, local: bool, input: u64) -> Option<Price> {
         let written = names_of(model).find_map(|name| self.overrides.get(&name).copied());
         let written = written.or_else(|| self.overrides.get("*").copied());
-        written.or_else(|| if local { Some(Price::default()) } else { default_price(model) })
+        written.or_else(|| if local { Some(Price::default()) } else { table_price(model, input) })
     }
 }
 
@@ -159,13 +171,35 @@ mod tests {
     fn an_override_wins_and_local_models_are_free_and_others_unknown() {
         let own = Price { input: 7, ..Price::default() };
         let list = PriceList::new([("My-Model".to_owned(), own), ("gpt-5".to_owned(), own)]);
-        assert_eq!(list.price_of("vendor/my-model", false), Some(own));
-        assert_eq!(list.price_of("gpt-5-2025-08-07", false), Some(own));
-        assert_eq!(list.price_of("gpt-6-luna", false), default_price("gpt-6-luna"));
-        assert_eq!(list.price_of("llama", true), Some(Price::default()));
-        assert_eq!(list.price_of("my-model", true), Some(own), "a local one as well");
-        assert_eq!(list.price_of("llama", false), None);
-        assert_eq!(PriceList::new([("*".to_owned(), own)]).price_of("llama", false), Some(own));
+        assert_eq!(list.price_of("vendor/my-model", false, 0), Some(own));
+        assert_eq!(list.price_of("gpt-5-2025-08-07", false, 0), Some(own));
+        assert_eq!(list.price_of("gpt-6-luna", false, 0), default_price("gpt-6-luna"));
+        assert_eq!(list.price_of("llama", true, 0), Some(Price::default()));
+        assert_eq!(list.price_of("my-model", true, 0), Some(own), "a local one as well");
+        assert_eq!(list.price_of("llama", false, 0), None);
+        assert_eq!(PriceList::new([("*".to_owned(), own)]).price_of("llama", false, 0), Some(own));
+    }
+
+    #[test]
+    fn a_long_prompt_costs_more_as_a_whole_unless_the_operator_says_otherwise() {
+        let own = Price { input: 7, ..Price::default() };
+        let list = PriceList::new([("mine".to_owned(), own)]);
+        let price = |model: &str, input: u64| list.price_of(model, false, input).unwrap();
+        for model in ["gpt-5.6-luna", "openai/gpt-5.6-luna-2026-07-30"] {
+            assert_eq!(price(model, 272_000), default_price("gpt-5.6-luna").unwrap());
+            let long = Price {
+                input: 400_000,
+                cached_input: 40_000,
+                cache_write: 800_000,
+                output: 1_800_000,
+                ..Price::default()
+            };
+            assert_eq!(price(model, 272_001), long, "{model}");
+        }
+        assert_eq!(price("qwen-plus", 256_001).output, 3_600_000);
+        assert_eq!(price("gpt-5.4-mini", 300_000), default_price("gpt-5.4-mini").unwrap());
+        assert_eq!(price("mine", 1_000_000), own);
+        assert_eq!(list.price_of("gpt-6-luna", true, 1_000_000), Some(Price::default()));
     }
 
     #[test]
@@ -179,5 +213,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(MODELS.iter().all(|(_, input, cached, output)| cached <= input && input <= output));
+        let is_listed = |start: &str| MODELS.iter().any(|(name, ..)| name.starts_with(start));
+        assert!(LONG_PROMPTS.iter().all(|(start, ..)| is_listed(start)), "a long prompt of no model");
     }
 }

@@ -44,7 +44,8 @@ impl Inner {
         let host = host_of(&service.provider);
         // A program on this machine has no host.
         let local = host.is_empty() || is_local(&host);
-        let price = self.parts.prices.price_of(&service.model, local);
+        let price =
+            self.parts.prices.price_of(&service.model, local, service.usage.map_or(0, |usage| usage.input));
         let at = self.parts.clock.now();
         let mut entry = UsageEntry::new(EntryKind::Settle, self.parts.ids.unique(), at, &service.payer);
         entry.provider = host.as_str().into();

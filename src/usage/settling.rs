@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use super::meter::Inner;
 use super::prices::cost_of;
-use crate::domain::{EntryKind, ErrorKind, Usage, UsageEntry, UsageEvent, UsageSource};
+use crate::domain::{EntryKind, ErrorKind, Price, Usage, UsageEntry, UsageEvent, UsageSource};
 use crate::ports::{CallEnd, Reach, entry_line};
 
 /// Counts of a server that are this many times the estimate are suspect.
@@ -50,6 +50,7 @@ impl Inner {
         };
         entry.count(&usage);
         entry.source = source;
+        entry.price = self.price_at(&entry);
         // Reasoning need not be shown.
         let shown = usage.output.saturating_sub(usage.reasoning);
         entry.suspect = source != UsageSource::Uncertain
@@ -80,6 +81,17 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// The price of a call by the prompt that was counted, which may be longer or shorter than was estimated.
+    fn price_at(&self, entry: &UsageEntry) -> Option<Price> {
+        match entry.price {
+            // Nobody but a local server is free.
+            Some(free) if free == Price::default() => Some(free),
+            _ => self.parts.prices.price_of(&entry.model, false, entry.input),
+        }
+    }
+}
+
 /// Whether a server's count is absurd beside the estimate.
 const fn is_absurd(count: u64, estimate: u64) -> bool {
     count > SMALL && count / ABSURD > estimate
@@ -93,7 +105,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::{BudgetRules, Payer, Price, Purpose};
+    use crate::domain::{BudgetRules, Payer, Purpose};
     use crate::metrics::Metrics;
     use crate::ports::{Meter as _, PlannedCall, RandomIds, SystemClock};
     use crate::store::memory::{InMemoryNotes, InMemoryUsage};
@@ -189,5 +201,28 @@ mod tests {
         let lines = ledger.lines();
         assert_eq!(lines.len(), 2);
         assert!(lines[1].contains("\"suspect\":true"), "{}", lines[1]);
+    }
+
+    #[tokio::test]
+    async fn a_prompt_that_was_longer_than_estimated_is_paid_at_the_price_of_long_ones() {
+        let ledger = InMemoryUsage::default();
+        let meter = meter(&ledger, &InMemoryNotes::default());
+        let mut prices = Vec::new();
+        for (estimated, counted) in [(1_000, 900), (1_000, 300_000), (300_000, 200_000), (300_000, 280_000)] {
+            let call = PlannedCall { input: estimated, ..call("gpt-5.6-luna") };
+            let reserved = meter.reserve(call).await.unwrap();
+            let usage = Usage { input: counted, output: 10, ..Usage::default() };
+            let settled = meter.settle(&reserved.id, end(Reach::Answered, Some(usage)));
+            let of = |line: &String| serde_json::from_str::<Value>(line).unwrap()["price"]["input"].clone();
+            let lines: Vec<Value> = ledger.lines().iter().rev().take(2).map(of).collect();
+            prices.push((lines[1].as_u64().unwrap(), lines[0].as_u64().unwrap(), settled.cost.unwrap()));
+        }
+        let expected = [
+            (200_000, 200_000, 192),
+            (200_000, 400_000, 120_018),
+            (400_000, 200_000, 40_012),
+            (400_000, 400_000, 112_018),
+        ];
+        assert_eq!(prices, expected);
     }
 }

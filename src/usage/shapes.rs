@@ -1,5 +1,7 @@
 //! The `usage` object of a response in all spellings of OpenAI-compatible servers, to one normal form. Pure.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use serde_json::Value;
 
 use crate::domain::Usage;
@@ -36,17 +38,19 @@ pub fn host_of(base_url: &str) -> String {
 
 /// Whether a host is this machine or in a private network, where calls cost nothing.
 pub fn is_local(host: &str) -> bool {
-    if host == "localhost" || host.ends_with(".localhost") || host.ends_with(".local") {
-        return true;
-    }
-    match host.parse::<std::net::IpAddr>() {
-        Ok(std::net::IpAddr::V4(address)) => {
-            address.is_loopback() || address.is_private() || address.is_link_local()
+    const PRIVATE_DOMAINS: [&str; 5] = [".localhost", ".local", ".internal", ".lan", ".home.arpa"];
+    let v4 = |address: Ipv4Addr| address.is_loopback() || address.is_private() || address.is_link_local();
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => v4(address),
+        Ok(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
+            Some(address) => v4(address),
+            None => address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local(),
+        },
+        // No name without a dot is on the internet: it is a container or a machine of this network.
+        Err(_) => {
+            let name = host.trim_end_matches('.');
+            !name.is_empty() && (!name.contains('.') || PRIVATE_DOMAINS.iter().any(|end| name.ends_with(end)))
         }
-        Ok(std::net::IpAddr::V6(address)) => {
-            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
-        }
-        Err(_) => false,
     }
 }
 
@@ -178,6 +182,16 @@ mod tests {
             ("http://[::1]:11434", "::1", true),
             ("http://192.168.1.5:8000/v1", "192.168.1.5", true),
             ("http://gpu.local/v1", "gpu.local", true),
+            ("http://10.0.0.7:4000/v1", "10.0.0.7", true),
+            ("http://172.31.255.1/v1", "172.31.255.1", true),
+            ("http://172.32.0.1/v1", "172.32.0.1", false),
+            ("http://[::ffff:10.0.0.7]:4000/v1", "::ffff:10.0.0.7", true),
+            ("http://[fd00::7]/v1", "fd00::7", true),
+            ("http://[2606:4700::1]/v1", "2606:4700::1", false),
+            ("http://litellm:4000/v1", "litellm", true),
+            ("http://host.docker.internal:11434/v1", "host.docker.internal", true),
+            ("http://gateway.home.arpa", "gateway.home.arpa", true),
+            ("https://internal.example.com", "internal.example.com", false),
             ("https://11.1.1.1", "11.1.1.1", false),
             ("https://x.ai.example.com", "x.ai.example.com", false),
         ] {
