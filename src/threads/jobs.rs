@@ -12,7 +12,8 @@ use super::learning::Distilled;
 use crate::domain::{Approval, ErrorKind, MessageId, Risk, Timestamp, ToolCallId};
 use crate::policy::reply::ModelHint;
 use crate::ports::{
-    Completion, DeliveryError, Judgement, ModelError, PastWords, Receipt, Ruling, ToolFailure, ToolOutcome,
+    BoxFuture, Completion, DeliveryError, Judgement, ModelError, PastWords, Receipt, Ruling, ToolFailure,
+    ToolOutcome,
 };
 use crate::turn::{Compacted, GateDecision};
 use crate::uimessage::RecalledText;
@@ -71,14 +72,14 @@ impl Jobs {
         job: impl Future<Output = Done> + Send + 'static,
         on_panic: Done,
     ) {
-        let job = guarded(self.epoch, job, on_panic);
+        let job = guarded(self.epoch, Box::pin(job), on_panic);
         self.work.retain(|handle| !handle.is_finished());
         self.work.push(self.set.spawn(job.instrument(span.clone())));
     }
 
     /// Starts a job that outlives the run.
     pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
-        self.set.spawn(guarded(u64::MAX, job, on_panic));
+        self.set.spawn(guarded(u64::MAX, Box::pin(job), on_panic));
     }
 
     /// Starts a job that belongs to no run; the handle ends it.
@@ -87,7 +88,7 @@ impl Jobs {
         job: impl Future<Output = Done> + Send + 'static,
         on_panic: Done,
     ) -> AbortHandle {
-        self.set.spawn(guarded(u64::MAX, job, on_panic))
+        self.set.spawn(guarded(u64::MAX, Box::pin(job), on_panic))
     }
 
     /// Aborts the run's work.
@@ -120,7 +121,7 @@ pub(super) struct DeliveryJob {
 
 impl DeliveryJob {
     pub(super) fn start(&mut self, job: impl Future<Output = Done> + Send + 'static, on_panic: Done) {
-        self.set.spawn(guarded(u64::MAX, job, on_panic));
+        self.set.spawn(guarded(u64::MAX, Box::pin(job), on_panic));
     }
 
     /// The result. Pending for ever when no attempt is in flight. Cancel-safe.
@@ -136,8 +137,9 @@ impl DeliveryJob {
     }
 }
 
-/// The job with `on_panic` as its result if it panics. No `async fn`: its future would reserve space for the job twice.
-fn guarded(epoch: u64, job: impl Future<Output = Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
+/// The job with `on_panic` as its result if it panics. Takes a box, so that the code of the task exists once, not once for
+/// each kind of job.
+fn guarded(epoch: u64, job: BoxFuture<'static, Done>, on_panic: Done) -> impl Future<Output = (u64, Done)> {
     AssertUnwindSafe(job).catch_unwind().map(move |ended| match ended {
         Ok(done) => (epoch, done),
         Err(_) => {

@@ -50,6 +50,11 @@ impl FileApprovals {
         &self,
         work: impl FnOnce(&Layout) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
+        self.boxed(Box::new(work))
+    }
+
+    /// Takes a box, so that the code of the task exists once for each result, not once for each caller.
+    fn boxed<T: Send + 'static>(&self, work: BoxedWork<T>) -> BoxFuture<'_, Result<T, StoreError>> {
         let layout = self.layout.clone();
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || work(&layout)).await;
@@ -57,6 +62,9 @@ impl FileApprovals {
         })
     }
 }
+
+/// Work on the files.
+type BoxedWork<T> = Box<dyn FnOnce(&Layout) -> Result<T, StoreError> + Send>;
 
 impl ApprovalStore for FileApprovals {
     fn next_number(&self) -> BoxFuture<'_, Result<ApprovalNumber, StoreError>> {

@@ -111,11 +111,19 @@ pub(super) fn refused(path: impl AsRef<Path>, source: io::Error) -> StoreError {
     StoreError::new(kind, path.as_ref().to_string_lossy(), source)
 }
 
+/// A file operation.
+type BoxedWork<T> = Box<dyn FnOnce(&Path) -> io::Result<T> + Send>;
+
 /// Runs a file operation on a blocking thread.
-pub(super) async fn on_disk<T: Send + 'static>(
+pub(super) fn on_disk<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-) -> Result<T, StoreError> {
+) -> impl Future<Output = Result<T, StoreError>> + Send {
+    boxed_on_disk(path, Box::new(work))
+}
+
+/// Takes a box, so that the code of the task exists once for each result, not once for each caller.
+async fn boxed_on_disk<T: Send + 'static>(path: PathBuf, work: BoxedWork<T>) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(move || work(&path).map_err(|source| refused(&path, source)));
     done.await.map_err(|_| StoreError::closed())?
 }

@@ -129,6 +129,14 @@ impl ThreadFiles {
         &self,
         question: impl FnOnce(&Arc<Reader>) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
+        self.boxed_read(Box::new(question))
+    }
+
+    /// Takes a box, so that the code of the task exists once for each result, not once for each caller.
+    fn boxed_read<T: Send + 'static>(
+        &self,
+        question: BoxedQuestion<T>,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         let (reader, reads) = (Arc::clone(&self.reader), Arc::clone(&self.reads));
         Box::pin(async move {
             let permit = reads.acquire_owned().await.map_err(|_| StoreError::closed())?;
@@ -140,6 +148,9 @@ impl ThreadFiles {
         })
     }
 }
+
+/// A read.
+type BoxedQuestion<T> = Box<dyn FnOnce(&Arc<Reader>) -> Result<T, StoreError> + Send>;
 
 impl Drop for ThreadFiles {
     /// Waits for the writer thread, so that the lock is free and no write follows when the store is gone.

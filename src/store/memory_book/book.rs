@@ -62,9 +62,7 @@ impl<F: MemoryFiles> MemoryBook<F> {
         &self,
         work: impl FnOnce(&Book<F>) -> Result<T, ChangeError> + Send + 'static,
     ) -> Result<T, ChangeError> {
-        let book = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || work(&book)).await;
-        done.map_err(|_| StoreError::closed())?
+        self.boxed(Box::new(work)).await.unwrap_or_else(|| Err(StoreError::closed().into()))
     }
 
     async fn read<T: Send + 'static>(
@@ -72,12 +70,20 @@ impl<F: MemoryFiles> MemoryBook<F> {
         name: &'static str,
         work: impl FnOnce(&Book<F>) -> io::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let done = self.boxed(Box::new(work)).await.ok_or_else(StoreError::closed)?;
+        done.map_err(|error| self.0.files.error(name, error))
+    }
+
+    /// Runs work on a blocking thread; `None` where it panicked. Takes a box, so that the code of the task exists once for
+    /// each result, not once for each caller.
+    async fn boxed<T: Send + 'static>(&self, work: BoxedWork<F, T>) -> Option<T> {
         let book = self.0.clone();
-        let done =
-            tokio::task::spawn_blocking(move || work(&book).map_err(|error| book.files.error(name, error)));
-        done.await.map_err(|_| StoreError::closed())?
+        tokio::task::spawn_blocking(move || work(&book)).await.ok()
     }
 }
+
+/// Work on the book.
+type BoxedWork<F, T> = Box<dyn FnOnce(&Book<F>) -> T + Send>;
 
 impl<F: MemoryFiles> Book<F> {
     pub(super) fn state(&self) -> MutexGuard<'_, LedgerState> {

@@ -280,6 +280,14 @@ impl FileSearch {
         &self,
         work: impl FnOnce(&Self, &Caller) -> Result<T, StoreError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
+        self.boxed_off_runtime(Box::new(work))
+    }
+
+    /// Takes a box, so that the code of the task exists once for each result, not once for each caller.
+    fn boxed_off_runtime<T: Send + 'static>(
+        &self,
+        work: BoxedWork<T>,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         let own = self.clone();
         Box::pin(async move {
             let waiting = Arc::new(());
@@ -290,6 +298,9 @@ impl FileSearch {
         })
     }
 }
+
+/// Work on the index.
+type BoxedWork<T> = Box<dyn FnOnce(&FileSearch, &Caller) -> Result<T, StoreError> + Send>;
 
 /// The future that waits for work on the index.
 #[derive(Debug)]
