@@ -1,9 +1,13 @@
 //! kill -9 between a reservation and its end: the call is counted once, in full, and never lost.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{budget, ledger};
 use crate::fakes::daemon::{Daemon, Project, merge};
+use crate::fakes::dice::{self, Dice};
 use crate::fakes::fake_model::{FakeModel, Reply, Script};
 
 async fn say(daemon: &Daemon, text: &str, id: &str) -> Option<Value> {
@@ -160,8 +164,43 @@ async fn a_kill_behind_any_line_of_the_ledger_loses_and_doubles_nothing() {
         assert_eq!(say(&daemon, "hi", "last").await.unwrap()["output"], "hello", "{line}");
         assert!(daemon.stop().await.success());
         let lines = ledger(&project);
-        let ids: std::collections::BTreeSet<String> =
-            lines.iter().map(|line| line["id"].to_string()).collect();
+        let ids: BTreeSet<String> = lines.iter().map(|line| line["id"].to_string()).collect();
         agree(&project, u64::try_from(ids.len()).unwrap(), &format!("line {line}")).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kills_at_random_moments_lose_and_double_no_call() {
+    let seed = dice::seed();
+    eprintln!("seed {seed}");
+    let mut dice = Dice::new(seed);
+    let pace = Duration::from_millis(5);
+    let model =
+        FakeModel::start(Script::compute(move |_| Reply::pieces(["one ", "two ", "three"]).paced(pace)))
+            .await;
+    let project = Project::with_model(&model.url(), priced());
+    for round in 0..4 {
+        let daemon = project.start().await;
+        let moment = Duration::from_millis(5 + dice.roll(120));
+        let talk = async {
+            for number in 0.. {
+                if say(&daemon, "hi", &format!("r{round}m{number}")).await.is_none() {
+                    break;
+                }
+            }
+        };
+        // The moment itself is random: nothing is waited for.
+        tokio::time::timeout(moment, talk).await.unwrap_or_default();
+        daemon.kill();
+    }
+    let daemon = project.start().await;
+    daemon.until_state("api:chat:a", "idle").await;
+    assert_eq!(say(&daemon, "hi", "last").await.unwrap()["output"], "one two three");
+    assert!(daemon.stop().await.success());
+    let lines = ledger(&project);
+    let ids: BTreeSet<String> = lines.iter().map(|line| line["id"].to_string()).collect();
+    let settled: Vec<&Value> = lines.iter().filter(|line| line["t"] == "settle").collect();
+    let ended: BTreeSet<String> = settled.iter().map(|line| line["id"].to_string()).collect();
+    assert_eq!(ended.len(), settled.len(), "no call ends twice");
+    agree(&project, u64::try_from(ids.len()).unwrap(), &format!("seed {seed}")).await;
 }
