@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::model::{EmbeddingSpec, OpenAiEmbedder};
 use crate::model_setup::{helper_window, thread_models};
 use crate::policy_setup::{EXEC_GRACE, exec_settings, sandbox_mode};
-use crate::ports::{BuiltAdapter, Changes, Checkup, DirectChats, Grants, Onboarding, ToolBox};
+use crate::ports::{BuiltAdapter, Changes, Checkup, DirectChats, Grants, Onboarding, ThreadMarks, ToolBox};
 use crate::reload::{LiveConfiguration, LiveParts};
 use crate::sandbox::{ProbeResult, SandboxUpdates, start_probe};
 use crate::store::{FileBackup, HybridSearch, InstructionsFile, InstructionsHistory, LogFiles, State};
@@ -62,6 +62,7 @@ pub(crate) struct DaemonParts<'a> {
     changes: Changes,
     grants: Arc<dyn Grants>,
     models: ThreadModels,
+    thread_marks: Arc<ThreadMarks>,
 }
 
 impl<'a> DaemonParts<'a> {
@@ -104,6 +105,7 @@ impl<'a> DaemonParts<'a> {
             groups: group_setup::groups(settings, &environment.clock),
             grants: Arc::new(grants),
             models: thread_models(settings, &state, &environment),
+            thread_marks: Arc::new(ThreadMarks::new(state.notes.nested("threads"))),
             owners: Arc::new(Replaceable::new(settings.owners.clone())),
             direct_chats: Arc::new(StoredDirectChats::new(state.notes.nested("direct"))),
             changes: Changes::default(),
@@ -167,7 +169,7 @@ impl<'a> DaemonParts<'a> {
             memory: state.memory.clone(),
             search: state.search.clone(),
             audit: state.audit.clone(),
-            thread_marks: state.notes.nested("threads"),
+            thread_marks: self.thread_marks.clone(),
             files: state.files.clone(),
             enrich: self.voice.enrich.clone(),
             speech: self.voice.speech.as_ref().map(|speech| speech.speaker.clone()),
@@ -195,6 +197,7 @@ impl<'a> DaemonParts<'a> {
             direct_chats: self.direct_chats.clone(),
             store: state.threads.clone(),
             models: self.models.clone(),
+            marks: self.thread_marks.clone(),
             tools: self.tools.clone(),
             settings: Replaceable::new(turn_settings),
             approvals: state.approvals.clone(),

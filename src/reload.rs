@@ -120,6 +120,8 @@ pub(crate) fn turn_settings(settings: &Settings, parts: &LiveParts) -> Result<Tu
             idle_percent: settings.memory.compact_idle_percent,
             call_percent: settings.memory.compact_percent,
         },
+        // Only a model of its own is cheap enough for it.
+        titles: settings.model.titles && settings.model.helper.is_some(),
         learning: Learning { auto: settings.memory.auto, distil_every: settings.memory.distil_every },
         approval_rules: ApprovalRules {
             rights: rights(settings),

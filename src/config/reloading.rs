@@ -32,6 +32,7 @@ const LIVE: &[&str] = &[
     "llm.maxOutputTokens",
     "llm.fallbacks",
     "llm.helper",
+    "llm.titles",
     "llm.models",
     "memory",
     "groups",

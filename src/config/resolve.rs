@@ -87,6 +87,7 @@ pub(super) fn model(llm: LlmFile, faults: &mut Faults) -> ModelSettings {
         max_steps: llm.max_steps,
         fallbacks,
         helper,
+        titles: llm.titles,
         named,
         choosers: llm.model_choice,
     }

@@ -76,6 +76,8 @@ pub struct ModelSettings {
     pub fallbacks: Vec<Provider>,
     /// For summaries and other work of the agent's own; `None` means the main model.
     pub helper: Option<Provider>,
+    /// Whether the helper names threads.
+    pub titles: bool,
     /// Models that can be chosen for a thread or a task.
     pub named: BTreeMap<String, Provider>,
     pub choosers: ModelChoosers,

@@ -41,6 +41,8 @@ pub enum Purpose {
     Summary,
     /// Decides whether the agent speaks up in a group.
     Gate,
+    /// Names a thread.
+    Title,
     /// Classifies the reply to a question.
     Reply,
     /// Turns texts into vectors for the search.
@@ -62,6 +64,7 @@ impl Purpose {
             Self::Distil => "distil",
             Self::Summary => "summary",
             Self::Gate => "gate",
+            Self::Title => "title",
             Self::Reply => "reply",
             Self::Embedding => "embedding",
             Self::Stt => "stt",
@@ -73,7 +76,7 @@ impl Purpose {
     /// Whether it is the agent's own work, not part of an answer.
     pub const fn is_helper(self) -> bool {
         match self {
-            Self::Distil | Self::Summary | Self::Gate | Self::Reply | Self::Embedding => true,
+            Self::Distil | Self::Summary | Self::Gate | Self::Title | Self::Reply | Self::Embedding => true,
             Self::Turn | Self::Task | Self::Stt | Self::Tts | Self::Other => false,
         }
     }

@@ -270,6 +270,7 @@ phrases! {
         "distil" => { en: "finding what to remember", zh: "提取记忆" }
         "summary" => { en: "summaries", zh: "对话整理" }
         "gate" => { en: "whether to speak up in a group", zh: "判断群里是否发言" }
+        "title" => { en: "titles of conversations", zh: "会话标题" }
         "reply" => { en: "reading replies to questions", zh: "理解对请求的回复" }
         "embedding" => { en: "vectors for the search", zh: "检索向量" }
         "stt" => { en: "speech to text", zh: "语音识别" }

@@ -189,6 +189,7 @@ const READ_CHINESE: &[&str] = &[
     "threads/grant_commands.rs",
     "threads/memory_commands.rs",
     "threads/model_command.rs",
+    "threads/titles.rs",
     "uimessage/task_report.rs",
 ];
 

@@ -30,6 +30,7 @@ mod search;
 mod store;
 mod store_error;
 mod tasks;
+mod thread_marks;
 mod threads_handle;
 mod tool;
 mod usage;
@@ -99,6 +100,7 @@ pub use tasks::{
     PlannedTask, TaskChange, TaskCommands, TaskDetails, TaskHistoryEntry, TaskInProgress, TaskMistake,
     TaskPreview, TaskRefusal, TaskSummary, TaskText, TaskTimes, TaskViewer, Tasks,
 };
+pub use thread_marks::{MarkedThreads, ThreadMark, ThreadMarks};
 pub use threads_handle::{
     Acceptance, Change, Changes, RejectReason, Rejection, RunMessage, RunMessageSource, RunOutcome,
     StoredEvent, Subscription, ThreadRequest, ThreadView, ThreadWork, ThreadsHandle, WaitUntil,

@@ -18,6 +18,7 @@ use super::relevance::GateState;
 use super::room_history::HistoryWait;
 use super::router::{Mailbox, RouterMsg};
 use super::runtime::Runtime;
+use super::titles::TitleState;
 use super::waiters::Waiters;
 use crate::domain::{Approval, ApprovalId, Intent, MessageId, ThreadId, ToolCallId};
 use crate::ports::{
@@ -46,6 +47,7 @@ pub(super) struct Actor {
     pub(super) delivery: DeliveryJob,
     pub(super) compaction: CompactionState,
     pub(super) learning: LearningState,
+    pub(super) titles: TitleState,
     pub(super) gate: GateState,
     pub(super) history: HistoryWait,
     /// The message that arrives now, where the other agents know of it already.
@@ -156,6 +158,7 @@ impl Actor {
             delivery: DeliveryJob::default(),
             compaction: CompactionState::default(),
             learning: LearningState::default(),
+            titles: TitleState::default(),
             gate: GateState::default(),
             history: HistoryWait::default(),
             told_room: None,
@@ -301,6 +304,7 @@ impl Actor {
             && self.deliveries.to_do() == 0
             && !self.compaction.is_busy()
             && !self.learning.is_busy()
+            && !self.titles.is_busy()
             && !self.gate.is_pending()
             && !self.history.is_busy()
     }
@@ -322,6 +326,7 @@ impl Actor {
         self.tell_held_back();
         self.compact_when_idle().await;
         self.distil_when_idle().await;
+        self.title_when_idle();
         self.conversation.trim();
         self.record_settled().await;
         self.start_delivery().await;
@@ -433,6 +438,7 @@ impl Actor {
             }
             Done::Recalled(message, texts) => self.recalled(&message, &texts).await,
             Done::Distilled(id, done) => self.distilled(id, *done),
+            Done::Titled(named) => self.titled(named),
             Done::Decided(decisions) => self.relevance_decided(decisions),
             Done::History(past) => self.history_told(past).await,
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),

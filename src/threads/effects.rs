@@ -441,6 +441,7 @@ impl Actor {
         self.waiters.tell(correlation, &outcome);
         self.compaction.due = true;
         self.learning.due = true;
+        self.titles.due = true;
         // A delivery of this run replaces the draft. Without one (the run was stopped, or its answer is empty) the
         // adapter must be told to remove the draft.
         if !self.deliveries.are_of(correlation)

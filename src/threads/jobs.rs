@@ -43,6 +43,8 @@ pub(super) enum Done {
     Recalled(MessageId, Vec<RecalledText>),
     /// An attempt to distil the conversation is at its end.
     Distilled(u64, Box<Distilled>),
+    /// An attempt to name the thread is at its end: whether it has a new title.
+    Titled(bool),
     /// The relevance gate decided about messages without a mention.
     Decided(Vec<GateDecision>),
     /// The platform has told what was said in the room.

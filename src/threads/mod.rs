@@ -44,6 +44,7 @@ mod runtime;
 mod search_follower;
 mod storage_failure;
 mod targets;
+mod titles;
 mod token_ratios;
 mod waiters;
 

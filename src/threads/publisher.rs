@@ -64,7 +64,8 @@ impl Publisher {
         }
     }
 
-    fn announce(&self) {
+    /// Tells clients that list the threads.
+    pub(super) fn announce(&self) {
         let (state, pending_approvals) = {
             let view = self.view.borrow();
             (view.state, view.pending_approvals)

@@ -16,8 +16,8 @@ use crate::metrics::Metrics;
 use crate::policy::Rights;
 use crate::ports::{
     AccessStore, Account, Adapter, ApprovalStore, Audit, Budget, Changes, Clock, DirectChats, FileStore,
-    Grants, Ids, Instructions, Judge, Memory, Meter, Model, Search, Speech, TaskCommands, Tasks, ThreadStore,
-    ToolBox, UsageReports,
+    Grants, Ids, Instructions, Judge, Memory, Meter, Model, Search, Speech, TaskCommands, Tasks, ThreadMarks,
+    ThreadStore, ToolBox, UsageReports,
 };
 use crate::telemetry::Redactor;
 use crate::turn::{CheckArguments, CompactionRules, EffectsOf, PROMOTION, Rules};
@@ -88,6 +88,8 @@ pub struct TurnSettings {
     pub compaction: CompactionRules,
     /// What may be learned from conversations.
     pub learning: Learning,
+    /// Whether the helper model names threads.
+    pub titles: bool,
     pub approval_rules: ApprovalRules,
     /// The language of the daemon's texts; `None` means the person's language.
     pub language: Option<Language>,
@@ -124,6 +126,8 @@ pub struct Runtime {
     pub follower: SearchFollowerHandle,
     /// Cached core memory per conversation.
     pub frozen: FrozenMemory,
+    /// The titles of threads, among what else is noted about them.
+    pub marks: Arc<ThreadMarks>,
     /// What sums conversations up.
     pub helper: HelperModel,
     /// Where owners were last spoken with in private.

@@ -288,6 +288,7 @@ impl Stage {
                 reach: shipagent::domain::HistoryReach::Thread,
             },
             compaction: shipagent::turn::CompactionRules::default(),
+            titles: false,
             learning: shipagent::threads::Learning {
                 auto: shipagent::domain::AutoMemory::Off,
                 distil_every: None,
@@ -328,6 +329,7 @@ impl Stage {
             follower: follower_handle,
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
+            marks: Arc::new(shipagent::ports::ThreadMarks::new(state.notes.nested("threads"))),
             tasks: Arc::new(shipagent::tasks::ChatTasks { tasks: Arc::new(task_book(&state)) }),
             task_book: Arc::new(task_book(&state)),
             direct_chats: Arc::new(shipagent::threads::StoredDirectChats::new(state.notes.nested("direct"))),

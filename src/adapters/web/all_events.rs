@@ -171,7 +171,7 @@ impl AllEvents {
         let threads: BTreeSet<ThreadId> = self.changed.keys().cloned().collect();
         let query = ThreadQuery { filter: ThreadFilter::Only(threads), ..ThreadQuery::newest(MAX_CHANGED) };
         let page = self.web.parts.store.list(query).await?;
-        let marks = self.web.marks.all().await?;
+        let marks = self.web.parts.thread_marks.all().await?;
         let mut out = String::new();
         for thread in &page.threads {
             let (mark, live) = (marks.get(&thread.thread_id), self.changed.get(&thread.thread_id));

@@ -47,7 +47,6 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod thread_changes;
-mod thread_marks;
 mod threads;
 mod usage;
 

@@ -13,8 +13,8 @@ use crate::domain::{Language, SandboxReport};
 use crate::metrics::Metrics;
 use crate::ports::{
     AccessStore, ApprovalStore, Audit, Backup, Changes, Checkup, Configuration, DaemonLog, EnrichStep,
-    FileStore, Grants, Hook, Ids, InstructionsEditor, KeyValueStore, Memory, ModelChoices, Onboarding, Rooms,
-    Search, Speech, Tasks, ThreadStore, UsageReports,
+    FileStore, Grants, Hook, Ids, InstructionsEditor, Memory, ModelChoices, Onboarding, Rooms, Search,
+    Speech, Tasks, ThreadMarks, ThreadStore, UsageReports,
 };
 
 /// The settings of this daemon.
@@ -63,8 +63,7 @@ pub struct WebParts {
     pub backup: Arc<dyn Backup>,
     /// The checks of `shipagent doctor`; `None` where the settings come from no files.
     pub checkup: Option<Arc<dyn Checkup>>,
-    /// What the operator noted about threads.
-    pub thread_marks: Arc<dyn KeyValueStore>,
+    pub thread_marks: Arc<ThreadMarks>,
     pub tasks: Arc<dyn Tasks>,
     /// The models that threads can choose from.
     pub models: Arc<dyn ModelChoices>,

@@ -25,7 +25,6 @@ use super::request_checks::{
 };
 use super::routes::operations;
 use super::sse::{MAX_STREAMS, MAX_WATCHERS};
-use super::thread_marks::ThreadMarks;
 use super::{WebOptions, WebParts, hooks, page};
 use crate::ports::{AdapterIo, Clock, ThreadsHandle};
 
@@ -38,7 +37,6 @@ pub(super) struct Web {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) credentials: Credentials,
     pub(super) login_codes: LoginCodes,
-    pub(super) marks: ThreadMarks,
     pub(super) hosts: Hosts,
     pub(super) origins: AllowedOrigins,
     pub(super) failures: FailureLimiter,
@@ -65,7 +63,6 @@ impl Web {
             credentials: Credentials::new(&options.token),
             enriching: EnrichingMessages::default(),
             login_codes: LoginCodes::default(),
-            marks: ThreadMarks::new(parts.thread_marks.clone()),
             hosts: Hosts::new(bound, &options.allowed_hosts),
             origins: AllowedOrigins::new(&options.allowed_origins),
             failures: FailureLimiter::default(),

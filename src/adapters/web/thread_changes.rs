@@ -13,10 +13,11 @@ use super::body::JsonBody;
 use super::login::Caller;
 use super::problem::Problem;
 use super::server::Web;
-use super::thread_marks::ThreadMark;
 use super::threads::MessageAccepted;
 use crate::domain::{Author, AuthorId, InboundFile, IngressKind, MessageId, Said, ThreadId};
-use crate::ports::{AuditEvent, AuditLine, Change, MissingIndex, SearchArea, StoreError, ThreadView};
+use crate::ports::{
+    AuditEvent, AuditLine, Change, MissingIndex, SearchArea, StoreError, ThreadMark, ThreadView,
+};
 use crate::uimessage::{FilePart, Part, UiMessage};
 
 const LONGEST_TITLE: usize = 200;
@@ -31,7 +32,7 @@ fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MarkRequest {
-    /// `null` or an empty one gives the first message back as title.
+    /// `null` or an empty one gives back the title that the thread had by itself.
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
@@ -71,7 +72,7 @@ pub(super) async fn mark(
         mark.pinned = request.pinned.unwrap_or(mark.pinned);
         mark.archived = request.archived.unwrap_or(mark.archived);
     };
-    let mark = web.marks.change(&thread, change).await?;
+    let mark = web.parts.thread_marks.change(&thread, change).await?;
     web.announce(&thread).await;
     Ok(Json(MarkAnswer { title: mark.title, pinned: mark.pinned, archived: mark.archived }))
 }
@@ -104,7 +105,7 @@ pub(super) async fn delete(
             return Err(Problem::new(StatusCode::CONFLICT, text).coded("thread-at-work"));
         }
     }
-    web.marks.change(&thread, |mark| *mark = ThreadMark::default()).await?;
+    web.parts.thread_marks.change(&thread, |mark| *mark = ThreadMark::default()).await?;
     web.parts.models.choose(&thread, None).await?;
     web.parts.audit.record(AuditLine {
         thread: Some(thread.clone()),

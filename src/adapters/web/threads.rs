@@ -18,12 +18,12 @@ use super::login::Caller;
 use super::logs::time;
 use super::problem::Problem;
 use super::server::Web;
-use super::thread_marks::{MarkedThreads, ThreadMark};
 use crate::domain::{
     Command, CorrelationId, InboundFile, IngressKind, MessageId, Platform, Said, ThreadId, ThreadState,
 };
 use crate::ports::{
-    AuditEvent, AuditLine, FoundText, StoredEvent, ThreadFilter, ThreadQuery, ThreadSummary, ThreadView,
+    AuditEvent, AuditLine, FoundText, MarkedThreads, StoredEvent, ThreadFilter, ThreadMark, ThreadQuery,
+    ThreadSummary, ThreadView,
 };
 use crate::uimessage::UiMessage;
 
@@ -148,7 +148,7 @@ pub(super) async fn list(
         Some(ThreadState::Idle) => ThreadFilter::Except(in_state(&live, |state| state != ThreadState::Idle)),
         Some(wanted) => ThreadFilter::Only(in_state(&live, |state| state == wanted)),
     };
-    let marks = web.marks.all().await?;
+    let marks = web.parts.thread_marks.all().await?;
     let put_away = marks.iter().filter(|(_, mark)| mark.archived).map(|(thread, _)| thread.clone()).collect();
     let words = query.q.as_deref().map(str::trim).filter(|words| !words.is_empty());
     let filter = match words {
@@ -191,7 +191,7 @@ impl Web {
         live: &HashMap<ThreadId, ThreadView>,
     ) -> Result<ThreadList, Problem> {
         let page = self.parts.store.list(query).await?;
-        let marks = self.marks.all().await?;
+        let marks = self.parts.thread_marks.all().await?;
         let next_before = page.next.map(|next| next.to_string());
         Ok(ThreadList { threads: rows(&page.threads, &marks, live), next_before })
     }
@@ -202,9 +202,9 @@ impl Web {
     async fn threads_about(&self, words: &str, marks: &MarkedThreads) -> Result<BTreeSet<ThreadId>, Problem> {
         let mut found = self.parts.search.threads_with(words.to_owned()).await?;
         let words = words.to_lowercase();
-        let named = marks.iter().filter(|(_, mark)| {
-            mark.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&words))
-        });
+        let named = marks
+            .iter()
+            .filter(|(_, mark)| mark.title().is_some_and(|title| title.to_lowercase().contains(&words)));
         found.extend(named.map(|(thread, _)| thread.clone()));
         Ok(found)
     }
@@ -230,7 +230,7 @@ impl Web {
         &self,
         live: &HashMap<ThreadId, ThreadView>,
     ) -> Result<Vec<ThreadRow>, Problem> {
-        let marks = self.marks.all().await?;
+        let marks = self.parts.thread_marks.all().await?;
         let pinned: BTreeSet<ThreadId> =
             marks.iter().filter(|(_, mark)| mark.pinned).map(|(thread, _)| thread.clone()).collect();
         if pinned.is_empty() {
@@ -276,11 +276,11 @@ pub(super) fn thread_row(
     live: Option<&ThreadView>,
 ) -> ThreadRow {
     let waiting = live.and_then(|view| u64::try_from(view.pending_approvals).ok());
-    let title = mark.and_then(|mark| mark.title.as_ref()).unwrap_or(&thread.title);
+    let title = mark.and_then(ThreadMark::title).unwrap_or(&thread.title);
     ThreadRow {
         thread_id: thread.thread_id.clone(),
         state: live.map_or(thread.state, |view| view.state),
-        title: title.clone(),
+        title: title.to_owned(),
         updated_at: thread.updated_at.rfc3339(),
         message_count: thread.message_count,
         pending_approvals: waiting.unwrap_or(thread.pending_approvals),

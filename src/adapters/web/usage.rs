@@ -74,9 +74,9 @@ impl Web {
         let filter = ThreadFilter::Only(rows.iter().map(|(thread, _)| thread.clone()).collect());
         let query = ThreadQuery { filter, ..ThreadQuery::newest(MOST_TITLES) };
         let page = self.parts.store.list(query).await?;
-        let marks = self.marks.all().await?;
+        let marks = self.parts.thread_marks.all().await?;
         for (thread, row) in rows {
-            let named = marks.get(&thread).and_then(|mark| mark.title.clone());
+            let named = marks.get(&thread).and_then(|mark| mark.title().map(str::to_owned));
             let stored = page.threads.iter().find(|one| one.thread_id == thread);
             if let Some(title) = named.or_else(|| stored.map(|one| one.title.clone())) {
                 row["title"] = title.into();

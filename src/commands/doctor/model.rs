@@ -201,6 +201,7 @@ mod tests {
             max_steps: 1,
             fallbacks: ["silent", "refuses", "works"].map(endpoint).into(),
             helper: Some(endpoint("thinks")),
+            titles: false,
             named: [("deep".to_owned(), endpoint("broken"))].into(),
             choosers: ModelChoosers::Owners,
         };
@@ -242,6 +243,7 @@ mod tests {
                 max_steps: 1,
                 fallbacks: Vec::new(),
                 helper: None,
+                titles: false,
                 named: BTreeMap::new(),
                 choosers: ModelChoosers::Owners,
             };
@@ -268,6 +270,7 @@ mod tests {
             max_steps: 1,
             fallbacks: Vec::new(),
             helper: None,
+            titles: false,
             named: BTreeMap::new(),
             choosers: ModelChoosers::Owners,
         };

@@ -60,6 +60,9 @@ pub struct LlmFile {
     pub fallbacks: Vec<FallbackFile>,
     /// A cheaper model for the agent's own chores, such as summing up long conversations. Left out: the one above.
     pub helper: Option<FallbackFile>,
+    /// Whether the helper gives each conversation a title after its first answer, in one short call. Without `llm.helper`, and
+    /// where a person has named it, the first message stays the title.
+    pub titles: bool,
     /// Further models by name, for `/model NAME` and for the `model` of a task. When one fails, the fallbacks are asked.
     pub models: BTreeMap<String, FallbackFile>,
     /// Who may choose among them in a conversation.
@@ -81,6 +84,7 @@ impl Default for LlmFile {
             max_output_tokens: None,
             fallbacks: Vec::new(),
             helper: None,
+            titles: false,
             models: BTreeMap::new(),
             model_choice: ModelChoosers::default(),
         }

@@ -231,6 +231,7 @@ fn what_is_left_out_has_these_values() {
             max_steps: 40,
             fallbacks: [],
             helper: None,
+            titles: false,
             named: {},
             choosers: Owners,
         },

@@ -81,6 +81,21 @@ impl Conversation {
         runs.len()
     }
 
+    /// The first thing that a person said, and the answer to it.
+    pub fn opening(&self) -> Option<(String, String)> {
+        let mut messages = self.history.messages().iter();
+        let asks = |m: &&UiMessage| {
+            m.role == Role::User
+                && !m.metadata.command
+                && !m.metadata.context
+                && !m.metadata.checkpoint
+                && !m.text().trim().is_empty()
+        };
+        let asked = messages.find(asks)?.text();
+        let answers = |m: &&UiMessage| m.role == Role::Assistant && !m.text().trim().is_empty();
+        Some((asked, messages.find(answers)?.text()))
+    }
+
     /// Asks which notes go into core memory, while nothing else is to be done. The run has its line before anybody is
     /// asked, so that a crash in between neither loses the question nor asks it twice.
     pub(super) fn propose(&mut self, proposal: &Proposal, now: Timestamp) -> Vec<Effect> {

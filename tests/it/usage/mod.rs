@@ -4,6 +4,7 @@ mod ledger;
 mod reports;
 mod routing;
 mod surfaces;
+mod titles;
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What the operator noted about threads: another title, that one is pinned, that one is archived. Read once, then kept in
-//! memory; this adapter alone writes it.
+//! What is noted about threads for lists of them: the operator's title or a model's, that one is pinned, that one is
+//! archived. Read once, then kept in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,25 +7,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use super::{Durability, KeyValueStore, StoreError};
 use crate::domain::ThreadId;
-use crate::ports::{Durability, KeyValueStore, StoreError};
 
 /// What was noted about a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ThreadMark {
+pub struct ThreadMark {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) title: Option<String>,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// What a model calls it; counts where no person has named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested: Option<String>,
     #[serde(default)]
-    pub(super) pinned: bool,
+    pub pinned: bool,
     #[serde(default)]
-    pub(super) archived: bool,
+    pub archived: bool,
+}
+
+impl ThreadMark {
+    /// The title in lists; `None` where the first message stands for it.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref().or(self.suggested.as_deref())
+    }
 }
 
 /// The threads about which something was noted.
-pub(super) type MarkedThreads = BTreeMap<ThreadId, ThreadMark>;
+pub type MarkedThreads = BTreeMap<ThreadId, ThreadMark>;
 
 #[derive(Debug)]
-pub(super) struct ThreadMarks {
+pub struct ThreadMarks {
     notes: Arc<dyn KeyValueStore>,
     known: Mutex<Option<Arc<MarkedThreads>>>,
     /// One change at a time.
@@ -33,7 +44,7 @@ pub(super) struct ThreadMarks {
 }
 
 impl ThreadMarks {
-    pub(super) fn new(notes: Arc<dyn KeyValueStore>) -> Self {
+    pub fn new(notes: Arc<dyn KeyValueStore>) -> Self {
         Self { notes, known: Mutex::default(), turn: Semaphore::new(1) }
     }
 
@@ -41,7 +52,7 @@ impl ThreadMarks {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn all(&self) -> Result<Arc<MarkedThreads>, StoreError> {
+    pub async fn all(&self) -> Result<Arc<MarkedThreads>, StoreError> {
         if let Some(known) = self.known().clone() {
             return Ok(known);
         }
@@ -55,7 +66,7 @@ impl ThreadMarks {
     }
 
     /// Changes what is noted about a thread, durably. A note that says nothing is removed.
-    pub(super) async fn change(
+    pub async fn change(
         &self,
         thread: &ThreadId,
         change: impl FnOnce(&mut ThreadMark),
