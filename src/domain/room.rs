@@ -124,6 +124,9 @@ pub struct RoomLine {
     /// Of a claim: how sure the agent is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub score: u32,
+    /// Of a claim: the agent whose earlier claim has lapsed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lapsed: Option<String>,
     pub via: Via,
     /// The roster's id of the writer.
     pub by: String,
@@ -199,6 +202,9 @@ pub struct AgentCard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rooms: Option<Vec<ThreadId>>,
     pub at: Timestamp,
+    /// Whether it was ended in order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
     #[serde(default)]
     pub version: String,
 }
@@ -216,12 +222,13 @@ impl AgentCard {
             accounts: Vec::new(),
             rooms: None,
             at: Timestamp::default(),
+            left: false,
             version: String::new(),
         }
     }
 
     pub fn is_away(&self, now: Timestamp) -> bool {
-        now.millis_since(self.at) > AWAY_AFTER_MS
+        self.left || now.millis_since(self.at) > AWAY_AFTER_MS
     }
 
     /// Whether it is in the chat of a room, as far as it tells.

@@ -1,11 +1,13 @@
 //! Agents that answer agents: how deep, and how often.
 
-use crate::domain::{LineKind, RoomLine, Timestamp, Via};
+use crate::domain::{LineKind, MessageId, RoomLine, Timestamp, Via};
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 /// Most messages that two agents exchange in an hour and in a day.
 const PER_HOUR: usize = 6;
 const PER_DAY: usize = 30;
+/// How long two agents are quiet after one of them has told the room that they stop.
+pub const QUIET_MS: u64 = 10 * 60 * 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BotLimits {
@@ -22,6 +24,8 @@ pub enum BotRefusal {
     Budget,
     /// It repeats what it said before.
     Repeats,
+    /// The room was told a short time ago that the two stop.
+    Quiet,
 }
 
 impl BotRefusal {
@@ -30,6 +34,7 @@ impl BotRefusal {
             Self::TooDeep => "too-deep",
             Self::Budget => "pair-budget",
             Self::Repeats => "repeats",
+            Self::Quiet => "quiet",
         }
     }
 }
@@ -50,6 +55,10 @@ pub fn may_answer_agent(
         return Err(BotRefusal::TooDeep);
     }
     let peer = line.author.id.as_str();
+    let pair = stop_key(me, peer);
+    if stops(lines, &pair, now).any(|stop| stop.chain == line.chain) {
+        return Err(BotRefusal::Quiet);
+    }
     let sent = |one: &&RoomLine| one.kind == LineKind::Said && one.via == Via::Outbound;
     let between = |one: &&RoomLine| {
         let answers = one.answers.as_deref();
@@ -71,6 +80,23 @@ pub fn may_answer_agent(
         return Err(BotRefusal::Repeats);
     }
     Ok(())
+}
+
+/// The key of the claims with which two agents tell that they stop: the first to claim it tells the room.
+pub fn stop_key(one: &str, other: &str) -> MessageId {
+    let (first, second) = if one <= other { (one, other) } else { (other, one) };
+    MessageId::made("stop:", &format!("{first}:{second}"))
+}
+
+/// The claims of a pair that still keep it quiet, in the order of the log.
+pub fn stops<'a>(
+    lines: &'a [RoomLine],
+    pair: &'a MessageId,
+    now: Timestamp,
+) -> impl Iterator<Item = &'a RoomLine> {
+    lines.iter().filter(move |line| {
+        line.kind == LineKind::Claim && line.key == *pair && now.millis_since(line.at) < QUIET_MS
+    })
 }
 
 /// Of a hundred pairs of letters, how many two texts that say the same have in common at least.
@@ -132,6 +158,12 @@ mod tests {
             (0..6).map(|n| said("a", Some("b"), 2, 9_000_000 + n, &format!("text {n}"))).collect();
         assert_eq!(ask(1, &exchanged), Err(BotRefusal::Budget));
         assert_eq!(ask(1, &exchanged[..5]), Ok(()));
+        let stop =
+            RoomLine { kind: LineKind::Claim, key: stop_key("b", "a"), ..said("a", None, 0, 9_900_000, "") };
+        assert_eq!(ask(1, std::slice::from_ref(&stop)), Err(BotRefusal::Quiet));
+        let of_other_chain = RoomLine { chain: Some("earlier".parse().unwrap()), ..stop.clone() };
+        assert_eq!(ask(1, &[of_other_chain]), Ok(()), "a person has spoken since");
+        assert_eq!(ask(1, &[RoomLine { at: Timestamp::from_millis(9_000_000), ..stop }]), Ok(()));
         let old: Vec<RoomLine> = (0..29).map(|n| said("a", Some("b"), 2, n, &format!("text {n}"))).collect();
         assert_eq!(ask(1, &old), Ok(()));
         let same = [said("a", Some("c"), 2, 1, "Thanks!"), said("a", Some("c"), 2, 2, "thanks")];

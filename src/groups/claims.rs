@@ -9,24 +9,38 @@ pub const CLAIM_WINDOW_MS: u64 = 600;
 /// The score of a message that goes on with the agent; a model says less, a forged line may say more.
 pub const BEST_SCORE: u32 = 100;
 
+/// After how long without a sign of life of its agent a claim lapses.
+pub const CLAIM_LAPSES_MS: u64 = 60_000;
+
 /// The claim that won.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Winner {
     pub by: String,
-    /// When all claims that count were made.
-    pub decided_at: Timestamp,
+    pub claimed_at: Timestamp,
+    /// The agent that had won before, and whose claim has lapsed.
+    pub instead_of: Option<String>,
 }
 
 /// The winner among the claims on a message: the highest score within the window, ties by a hash of agent and message.
-/// `None` where there is no claim.
+/// Where others have claimed it again because the winner's claim has lapsed, the best of those, once. `None` where there
+/// is no claim.
 pub fn winner(lines: &[RoomLine], key: &MessageId) -> Option<Winner> {
-    let claims = || lines.iter().filter(|line| line.kind == LineKind::Claim && line.key == *key);
-    let first = claims().map(|line| line.at).min()?;
-    let decided_at = first.plus_millis(CLAIM_WINDOW_MS);
-    let counted = claims().filter(|line| line.at <= decided_at);
+    let first = best_claim(lines, key, None)?;
+    let again = best_claim(lines, key, Some(&first.by));
+    Some(again.unwrap_or(first))
+}
+
+/// The best of the claims that were made first, or after the claim of an agent has lapsed.
+fn best_claim(lines: &[RoomLine], key: &MessageId, lapsed: Option<&str>) -> Option<Winner> {
+    let is_one = |line: &&RoomLine| {
+        line.kind == LineKind::Claim && line.key == *key && line.lapsed.as_deref() == lapsed
+    };
+    let claims = || lines.iter().filter(is_one);
+    let until = claims().map(|line| line.at).min()?.plus_millis(CLAIM_WINDOW_MS);
+    let counted = claims().filter(|line| line.at <= until);
     let best =
         counted.max_by_key(|line| (line.score.min(BEST_SCORE), tie(&line.by, key), line.by.clone()))?;
-    Some(Winner { by: best.by.clone(), decided_at })
+    Some(Winner { by: best.by.clone(), claimed_at: best.at, instead_of: lapsed.map(str::to_owned) })
 }
 
 /// Whether another agent than `me` has answered a person's message.
@@ -70,6 +84,7 @@ pub(super) mod tests {
             depth: 0,
             answers: None,
             score: 0,
+            lapsed: None,
             via: Via::Inbound,
             by: by.to_owned(),
         }
@@ -88,6 +103,24 @@ pub(super) mod tests {
         let lines = [claim("k", "a", 0, 70), claim("k", "b", 600, 80), claim("k", "c", 601, 99)];
         assert_eq!(won(&lines).as_deref(), Some("b"));
         assert_eq!(won(&lines[..1]).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_claim_that_has_lapsed_is_followed_by_the_best_of_one_more_round() {
+        let key: MessageId = "k".parse().unwrap();
+        let again = |by: &str, at, score, lapsed: &str| RoomLine {
+            lapsed: Some(lapsed.to_owned()),
+            ..claim("k", by, at, score)
+        };
+        let mut lines = vec![claim("k", "a", 0, 90), claim("k", "b", 10, 80), claim("k", "c", 70_000, 99)];
+        assert_eq!(winner(&lines, &key).unwrap().by, "a", "a late agent is no second round");
+        lines.push(again("b", 61_000, 70, "c"));
+        assert_eq!(winner(&lines, &key).unwrap().by, "a", "c has not won");
+        lines.extend([again("b", 62_000, 70, "a"), again("c", 62_100, 75, "a"), again("d", 63_000, 99, "a")]);
+        let won = winner(&lines, &key).unwrap();
+        assert_eq!((won.by.as_str(), won.instead_of.as_deref()), ("c", Some("a")));
+        lines.push(again("b", 130_000, 99, "c"));
+        assert_eq!(winner(&lines, &key).unwrap(), won, "it lapses once");
     }
 
     #[test]

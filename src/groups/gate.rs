@@ -146,19 +146,9 @@ pub fn first_paragraph(instructions: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Timestamp;
 
     fn card(name: &str) -> AgentCard {
-        AgentCard {
-            id: name.to_lowercase(),
-            name: name.to_owned(),
-            aliases: Vec::new(),
-            purpose: "Watches the build.".to_owned(),
-            accounts: Vec::new(),
-            rooms: None,
-            at: Timestamp::from_millis(0),
-            version: String::new(),
-        }
+        AgentCard { purpose: "Watches the build.".to_owned(), ..AgentCard::new(&name.to_lowercase(), name) }
     }
 
     #[test]

@@ -250,6 +250,19 @@ phrases! {
              They follow now, as far as it lets them.",
         zh: "平台不再接受对上一条消息的回复，因此暂存：{count} 条。现在随本条消息尽量送出。",
     }
+    text agents_stop() {
+        en: "We agents stop talking to each other here. Name one of us to go on.",
+        zh: "智能体之间的对话到此为止。要继续，请点名其中一个。",
+    }
+    text agents_spent() {
+        en: "We agents have said enough to each other for now. Name one of us to go on; we answer you, and each other again later.",
+        zh: "智能体之间暂时说得够多了。要继续，请点名其中一个：会回答你，彼此之间稍后再继续。",
+    }
+    format gate_used_up(room: impl Display) {
+        en: "{room}: too many messages there name nobody to decide about each. Until there is room again (6 a minute, 200 a day) I answer \
+             only those that name me.",
+        zh: "{room}：没有点名的消息太多，无法逐条判断。在有余量之前（每分钟 6 条，每天 200 条），我只回答点名我的消息。",
+    }
     format status_others(names: &str) { en: "Other agents here: {names}", zh: "这里的其他智能体：{names}" }
     format status_dead(count: usize) {
         en: "Replies that could not be delivered: {count} (the operator can see them in the log)",

@@ -202,6 +202,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// When it last began to listen again after it had not for more than a minute.
+    fn back_at(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// The agent's own account, once the platform has told it.
     fn account(&self) -> Option<AgentAccount> {
         None

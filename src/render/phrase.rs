@@ -76,6 +76,12 @@ pub enum Phrase {
     InstructionsChanged,
     /// The model answered nothing.
     EmptyAnswer,
+    /// Agents have answered each other as often in a row as they may.
+    AgentsStop,
+    /// Two agents have exchanged as many messages as they may.
+    AgentsSpent,
+    /// A model has decided about messages of this group that name nobody as often as it may.
+    GateUsedUp(ThreadId),
     /// A question was decided or withdrawn.
     Resolved {
         approval: Box<Approval>,
@@ -236,6 +242,9 @@ impl Phrase {
             Self::NotTheirsToWithdraw(numbers) => {
                 approvals::not_theirs_to_withdraw(&list(numbers, language), language)
             }
+            Self::AgentsStop => conversation::agents_stop(language).into(),
+            Self::AgentsSpent => conversation::agents_spent(language).into(),
+            Self::GateUsedUp(room) => conversation::gate_used_up(room, language),
             Self::Withdrawn(0) => approvals::nothing_withdrawn(language).into(),
             Self::Withdrawn(count) => approvals::withdrawn(*count, language),
             Self::Pending(open) if open.is_empty() => approvals::nothing_pending(language).into(),

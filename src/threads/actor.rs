@@ -267,7 +267,7 @@ impl Actor {
                 }
                 LoopEvent::SlowModel => self.tell_model_wait(),
                 LoopEvent::SlowCompaction => self.tell_compacting(),
-                LoopEvent::Gate => self.decide_relevance().await,
+                LoopEvent::Gate => self.gate_due().await,
                 LoopEvent::StopGraceOver => {}
                 LoopEvent::Idle if self.publisher.is_watched() => {}
                 // The router answers by closing the mailbox. If its queue is full, the next idle timeout asks again.
@@ -440,6 +440,8 @@ impl Actor {
             Done::Distilled(id, done) => self.distilled(id, *done),
             Done::Titled(named) => self.titled(named),
             Done::Decided(decisions) => self.relevance_decided(decisions),
+            Done::Lapsed(looked) => self.lost_claims_looked_at(looked),
+            Done::OwnersTold => {}
             Done::History(past) => self.history_told(past).await,
             Done::Tool(call, outcome) => self.upcoming.push_back(Event::ToolEnded { call, outcome }),
             Done::CapAnswered(question) => self.cap_answered(question.as_deref()),

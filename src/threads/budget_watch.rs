@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{CapScope, CapUnit, Intent, Language, Owners, Payer, ThreadId, ToolCallId, UsageEvent};
-use crate::ports::{
-    Acceptance, Budget, Clock, DirectChats, Ids, RunMessage, RunMessageSource, ThreadsHandle,
-};
+use super::direct_chats::{OwnerNotice, tell_owners};
+use crate::domain::{CapScope, CapUnit, Language, Owners, Payer, ThreadId, UsageEvent};
+use crate::ports::{Budget, Clock, DirectChats, Ids, ThreadsHandle};
 use crate::render::BudgetPhrase;
 
 /// Owners hear of an empty account once in so many milliseconds.
@@ -100,18 +99,12 @@ impl BudgetWatch {
     }
 
     async fn tell(&self, text: &str) {
-        for owner in self.owners.current() {
-            let Some(chat) = self.direct.of(owner).await else { continue };
-            let run_message = RunMessage {
-                from: self.from.clone(),
-                correlation: self.ids.correlation(),
-                source: RunMessageSource::Call(ToolCallId::made("", "budget")),
-                intent: Intent::AssistantText { text: text.to_owned() },
-            };
-            let told = self.threads.say(chat, run_message).await;
-            if !matches!(told, Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) {
-                tracing::warn!(%owner, ?told, "budget notice not delivered");
-            }
-        }
+        let notice = OwnerNotice {
+            from: self.from.clone(),
+            correlation: self.ids.correlation(),
+            name: "budget",
+            text: text.to_owned(),
+        };
+        tell_owners(&self.threads, self.direct.as_ref(), &self.owners, notice).await;
     }
 }

@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::domain::{AuthorId, ThreadId};
-use crate::ports::{BoxFuture, DirectChats, Durability, KeyValueStore};
+use crate::domain::{AuthorId, CorrelationId, Intent, Owners, ThreadId, ToolCallId};
+use crate::ports::{
+    Acceptance, BoxFuture, DirectChats, Durability, KeyValueStore, RunMessage, RunMessageSource,
+    ThreadsHandle,
+};
 
 /// Direct chats by person. Owners are few, so all of them are cached.
 #[derive(Debug)]
@@ -49,5 +52,38 @@ impl DirectChats for StoredDirectChats {
                 tracing::warn!(%error, "direct chat of an owner not recorded");
             }
         })
+    }
+}
+
+/// What owners are told in their direct chats.
+#[derive(Debug)]
+pub(super) struct OwnerNotice {
+    /// The thread in whose name they are told.
+    pub(super) from: ThreadId,
+    pub(super) correlation: CorrelationId,
+    pub(super) name: &'static str,
+    pub(super) text: String,
+}
+
+/// Tells every owner whose direct chat is known.
+pub(super) async fn tell_owners(
+    threads: &ThreadsHandle,
+    direct: &dyn DirectChats,
+    owners: &Owners,
+    notice: OwnerNotice,
+) {
+    let OwnerNotice { from, correlation, name, text } = notice;
+    let run_message = RunMessage {
+        from,
+        correlation,
+        source: RunMessageSource::Call(ToolCallId::made("", name)),
+        intent: Intent::AssistantText { text },
+    };
+    for owner in owners.current() {
+        let Some(chat) = direct.of(owner).await else { continue };
+        let told = threads.say(chat, run_message.clone()).await;
+        if !matches!(told, Acceptance::Accepted { .. } | Acceptance::Duplicate { .. }) {
+            tracing::warn!(%owner, ?told, name, "notice to an owner not delivered");
+        }
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::group_settings::{AnswerAgents, GroupSettings};
-use crate::domain::{AgentAccount, AgentCard, Replaceable, RoomLine, ThreadId, Timestamp};
+use super::room_limits::{HistoryNeed, RoomLimits};
+use crate::domain::{AgentAccount, AgentCard, MessageId, Replaceable, RoomLine, ThreadId, Timestamp};
 use crate::groups::Names;
 use crate::ports::{LineFilter, Peers, Rooms, StoreError};
 
@@ -17,24 +18,14 @@ const PAUSE: Duration = Duration::from_secs(30);
 const WARN_EVERY: Duration = Duration::from_secs(600);
 /// How long the roster is cached.
 const ROSTER_FRESH: Duration = Duration::from_secs(2);
-/// Time between two questions that were refused.
-const ASK_REFUSED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most lines that wait for a shared directory that fails.
 const MOST_UNTOLD: usize = 1_000;
 /// How often a line is tried.
 const MOST_TRIES: u8 = 5;
-/// Shortest time between two questions about the history of a room.
-const ASK_EVERY: Duration = Duration::from_secs(10);
 /// The platform part of the id of a room that the settings join.
 pub const JOINED_PLATFORM: &str = "room";
 /// Most rooms that are followed.
-const MOST_ROOMS: usize = 1_000;
-/// Most decisions of a model about one room in a minute and in a day.
-const PER_MINUTE: usize = 6;
-const PER_DAY: usize = 200;
-const MINUTE_MS: u64 = 60_000;
-const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
-
+pub(super) const MOST_ROOMS: usize = 1_000;
 /// What the agents of a machine share.
 #[derive(Debug)]
 pub enum Sharing {
@@ -68,10 +59,7 @@ struct State {
     moved: BTreeMap<ThreadId, ThreadId>,
     /// Lines that could not be appended, and how often that was tried.
     untold: VecDeque<(ThreadId, RoomLine, u8)>,
-    /// When the platform may be asked again what was said in a room; `None` is never.
-    history: BTreeMap<ThreadId, Option<Instant>>,
-    /// When a model decided about a room.
-    decided: BTreeMap<ThreadId, VecDeque<Timestamp>>,
+    limits: RoomLimits,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -265,9 +253,17 @@ impl Groups {
 
     /// Writes this agent's entry in the roster.
     pub async fn beat(&self, now: Timestamp, accounts: Vec<AgentAccount>) {
+        self.write_entry(AgentCard { at: now, accounts, ..self.me.clone() }).await;
+    }
+
+    /// Tells the other agents that this one ends.
+    pub async fn leave(&self, now: Timestamp, accounts: Vec<AgentAccount>) {
+        self.write_entry(AgentCard { at: now, accounts, left: true, ..self.me.clone() }).await;
+    }
+
+    async fn write_entry(&self, card: AgentCard) {
         if let Some(rooms) = self.working() {
-            let here = Some(self.own_rooms());
-            self.tried(rooms.beat(AgentCard { at: now, accounts, rooms: here, ..self.me.clone() })).await;
+            self.tried(rooms.beat(AgentCard { rooms: Some(self.own_rooms()), ..card })).await;
         }
     }
 
@@ -340,50 +336,33 @@ impl Groups {
         grown
     }
 
-    /// Whether the platform should be asked what was said in a room: once in each process, because what was said before
-    /// is not known, and not again for a while.
-    pub fn may_ask_history(&self, room: &ThreadId) -> bool {
-        let mut state = self.state();
-        let now = Instant::now();
-        let waits = state.history.get(room).is_some_and(|until| until.is_none_or(|until| now < until));
-        if !self.is_shared() || state.history.len() >= MOST_ROOMS || waits {
-            return false;
-        }
-        // Until it has answered.
-        state.history.insert(room.clone(), Some(now + ASK_EVERY));
-        true
+    /// Whether the platform is to be asked now what was said in a room; notes that it is.
+    pub fn may_ask_history(&self, room: &ThreadId, need: HistoryNeed) -> bool {
+        self.hears_bots() && self.state().limits.may_ask_history(room, need, self.is_shared())
     }
 
     /// The platform has answered.
-    pub fn history_known(&self, room: &ThreadId) {
-        self.state().history.insert(room.clone(), None);
+    pub fn history_known(&self, room: &ThreadId, now: Timestamp) {
+        self.state().limits.history_known(room, now);
     }
 
     /// The platform will not answer before an operator acts.
     pub fn history_refused(&self, room: &ThreadId) {
-        self.state().history.insert(room.clone(), Some(Instant::now() + ASK_REFUSED_EVERY));
+        self.state().limits.history_refused(room);
+    }
+
+    /// Whether this agent has not told a room for a while that it stops answering another one; notes that it does.
+    pub fn stops_alone(&self, room: &ThreadId, pair: &MessageId, now: Timestamp) -> bool {
+        self.state().limits.may_tell_stop(room, pair, now)
     }
 
     /// Counts the decisions of earlier processes, whose times the messages of a thread tell.
     pub fn note_decided(&self, room: &ThreadId, times: Vec<Timestamp>) {
-        self.state().decided.entry(room.clone()).or_insert_with(|| times.into());
+        self.state().limits.note_decided(room, times);
     }
 
     /// Whether a model may decide about this room now; counts it.
     pub fn may_decide(&self, room: &ThreadId, now: Timestamp) -> bool {
-        let mut state = self.state();
-        if state.decided.len() >= MOST_ROOMS {
-            state.decided.retain(|_, times| times.back().is_some_and(|at| now.millis_since(*at) < DAY_MS));
-        }
-        let times = state.decided.entry(room.clone()).or_default();
-        while times.front().is_some_and(|at| now.millis_since(*at) >= DAY_MS) {
-            times.pop_front();
-        }
-        let last_minute = times.iter().filter(|at| now.millis_since(**at) < MINUTE_MS).count();
-        let may = last_minute < PER_MINUTE && times.len() < PER_DAY;
-        if may {
-            times.push_back(now);
-        }
-        may
+        self.state().limits.may_decide(room, now)
     }
 }

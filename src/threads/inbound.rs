@@ -15,28 +15,37 @@ impl Actor {
             // What waits for the history came before the command, which stops it.
             self.history_told(Vec::new()).await;
         }
-        if let Some((event, reply)) = self.wait_for_history(event, reply) {
+        if let Some((event, reply)) = self.wait_for_history(event, reply).await {
             self.take_up(event, reply).await;
         }
     }
 
     /// Prepares an event for the state machine.
     pub(super) async fn take_up(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
-        let refused = |why: String| Acceptance::StorageFailed(why);
         if self.storage_down {
-            drop(reply.send(refused("the state directory cannot be written".to_owned())));
+            let why = "the state directory cannot be written".to_owned();
+            drop(reply.send(Acceptance::StorageFailed(why)));
             return;
         }
         self.told_room = None;
+        let mut refused_agent = None;
         if event.chat == ChatKind::Group {
             self.hear_room(&event).await;
-            self.settle_peer(&mut event).await;
+            refused_agent = self.settle_peer(&mut event).await;
             self.settle_followup(&mut event).await;
         }
+        self.accept_event(event, reply).await;
+        if let Some(refused) = refused_agent {
+            self.tell_stop(refused).await;
+        }
+    }
+
+    async fn accept_event(&mut self, mut event: Box<IngressEvent>, reply: oneshot::Sender<Acceptance>) {
+        let refused = |error: StoreError| Acceptance::StorageFailed(error.to_string());
         let known = match self.knows(&event.message).await {
             Ok(known) => known,
             Err(error) => {
-                drop(reply.send(refused(error.to_string())));
+                drop(reply.send(refused(error)));
                 return;
             }
         };
@@ -54,7 +63,7 @@ impl Actor {
         let lookups = match self.look_up(&event).await {
             Ok(lookups) => lookups,
             Err(error) => {
-                drop(reply.send(refused(error.to_string())));
+                drop(reply.send(refused(error)));
                 return;
             }
         };

@@ -8,6 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::Instrument;
 
+use super::lapsed_claims::Looked;
 use super::learning::Distilled;
 use crate::domain::{Approval, ErrorKind, MessageId, Risk, Timestamp, ToolCallId};
 use crate::policy::reply::ModelHint;
@@ -47,6 +48,10 @@ pub(super) enum Done {
     Titled(bool),
     /// The relevance gate decided about messages without a mention.
     Decided(Vec<GateDecision>),
+    /// The claims that others have won were looked at.
+    Lapsed(Looked),
+    /// Owners were told something.
+    OwnersTold,
     /// The platform has told what was said in the room.
     History(Vec<PastWords>),
     /// The question of another thread about a spend cap was settled, or it is time to look again: its record.

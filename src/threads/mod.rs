@@ -4,6 +4,7 @@
 //! returns effects, and the actor performs them. Knows no platform, file or HTTP.
 
 mod actor;
+mod agents_stop;
 mod approval_effects;
 mod budget_command;
 mod budget_grants;
@@ -22,6 +23,7 @@ mod groups;
 mod idle_threads;
 mod inbound;
 mod jobs;
+mod lapsed_claims;
 mod learning;
 mod memory_commands;
 mod memory_context;
@@ -38,6 +40,7 @@ mod redaction;
 mod relevance;
 mod room_follower;
 mod room_history;
+mod room_limits;
 mod room_link;
 mod router;
 mod runtime;

@@ -1,8 +1,9 @@
-//! Messages of other bots that the platform itself sends: who wrote them, and whether they may be answered.
+//! Messages of other bots: who wrote them, and whether they may be answered.
 
 use std::sync::Arc;
 
 use super::actor::Actor;
+use super::agents_stop::Refused;
 use super::group_settings::AnswerAgents;
 use crate::domain::{
     Addressed, AgentCard, AuthorId, ChatKind, IngressEvent, IngressKind, LineAuthor, LineKind, MessageId,
@@ -13,21 +14,47 @@ use crate::ports::{LineFilter, MessageFacts};
 use crate::uimessage::{PEER, UiMessage};
 
 /// How many lines of agents budgets are counted over.
-pub(super) const MANY_LINES: usize = 5_000;
+const MANY_LINES: usize = 5_000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Two reports of one message, where each account counts its own ids, differ by at most this time.
 const SAME_WITHIN_MS: u64 = 30_000;
 
 impl Actor {
-    /// Completes a message of another bot that the platform sent: its agent and chain by the log or the roster, and
-    /// whether it is answered or only context.
-    pub(super) async fn settle_peer(&mut self, event: &mut IngressEvent) {
-        let IngressKind::Said(said) = &mut event.kind else { return };
-        let Some(peer) = said.peer.as_mut().filter(|peer| peer.via.is_none()) else { return };
+    /// Completes a message of another bot: its agent and chain by the log or the roster, and whether it is answered or
+    /// only context. The refusal, where the agent would have been answered if the two had not said so much.
+    pub(super) async fn settle_peer(&mut self, event: &mut IngressEvent) -> Option<Refused> {
+        let IngressKind::Said(said) = &mut event.kind else { return None };
+        let from_log = said.peer.as_ref()?.via.is_some();
         let runtime = self.runtime.clone();
         let now = runtime.clock.now();
         let lines = self.lines_of_day(now).await;
-        let folded = fold_lines(lines.clone().unwrap_or_default());
+        let waits_for_line = !from_log && !self.identify(event, lines.as_deref()).await && lines.is_some();
+        let IngressKind::Said(said) = &mut event.kind else { return None };
+        let peer = said.peer.as_ref()?;
+        let named = !said.addressed.context_only || runtime.groups.names.are_mentioned_in(&said.text);
+        said.addressed = Addressed::CONTEXT;
+        // An agent of the roster says how deep the chain is by its line, which follows: the room follower sees it.
+        let waits_for_line = waits_for_line && peer.kind == SpeakerKind::Agent;
+        let answers_agents = runtime.groups.settings().agents == AnswerAgents::Named;
+        if !named || waits_for_line || !answers_agents {
+            return None;
+        }
+        let asked = line_of(&event.message, event.at, peer, &said.text);
+        let me = &runtime.groups.me.id;
+        let counted = lines.unwrap_or_else(|| self.answered_in_thread(&asked.by, me));
+        let why = may_answer_agent(&asked, me, &counted, runtime.groups.settings().limits, now).err();
+        if why.is_none() {
+            said.addressed = Addressed::ANSWER;
+        }
+        why.map(|why| Refused { line: asked, why })
+    }
+
+    /// Completes who wrote a message of another bot that the platform sent; whether the log has it.
+    async fn identify(&self, event: &mut IngressEvent, lines: Option<&[RoomLine]>) -> bool {
+        let IngressKind::Said(said) = &mut event.kind else { return false };
+        let Some(peer) = said.peer.as_mut() else { return false };
+        let runtime = self.runtime.clone();
+        let folded = fold_lines(lines.unwrap_or_default().to_vec());
         let others = runtime.groups.others().await;
         let card = self.agent_of(&event.author.id, &others);
         let own_ids = self.shared_id(&event.platform_message).is_none();
@@ -46,8 +73,7 @@ impl Actor {
             };
             line.via == Via::Outbound && (line.key == event.message || same())
         };
-        let line = folded.iter().find(is_it);
-        if let Some(line) = line {
+        if let Some(line) = folded.iter().find(is_it) {
             event.message = line.key.clone();
             event.author.name = Some(line.author.name.clone());
             *peer = PeerWords {
@@ -60,40 +86,16 @@ impl Actor {
             if let Some(adapter) = runtime.adapters.get(self.id.platform()) {
                 adapter.see_peer(&line.author.id, &event.author.id);
             }
-        } else {
-            let (chain, before) = self.conversation.programs_since_person();
-            let agent = card.map_or_else(|| event.author.id.to_string(), |card| card.id.clone());
-            let kind = if card.is_some() { SpeakerKind::Agent } else { SpeakerKind::Bot };
-            *peer = PeerWords { kind, agent: Some(agent), via: None, chain, depth: before + 1 };
-            if let Some(card) = card {
-                event.author.name = Some(card.name.clone());
-            }
+            return true;
         }
-        let named = !said.addressed.context_only || runtime.groups.names.are_mentioned_in(&said.text);
-        // An agent of the roster says how deep the chain is by its line, which follows: the room follower sees it.
-        let waits_for_line = line.is_none() && card.is_some() && lines.is_some();
-        let answered = named
-            && !waits_for_line
-            && runtime.groups.settings().agents == AnswerAgents::Named
-            && {
-                let asked = line_of(&event.message, event.at, peer, &said.text);
-                let counted = match &lines {
-                    Some(lines) => lines.clone(),
-                    None => self.answered_in_thread(&asked.by, &runtime.groups.me.id),
-                };
-                let allowed = may_answer_agent(
-                    &asked,
-                    &runtime.groups.me.id,
-                    &counted,
-                    runtime.groups.settings().limits,
-                    now,
-                );
-                if let Err(why) = allowed {
-                    tracing::info!(thread = %self.id, from = %event.author.id, why = why.as_str(), "agent not answered");
-                }
-                allowed.is_ok()
-            };
-        said.addressed = if answered { Addressed::ANSWER } else { Addressed::CONTEXT };
+        let (chain, before) = self.conversation.programs_since_person();
+        let agent = card.map_or_else(|| event.author.id.to_string(), |card| card.id.clone());
+        let kind = if card.is_some() { SpeakerKind::Agent } else { SpeakerKind::Bot };
+        *peer = PeerWords { kind, agent: Some(agent), via: None, chain, depth: before + 1 };
+        if let Some(card) = card {
+            event.author.name = Some(card.name.clone());
+        }
+        false
     }
 
     /// A message that goes on with this agent, and follows the words of another one, is for the other.
@@ -138,7 +140,8 @@ impl Actor {
         let from_log = said.peer.as_ref().is_some_and(|peer| peer.via.is_some());
         let is_context = |message: &&UiMessage| message.metadata.context;
         self.conversation.message(&event.message).filter(is_context).is_some_and(|message| {
-            if from_log { message.metadata.extra.contains_key(PEER) } else { is_reported(message) }
+            let starts = from_log && !said.addressed.context_only;
+            if from_log { starts && message.metadata.extra.contains_key(PEER) } else { is_reported(message) }
         })
     }
 
@@ -157,7 +160,7 @@ impl Actor {
     }
 
     /// The lines of agents in the room since yesterday; `None` where nothing is shared, or it cannot be read.
-    async fn lines_of_day(&self, now: Timestamp) -> Option<Vec<RoomLine>> {
+    pub(super) async fn lines_of_day(&self, now: Timestamp) -> Option<Vec<RoomLine>> {
         let room = self.room()?;
         let since = now.as_millis().saturating_sub(i64::try_from(DAY_MS).unwrap_or(0));
         self.runtime
@@ -211,6 +214,7 @@ fn line_of(key: &MessageId, at: Timestamp, peer: &PeerWords, text: &str) -> Room
         depth: peer.depth,
         answers: None,
         score: 0,
+        lapsed: None,
         via: Via::Outbound,
         by: id,
     }

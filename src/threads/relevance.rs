@@ -10,14 +10,17 @@ use tokio::time::Instant;
 
 use super::actor::Actor;
 use super::count;
+use super::direct_chats::{OwnerNotice, tell_owners};
 use super::jobs::Done;
+use super::lapsed_claims::{LostClaims, lost_to};
 use super::room_link::LogReach;
 use super::runtime::Runtime;
 use crate::domain::{AgentCard, LineKind, MessageId, Purpose, RoomLine, ThreadId, Timestamp, Via};
 use crate::groups::{
     BEST_SCORE, CLAIM_WINDOW_MS, GateInput, GateRule, gate_prompt, is_answered, read_gate, rule_for, winner,
 };
-use crate::ports::{LineFilter, Prompt};
+use crate::ports::{LineFilter, Prompt, ThreadsHandle};
+use crate::render::Phrase;
 use crate::turn::{Event, GateDecision};
 use crate::uimessage::UiMessage;
 
@@ -26,7 +29,7 @@ const DECIDE_WITHIN: Duration = Duration::from_secs(4);
 /// A message that is older is not decided about any more.
 const OLDEST_MS: u64 = 10 * 60 * 1000;
 /// How long after a claim it is read who won: a little longer than claims count.
-const CLAIM_WAIT: Duration = Duration::from_millis(CLAIM_WINDOW_MS + 100);
+pub(super) const CLAIM_WAIT: Duration = Duration::from_millis(CLAIM_WINDOW_MS + 100);
 /// How many lines of agents are searched for claims and answers.
 const CLAIM_LINES: usize = 5_000;
 /// How far the clocks of a platform and of the machine may be apart.
@@ -35,11 +38,12 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How many messages before the new ones the model is shown.
 const EARLIER: usize = 20;
 
-/// The undecided messages of one thread.
+/// The undecided messages of one thread, and those whose claim another agent has won.
 #[derive(Debug, Default)]
 pub(super) struct GateState {
     due: Option<Instant>,
     busy: bool,
+    pub(super) lost: LostClaims,
 }
 
 impl GateState {
@@ -49,13 +53,31 @@ impl GateState {
     }
 
     pub(super) const fn is_pending(&self) -> bool {
-        self.busy || self.due.is_some()
+        self.busy || self.due.is_some() || self.lost.is_pending()
     }
 
-    /// When the next decision is due.
+    /// When the next decision, or the next look at lost claims, is due.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.due.filter(|_| !self.busy)
+        let decision = self.due.filter(|_| !self.busy);
+        decision.into_iter().chain(self.lost.due()).min()
     }
+}
+
+/// Tells owners once a day that a model has decided about a group as often as it may.
+async fn tell_gate_used_up(runtime: Arc<Runtime>, threads: ThreadsHandle, room: ThreadId, text: String) {
+    let day = runtime.clock.now().day();
+    match runtime.budget.notice(format!("gate:{room}:{day}")).await {
+        Ok(true) => {}
+        Ok(false) => return,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "notice about a group not recorded");
+            return;
+        }
+    }
+    tracing::warn!(thread = %room, "budget of relevance decisions used up");
+    let correlation = runtime.ids.correlation();
+    let notice = OwnerNotice { from: room, correlation, name: "gate", text };
+    tell_owners(&threads, runtime.direct_chats.as_ref(), &runtime.owners, notice).await;
 }
 
 fn by_rule(message: MessageId, answer: bool, rule: &str) -> GateDecision {
@@ -68,6 +90,17 @@ pub(super) fn has_undecided(messages: &[UiMessage]) -> bool {
 }
 
 impl Actor {
+    /// The time for a decision, or for a look at lost claims, has come.
+    pub(super) async fn gate_due(&mut self) {
+        let now = Instant::now();
+        if self.gate.lost.due().is_some_and(|due| due <= now) {
+            self.look_at_lost_claims();
+        }
+        if self.gate.due.is_some_and(|due| due <= now) && !self.gate.busy {
+            self.decide_relevance().await;
+        }
+    }
+
     /// Takes up what was undecided when the last process ended.
     pub(super) fn resume_gate(&mut self) {
         let day_ago = self.runtime.clock.now().as_millis().saturating_sub(DAY_MS);
@@ -79,15 +112,16 @@ impl Actor {
         if !self.conversation.undecided(oldest).is_empty() {
             self.gate.note(Duration::ZERO);
         }
+        self.resume_lost_claims();
     }
 
-    fn oldest_undecided(&self) -> Timestamp {
+    pub(super) fn oldest_undecided(&self) -> Timestamp {
         let now = self.runtime.clock.now().as_millis();
         Timestamp::from_millis(now.saturating_sub(i64::try_from(OLDEST_MS).unwrap_or(0)))
     }
 
     /// Decides about the undecided messages: at once where a rule does, else in a job.
-    pub(super) async fn decide_relevance(&mut self) {
+    async fn decide_relevance(&mut self) {
         self.gate.due = None;
         self.take_over(LogReach::Whole, None).await;
         while let Some(event) = self.upcoming.pop_front() {
@@ -123,6 +157,16 @@ impl Actor {
         } else {
             None
         };
+        if refusal == Some("budget") {
+            let threads = self.threads.open();
+            let text = Phrase::GateUsedUp(self.id.clone()).say(self.conversation.language());
+            let told = tell_gate_used_up(runtime.clone(), threads, self.id.clone(), text);
+            let job = async move {
+                told.await;
+                Done::OwnersTold
+            };
+            self.jobs.start(job, Done::OwnersTold);
+        }
         if let Some(rule) = refusal {
             decided.extend(open.drain(..).map(|(id, ..)| by_rule(id, false, rule)));
         }
@@ -167,6 +211,7 @@ impl Actor {
     pub(super) fn relevance_decided(&mut self, decisions: Vec<GateDecision>) {
         self.gate.busy = false;
         count::gate(&self.runtime.metrics, &decisions);
+        self.watch_lost_claims(&decisions);
         self.upcoming.push_back(Event::Decided(decisions));
         // Messages that came meanwhile.
         let decided = |id: &MessageId| decisions_have(&self.upcoming, id);
@@ -246,20 +291,31 @@ async fn judge_relevance(
     tokio::time::sleep(CLAIM_WAIT).await;
     // A message may come late: others may have claimed and answered it long ago.
     let oldest = questions.iter().map(|question| question.at).min().unwrap_or_default();
-    let since = Timestamp::from_millis(oldest.as_millis().saturating_sub(CLOCKS_APART_MS));
-    let Some(log) = runtime.groups.recent(&room, CLAIM_LINES, since, LineFilter::OfAgents).await else {
-        return all(false, "failed");
-    };
+    let Some(log) = claims_since(&runtime, &room, oldest).await else { return all(false, "failed") };
     let me = &runtime.groups.me.id;
-    let won = |question: &Question| {
-        let Some(key) = question.key.as_ref() else { return false };
-        !is_answered(&log, key, me) && winner(&log, key).is_some_and(|won| won.by == *me)
-    };
-    let claimed = |question: &Question| match won(question) {
-        true => decision(question, true, "won"),
-        false => decision(question, false, "lost"),
+    let claimed = |question: &Question| {
+        let Some(key) = question.key.as_ref() else { return decision(question, false, "lost") };
+        let winner = winner(&log, key).filter(|_| !is_answered(&log, key, me));
+        match winner {
+            Some(winner) if winner.by == *me => decision(question, true, "won"),
+            // Another one answers it, unless its agent dies: what has no answer yet is looked at again.
+            Some(winner) => {
+                GateDecision { reason: lost_to(reply.score, &winner), ..decision(question, false, "lost") }
+            }
+            None => decision(question, false, "lost"),
+        }
     };
     questions.iter().map(claimed).collect()
+}
+
+/// The claims and answers of agents since a message came; `None` where the log cannot be read.
+pub(super) async fn claims_since(
+    runtime: &Runtime,
+    room: &ThreadId,
+    oldest: Timestamp,
+) -> Option<Vec<RoomLine>> {
+    let since = Timestamp::from_millis(oldest.as_millis().saturating_sub(CLOCKS_APART_MS));
+    runtime.groups.recent(room, CLAIM_LINES, since, LineFilter::OfAgents).await
 }
 
 fn refused(questions: &[Question], rule: &str) -> Vec<GateDecision> {

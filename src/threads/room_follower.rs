@@ -9,12 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::group_settings::AnswerAgents;
 use super::groups::Groups;
-use super::peer_words::MANY_LINES;
 use crate::domain::{
     AgentAccount, AgentCard, Author, AuthorId, AuthorRole, ChatKind, IngressEvent, IngressKind, MessageId,
     PeerWords, Quoted, RoomLine, Said, ThreadId, Timestamp, Via,
 };
-use crate::groups::{fold_lines, may_answer_agent};
+use crate::groups::fold_lines;
 use crate::ports::{Acceptance, Adapter, Clock, LineFilter, Peers, ThreadQuery, ThreadStore, ThreadsHandle};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -22,7 +21,7 @@ const BEAT_EVERY: Duration = Duration::from_secs(30);
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// An agent's message that is older starts no turn.
 const OLDEST_MS: u64 = 10 * 60 * 1000;
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const MANY_LINES: usize = 1_000;
 /// How many of the newest threads are looked at for groups.
 const MOST_STORED: usize = 500;
 /// Most lines whose decision is remembered.
@@ -77,7 +76,12 @@ impl RoomFollower {
         let mut resumed = false;
         loop {
             tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => {
+                    if resumed {
+                        self.groups.leave(self.clock.now(), self.accounts).await;
+                    }
+                    return;
+                }
                 _ = ticks.tick() => {}
             }
             if !resumed {
@@ -173,34 +177,23 @@ impl RoomFollower {
         }
     }
 
-    /// Starts a turn for each new line of an agent that names this one.
+    /// Hands each new line of an agent that names this one to the thread, which decides whether it is answered.
     async fn follow(&mut self, room: &ThreadId) {
-        let now = self.clock.now();
-        let since = |millis: u64| {
-            Timestamp::from_millis(now.as_millis().saturating_sub(i64::try_from(millis).unwrap_or(0)))
-        };
-        let Some(lines) = self.groups.recent(room, MANY_LINES, since(DAY_MS), LineFilter::OfAgents).await
-        else {
+        let now = self.clock.now().as_millis();
+        let oldest = Timestamp::from_millis(now.saturating_sub(i64::try_from(OLDEST_MS).unwrap_or(0)));
+        let Some(lines) = self.groups.recent(room, MANY_LINES, oldest, LineFilter::OfAgents).await else {
             return;
         };
         let names_me = |line: &&RoomLine| {
             line.via == Via::Outbound
                 && line.is_of_other_agent(&self.groups.me.id)
                 && line.by == line.author.id
-                && line.at >= since(OLDEST_MS)
                 && !self.seen.contains(&line.key)
                 && self.groups.names.are_mentioned_in(&line.text)
         };
-        let folded = fold_lines(lines.clone());
-        let named: Vec<RoomLine> = folded.iter().filter(names_me).cloned().collect();
+        let mut named = fold_lines(lines);
+        named.retain(|line| names_me(&line));
         for line in named {
-            let allowed =
-                may_answer_agent(&line, &self.groups.me.id, &lines, self.groups.settings().limits, now);
-            if let Err(why) = allowed {
-                tracing::info!(thread = %room, from = line.author.name, why = why.as_str(), "agent not answered");
-                self.see(line.key);
-                continue;
-            }
             let Some(event) = event_of(room, &line) else { continue };
             let taken = self.threads.deliver(event).await;
             if matches!(

@@ -1,4 +1,4 @@
-//! Asks the platform for what was said before this process listened. Messages that start a turn wait for it beside the
+//! Asks the platform for what was said while this process did not listen. Messages that start a turn wait for it beside the
 //! actor: commands, buttons and the turn that runs do not.
 
 use std::collections::VecDeque;
@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::actor::Actor;
 use super::jobs::Done;
+use super::room_limits::HistoryNeed;
 use super::room_link::OLDEST_MS;
 use super::runtime::Runtime;
 use crate::domain::{
@@ -36,7 +37,7 @@ impl HistoryWait {
 
 impl Actor {
     /// Keeps an event until the platform has told what was said before; hands it back where nothing is asked.
-    pub(super) fn wait_for_history(
+    pub(super) async fn wait_for_history(
         &mut self,
         event: Box<IngressEvent>,
         reply: oneshot::Sender<Acceptance>,
@@ -46,7 +47,7 @@ impl Actor {
             IngressKind::Decision(_) => false,
             _ => true,
         };
-        if !(waits && (self.history.is_busy() || self.ask_history(&event))) {
+        if !(waits && (self.history.is_busy() || self.ask_history(&event).await)) {
             return Some((event, reply));
         }
         self.history.0.push_back((event, reply));
@@ -54,17 +55,27 @@ impl Actor {
     }
 
     /// Asks in a job, where there is reason to.
-    fn ask_history(&mut self, event: &IngressEvent) -> bool {
-        let starts = matches!(&event.kind, IngressKind::Said(said) if !said.addressed.context_only);
-        let Some(room) = self.room().cloned().filter(|_| starts && event.chat == ChatKind::Group) else {
-            return false;
-        };
-        let adapter = self.runtime.adapters.get(room.platform());
-        let tells = adapter.is_some_and(|adapter| adapter.history(&room, MOST_ASKED).is_some());
-        if !tells || !self.runtime.groups.may_ask_history(&room) {
+    async fn ask_history(&mut self, event: &IngressEvent) -> bool {
+        let IngressKind::Said(said) = &event.kind else { return false };
+        if said.addressed.context_only || event.chat != ChatKind::Group || self.id.is_of_one_person() {
             return false;
         }
+        let room = self.id.clone();
         let runtime = self.runtime.clone();
+        let Some(adapter) = runtime.adapters.get(room.platform()) else { return false };
+        if adapter.history(&room, MOST_ASKED).is_none() {
+            return false;
+        }
+        let own_name = adapter.account().map(|account| account.name);
+        let quoted =
+            said.quoted.as_ref().filter(|quoted| quoted.author.is_none() || quoted.author != own_name);
+        let missing = match quoted.and_then(|quoted| self.shared_id(&quoted.platform_message)) {
+            Some(id) => !self.knows(&id).await.unwrap_or(true),
+            None => false,
+        };
+        if !runtime.groups.may_ask_history(&room, HistoryNeed { back_at: adapter.back_at(), missing }) {
+            return false;
+        }
         let job = async move { Done::History(asked(&runtime, &room).await) };
         self.jobs.start(job, Done::History(Vec::new()));
         true
@@ -139,7 +150,7 @@ async fn asked(runtime: &Arc<Runtime>, room: &ThreadId) -> Vec<PastWords> {
     };
     match tokio::time::timeout(ASK_WITHIN, asked).await {
         Ok(Ok(past)) => {
-            runtime.groups.history_known(room);
+            runtime.groups.history_known(room, runtime.clock.now());
             past
         }
         Ok(Err(error @ HistoryError::Refused(_))) => {

@@ -1,6 +1,8 @@
 //! Connects a group thread with the log of its room: tells the other agents what is said here, and takes over what they
 //! report as context.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::actor::Actor;
@@ -9,7 +11,7 @@ use crate::domain::{
     LineKind, LineReply, MessageId, OutboundIntent, RoomLine, SpeakerKind, ThreadId, Timestamp, Via,
 };
 use crate::fail_point::fail_point;
-use crate::groups::{fold_lines, is_reported, reported_message};
+use crate::groups::{changed_report, fold_lines, is_reported, reported_message};
 use crate::ports::{LineFilter, MessageFacts, Receipt};
 use crate::turn::{ANSWERS_AGENT, CHAIN, DEPTH, Event};
 use crate::uimessage::{GATE, PEER, Role, UiMessage};
@@ -91,8 +93,9 @@ impl Actor {
         let since = now.as_millis().saturating_sub(i64::try_from(OLDEST_MS).unwrap_or(0));
         let most = if look == LogReach::Brief { FEW_LINES } else { MANY_LINES };
         let lines = runtime.groups.recent(&room, most, Timestamp::from_millis(since), LineFilter::All).await;
-        let lines = fold_lines(lines.unwrap_or_default());
-        let mut taken = Vec::new();
+        let lines = lines.unwrap_or_default();
+        let mut taken = self.changed_reports(&lines);
+        let lines = fold_lines(lines);
         let skip = lines.len().saturating_sub(MOST_TAKEN);
         for line in lines.into_iter().skip(skip) {
             if arriving.is_some_and(|(id, _)| line.key == *id) {
@@ -106,6 +109,16 @@ impl Actor {
             fail_point("room-lines-read");
             self.upcoming.push_back(Event::Reported(taken));
         }
+    }
+
+    /// The messages that were taken over and that their authors have changed or removed since.
+    fn changed_reports(&self, lines: &[RoomLine]) -> Vec<UiMessage> {
+        let is_change = |line: &&RoomLine| matches!(line.kind, LineKind::Edited | LineKind::Gone);
+        let last: BTreeMap<&MessageId, &RoomLine> =
+            lines.iter().filter(is_change).map(|line| (&line.key, line)).collect();
+        last.into_values()
+            .filter_map(|line| changed_report(self.conversation.message(&line.key)?, line))
+            .collect()
     }
 
     /// Reads the log of the room before a message of the group is taken up.
@@ -159,7 +172,9 @@ impl Actor {
 
     fn inbound_line(&self, message: &UiMessage) -> Option<RoomLine> {
         let metadata = &message.metadata;
-        let silent = ["corrects", GATE].iter().any(|key| metadata.extra.contains_key(*key));
+        let has = |key: &str| metadata.extra.contains_key(key);
+        // A decision about a message changes nothing for the others.
+        let silent = has("corrects") || (has(GATE) && !has("edited"));
         if message.role != Role::User || metadata.command || is_reported(message) || silent {
             return None;
         }
@@ -174,9 +189,8 @@ impl Actor {
             Some(_) => SpeakerKind::Bot,
             None => SpeakerKind::Person,
         };
-        let edited = metadata.extra.contains_key("edited");
         Some(RoomLine {
-            kind: if edited { LineKind::Edited } else { LineKind::Said },
+            kind: if has("edited") { LineKind::Edited } else { LineKind::Said },
             key: message.id.clone(),
             at: metadata.timestamp,
             message_id: Some(platform_message),
@@ -268,6 +282,7 @@ impl Actor {
             depth: 0,
             answers: None,
             score: 0,
+            lapsed: None,
             via,
             by: me.id.clone(),
         }

@@ -40,6 +40,7 @@ pub use compaction::{
 pub use context::{CheckArguments, EffectsOf, Rules};
 pub use event::{ApprovalSlot, Effect, Event, GateDecision, Lookups, ReplyToken, Spoken};
 pub use machine::conversation::Conversation;
+pub use machine::groups::{CLAIM_LOST, CLAIM_WON};
 pub use machine::recall_plan::{MEMORY_UPSERT, RecallPlan};
 pub use prompt::{Audience, BuiltPrompt, FACTS_NAME, Facts, build_prompt, system_prompt};
 pub use runs::over_budget::{CapQuestion, OverBudget};

@@ -2,6 +2,7 @@
 //! drafts.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -22,7 +23,7 @@ use crate::adapters::chat::inbound::{Intake, Pipeline, Webhook};
 use crate::adapters::chat::{ChatParts, DraftTask, FeatureProbe, PeerBook, TaskSlot, deliver};
 use crate::domain::{
     AgentAccount, AuthorId, Capabilities, CorrelationId, Delivery, Language, LengthUnit, MessageId,
-    OutboundIntent, Platform, ThreadId,
+    OutboundIntent, Platform, ThreadId, Timestamp,
 };
 use crate::ports::{
     Adapter, AdapterError, AdapterIo, Attempt, BoxFuture, Delivering, HistoryError, Hook, OutboxEntry,
@@ -35,6 +36,8 @@ const HISTORY_SCOPES: &str = "im:message.group_msg or im:message.history:readonl
 const MOST_BYTES: usize = 9000;
 /// Interval of the heartbeat in webhook mode.
 const ALIVE_EVERY: Duration = Duration::from_secs(60);
+/// The platform sends again what it could not within this time.
+const GAP_MS: u64 = 60_000;
 
 /// One Feishu or Lark app.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ pub struct FeishuAdapter {
     intake: Arc<Intake>,
     peers: PeerBook,
     hook: Arc<Webhook<FeishuScheme>>,
+    /// When the connection was opened again after a gap, in milliseconds; 0 is never.
+    back_at: AtomicI64,
 }
 
 impl FeishuAdapter {
@@ -79,6 +84,7 @@ impl FeishuAdapter {
             hook: Arc::new(Webhook::new(FeishuScheme { verifier, clock: parts.clock.clone() })),
             options,
             parts,
+            back_at: AtomicI64::new(0),
         }
     }
 
@@ -166,6 +172,7 @@ impl FeishuAdapter {
         stop: &CancellationToken,
     ) -> Result<(), AdapterError> {
         let (mut reconnect, mut config) = (Reconnect::default(), ClientConfig::default());
+        let mut lost_at = None;
         loop {
             let opened = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -175,7 +182,10 @@ impl FeishuAdapter {
             let reason = match opened {
                 Ok(connection) => {
                     config = connection.config;
-                    connection.serve(pipeline, io, stop).await
+                    self.note_gap(lost_at.take(), io.clock.now());
+                    let ended = connection.serve(pipeline, io, stop).await;
+                    lost_at = Some(io.clock.now());
+                    ended
                 }
                 Err(ConnectionRefused::Later(reason)) => reason,
                 Err(ConnectionRefused::Never(refusal)) => {
@@ -191,6 +201,15 @@ impl FeishuAdapter {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(wait) => {}
             }
+        }
+    }
+}
+
+impl FeishuAdapter {
+    /// The connection is open again.
+    fn note_gap(&self, lost_at: Option<Timestamp>, now: Timestamp) {
+        if lost_at.is_some_and(|lost| now.millis_since(lost) > GAP_MS) {
+            self.back_at.store(now.as_millis(), Ordering::Release);
         }
     }
 }
@@ -253,6 +272,11 @@ impl Adapter for FeishuAdapter {
             };
             Ok(others.map(past).collect())
         }))
+    }
+
+    fn back_at(&self) -> Option<Timestamp> {
+        let at = self.back_at.load(Ordering::Acquire);
+        (at > 0).then(|| Timestamp::from_millis(at))
     }
 
     fn message_id(&self, _thread: &ThreadId, platform_message: &str) -> Option<MessageId> {

@@ -33,6 +33,7 @@ fn line(key: &str, text: &str) -> RoomLine {
         depth: 0,
         answers: None,
         score: 0,
+        lapsed: None,
         via: Via::Inbound,
         by: "me".to_owned(),
     }

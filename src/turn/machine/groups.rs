@@ -7,7 +7,11 @@ use crate::domain::{AuthorId, CorrelationId, MessageId, ThreadId, Timestamp};
 use crate::ports::Durability;
 use crate::turn::runs::run::Run;
 use crate::turn::{ANSWERS_AGENT, Effect, GateDecision};
-use crate::uimessage::{GATE, PEER, Role, UiMessage};
+use crate::uimessage::{GATE, PEER, Role, UiMessage, VIA};
+
+/// What a decision says of the claim of this agent on a message.
+pub const CLAIM_WON: &str = "won";
+pub const CLAIM_LOST: &str = "lost";
 
 impl Conversation {
     /// Whether people speak with each other here.
@@ -91,6 +95,12 @@ impl Conversation {
         self.history.since_new().filter(open).collect()
     }
 
+    /// The messages since `oldest` whose claim another agent has won, with the decisions about them. A claim lapses once.
+    pub fn lost_claims(&self, oldest: Timestamp) -> Vec<(&UiMessage, &Value)> {
+        let recent = self.history.since_new().filter(|message| message.metadata.timestamp >= oldest);
+        recent.filter_map(|message| Some((message, lost_claim(message)?))).collect()
+    }
+
     /// The times since `oldest` of messages about which a model has decided, in their order.
     pub fn judged_since(&self, oldest: Timestamp) -> Vec<Timestamp> {
         let by_model = |message: &&UiMessage| {
@@ -144,10 +154,14 @@ impl Conversation {
         if begun { Vec::new() } else { asked.map(told).collect() }
     }
 
-    /// Other agents have reported messages: they are kept as context.
+    /// Other agents have reported messages: they are kept as context, and replace what was reported before.
     pub(super) fn reported(&mut self, messages: Vec<UiMessage>) -> Vec<Effect> {
         let mut lines = self.place_run();
-        lines.extend(messages.into_iter().filter(|message| self.history.find(&message.id).is_none()));
+        let is_reported =
+            |known: &UiMessage| known.metadata.context && known.metadata.extra.contains_key(VIA);
+        lines.extend(
+            messages.into_iter().filter(|message| self.history.find(&message.id).is_none_or(is_reported)),
+        );
         vec![self.recorded(Effect::commit(lines, Durability::Written))]
     }
 
@@ -162,10 +176,8 @@ impl Conversation {
         let mut answered: Option<(CorrelationId, Vec<MessageId>)> = None;
         let mut reply_to = None;
         for decision in decisions {
-            let Some(known) = self.history.find(&decision.message).filter(|message| message.is_undecided())
-            else {
-                continue;
-            };
+            let is_open = |message: &&UiMessage| message.is_undecided() || lost_claim(message).is_some();
+            let Some(known) = self.history.find(&decision.message).filter(is_open) else { continue };
             let mut line = known.clone();
             line.metadata.extra.insert(GATE.to_owned(), decision.reason.clone());
             // A closed queue starts no run: the message stays undecided for the next process.
@@ -199,4 +211,11 @@ impl Conversation {
         effects.push(Effect::Publish);
         effects
     }
+}
+
+/// The decision about a message whose claim another agent has won, as long as that claim may lapse.
+fn lost_claim(message: &UiMessage) -> Option<&Value> {
+    let gate = message.metadata.extra.get(GATE).filter(|_| message.metadata.context)?;
+    let lost = gate.get("claim").and_then(Value::as_str) == Some(CLAIM_LOST);
+    (lost && gate.get("claimedAt").is_some()).then_some(gate)
 }

@@ -4,7 +4,7 @@ mod commands;
 mod compaction;
 pub(super) mod conversation;
 mod decisions;
-mod groups;
+pub(super) mod groups;
 mod inbound;
 pub(super) mod recall_plan;
 mod view;
