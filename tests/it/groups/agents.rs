@@ -19,9 +19,13 @@ async fn two_agents_that_thank_each_other_end_at_depth_two_until_a_person_speaks
     team.stored(GROUP, &id).await;
     team.hears(1, "@Alpha thank you").await;
     team.told("@Alpha thank you", 1).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    // The room is told that they stop, by the one that does not answer.
+    let stop = "We agents stop talking to each other here. Name one of us to go on.";
+    team.hears(0, stop).await;
+    team.told(stop, 1).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     let counts = |team: &Team| team.agents.iter().map(|agent| agent.said().len()).collect::<Vec<_>>();
-    assert_eq!(counts(&team), [1, 1]);
+    assert_eq!(counts(&team), [2, 1]);
     let prompt = team.agents[1].prompts()[0].body["messages"].to_string();
     assert!(prompt.contains("kind=\\\"agent\\\"") && prompt.contains("to=\\\"you\\\""), "{prompt}");
     // It holds over a restart.
@@ -30,13 +34,17 @@ async fn two_agents_that_thank_each_other_end_at_depth_two_until_a_person_speaks
         agent.start().await;
     }
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(counts(&team), [1, 1]);
+    assert_eq!(counts(&team), [2, 1]);
     team.write(GROUP, "ou_ada", "once more", &[0]);
-    until("another round", || counts(&team) == [2, 2]).await;
+    until("another round", || counts(&team) == [3, 2]).await;
     team.told("@Alpha thank you", 2).await;
+    // It is said once in ten minutes.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(counts(&team), [3, 2]);
     let depths: Vec<(u64, bool)> = team
         .outbound()
         .iter()
+        .filter(|line| line["text"] != stop)
         .map(|line| (line["depth"].as_u64().unwrap_or(0), line["answers"].is_string()))
         .collect();
     assert_eq!(depths, [(1, false), (2, true), (1, false), (2, true)]);
@@ -124,6 +132,25 @@ async fn replies_to_commands_and_questions_for_approval_are_not_told_to_other_ag
     let told: Vec<_> = team.outbound().iter().map(|line| line["text"].as_str().unwrap().to_owned()).collect();
     assert_eq!(told, ["[asked for approval]"]);
     assert!(team.agents[2].prompts().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_ends_says_so_in_the_roster() {
+    let scripts = vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))];
+    let mut team = Team::start(scripts, json!({})).await;
+    team.known().await;
+    let away = async |team: &Team| {
+        let agents = team.agents[0].daemon.as_ref().unwrap().get_json("/api/agents").await;
+        let beta = agents["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == "Beta").cloned();
+        beta.is_some_and(|beta| beta["away"] == true)
+    };
+    assert!(!away(&team).await);
+    assert!(team.agents[1].daemon.take().unwrap().stop().await.success());
+    let daemon = team.agents[0].daemon.as_ref().unwrap();
+    daemon.until("Beta to be away", async |_| away(&team).await).await;
+    team.agents[1].start().await;
+    let daemon = team.agents[0].daemon.as_ref().unwrap();
+    daemon.until("Beta to be back", async |_| !away(&team).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

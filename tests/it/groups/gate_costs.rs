@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::scene::{GROUP, Team, echo, until};
+use crate::fakes::feishu::people::Message;
 
 const NO: &str = "{\"answer\": false, \"score\": 90}";
 
@@ -61,4 +62,27 @@ async fn nothing_is_decided_by_a_model_while_an_owner_has_stopped_all_calls() {
     daemon.execute(resume).await;
     ask(&team, "who mends the build?").await;
     assert_eq!(team.agents[0].gates(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn owners_are_told_once_a_day_that_a_group_has_used_up_its_decisions() {
+    let config = json!({
+        "adapters": { "feishu": { "groups": { "respond": "relevant" }, "allowedChats": [GROUP] } },
+        "owners": ["feishu:user:ou_ada"],
+    });
+    let team = Team::start(vec![("Alpha", echo("Alpha", NO))], config).await;
+    team.agents[0].feishu.write(&Message::private("ou_ada", "hello").now());
+    team.hears(0, "Alpha says: hello").await;
+    for number in 0..8 {
+        ask(&team, &format!("who broke build {number}?")).await;
+    }
+    assert_eq!(team.agents[0].gates(), 6, "no call beyond the budget of a minute");
+    let notices = || {
+        let said = team.agents[0].said();
+        said.into_iter().filter(|text| text.contains("name nobody")).collect::<Vec<_>>()
+    };
+    until("a notice to the owner", || !notices().is_empty()).await;
+    // The second message beyond it is settled; a second notice would be on its way.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(notices().len(), 1, "{:?}", notices());
 }

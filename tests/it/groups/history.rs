@@ -98,6 +98,22 @@ async fn a_platform_that_refuses_limits_or_is_slow_stops_no_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_agents_share_nothing_the_platform_is_asked_what_they_said() {
+    let config = |bots: &str| json!({ "groups": { "sharedDir": "", "bots": bots } });
+    for (bots, asks) in [("named", true), ("ignore", false)] {
+        let team = Team::start(vec![("Alpha", echo("Alpha", "{}"))], config(bots)).await;
+        let feishu = &team.agents[0].feishu;
+        let said = Message::group(GROUP, "cli_other", "Beta says: it is green").by_bot().ago(10);
+        feishu.remember(&said, "om_other_00000001");
+        team.write(GROUP, "ou_ada", "is it green", &[0]);
+        team.hears(0, "Alpha says: is it green").await;
+        let prompt = texts_of(&team.agents[0].prompts()[0]).join("\n");
+        assert_eq!(prompt.matches("Beta says: it is green").count(), usize::from(asks), "{prompt}");
+        assert_eq!(feishu.look(|world| world.mood.history.calls > 0), asks);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_platform_without_a_history_stops_no_turn() {
     let team = Team::start(vec![("Alpha", echo("Alpha", "{}"))], json!({})).await;
     team.agents[0].feishu.tune(|world| world.mood.minimal = true);

@@ -3,8 +3,10 @@
 mod agents;
 mod basic_groups;
 mod gate_costs;
+mod golden;
 mod history;
 mod kills;
+mod lapses;
 mod native;
 mod prompts;
 mod relevance;

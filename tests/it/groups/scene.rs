@@ -4,6 +4,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use shipagent::ports::{Clock as _, SystemClock};
 
 use crate::fakes::daemon::{Daemon, Project, merge};
 use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
@@ -168,7 +169,7 @@ impl Team {
         texts.flat_map(lines).flatten().collect()
     }
 
-    fn segments(&self) -> Vec<PathBuf> {
+    pub(super) fn segments(&self) -> Vec<PathBuf> {
         let rooms = std::fs::read_dir(self.shared.path().join("rooms/feishu/-")).into_iter().flatten();
         let segments =
             |room: std::fs::DirEntry| std::fs::read_dir(room.path()).into_iter().flatten().flatten();
@@ -195,6 +196,21 @@ impl Team {
     /// Appends a line to the log of a room that exists.
     pub(super) fn forge(&self, line: &Value) {
         self.tear(&format!("{line}\n"));
+    }
+
+    /// A claim on a message by an agent that is not there.
+    pub(super) fn forge_claim(&self, key: &str, by: &str, seconds_ago: i64) {
+        self.forge(&json!({
+            "v": 1, "kind": "claim", "key": key, "at": SystemClock.now().as_millis() - seconds_ago * 1_000,
+            "author": { "id": by, "name": by, "kind": "agent" }, "score": 99, "via": "outbound", "by": by,
+        }));
+    }
+
+    /// Puts an agent into the roster, without a daemon.
+    pub(super) fn enroll(&self, id: &str) {
+        let card = json!({ "id": id, "name": id, "at": SystemClock.now().as_millis() + 3_600_000 });
+        let path = self.shared.path().join(format!("rooms/agents/{id}.json"));
+        std::fs::File::create(path).unwrap().write_all(card.to_string().as_bytes()).unwrap();
     }
 
     /// Appends bytes to the log of a room that exists.

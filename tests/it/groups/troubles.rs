@@ -75,6 +75,24 @@ async fn a_directory_that_vanishes_or_turns_read_only_while_agents_run_stops_no_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_below_the_shared_directory_stops_no_turn() {
+    let team = Team::start(vec![("Alpha", echo("Alpha", "{}"))], json!({})).await;
+    team.write(GROUP, "ou_ada", "one", &[0]);
+    team.hears(0, "Alpha says: one").await;
+    team.told("Alpha says: one", 1).await;
+    let segment = team.segments().pop().unwrap();
+    std::fs::remove_file(&segment).unwrap();
+    std::os::unix::fs::symlink("/dev/full", &segment).unwrap();
+    for number in 0..3 {
+        team.write(GROUP, "ou_ada", &format!("two {number}"), &[0]);
+        team.hears(0, &format!("Alpha says: two {number}")).await;
+    }
+    let log = team.agents[0].project.log();
+    assert_eq!(log.matches("shared directory of groups failed").count(), 1, "{log}");
+    assert!(log.contains("No space left on device"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_without_a_shared_directory_hears_nothing_of_the_others() {
     let extra = json!({ "groups": { "sharedDir": "" } });
     let scripts = vec![("Alpha", echo("Alpha", "{}")), ("Beta", echo("Beta", "{}"))];
