@@ -104,6 +104,50 @@ async fn a_stop_while_a_recording_is_heard_keeps_it_and_answers_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_ends_a_recording_and_what_waits_behind_it_on_every_platform() {
+    let speech = FakeSpeech::start(|_| SpeechReply::Hang).await;
+    let (telegram, qq) = (FakeTelegram::start().await, QqFake::start().await);
+    let mut config = stt(&speech.url());
+    merge(&mut config, qq.config());
+    let section = json!({ "botToken": telegram.token(), "apiUrl": telegram.url(), "allowedUsers": [ANN] });
+    merge(&mut config, json!({ "language": "en", "adapters": { "telegram": section } }));
+    let scene = Scene::new(echo(), config).await;
+    let _daemon = scene.start().await;
+    let (ann, person) = (telegram.user(ANN, "Ann"), Place::C2c("U1"));
+    let chat = telegram.private(&ann);
+    let spoken = speak("show me the last five commits");
+    scene.record(&spoken.ogg);
+    chat.post(&ann, Post::file("voice", File::new("voice.oga", "audio/ogg", spoken.ogg.clone())));
+    let url = qq.file("v.wav", &spoken.wav);
+    let voice = json!({ "content_type": "voice", "filename": "v.amr", "url": url, "voice_wav_url": url });
+    qq.says_with(person, "", json!({ "attachments": [voice] }));
+    speech.wait_for_requests(3).await;
+    let write = |words: &str| {
+        scene.feishu.write(&Message::private("ou_ada", words));
+        chat.say(&ann, words);
+        qq.says(person, words);
+    };
+    let told = async |words: &'static str| {
+        scene.until_said("oc_ada", words).await;
+        telegram.wait_for(|world| world.bot_texts(ANN).iter().any(|text| text.contains(words))).await;
+        qq.text_with("U1", words).await;
+    };
+    // The message behind the recording is stopped as soon as it has been received.
+    write("behind it");
+    write("/stop");
+    told("Stopped. Your message had not been read yet").await;
+    write("the end");
+    told("the end").await;
+    assert_eq!(scene.model.requests().len(), 3, "only what came after the stop is answered");
+    for thread in ["feishu:chat:oc_ada", "telegram:chat:7", "qq:chat:U1"] {
+        let texts: Vec<String> =
+            messages_of(&scene.project, thread).iter().map(|message| content_of(message).0).collect();
+        assert!(texts[0].contains("stopped by its author"), "{thread}: {texts:?}");
+        assert_eq!(texts[1..], ["behind it", "the end"], "{thread}: all of it is kept");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_requests_with_one_message_are_heard_once() {
     let speech = FakeSpeech::hearing("good morning").await;
     let model = FakeModel::start(echo()).await;

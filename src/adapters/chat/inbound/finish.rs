@@ -69,7 +69,7 @@ impl Pipeline {
         &self,
         inbound: &Inbound,
         addressed: Addressed,
-        place: Option<&mut Position>,
+        mut place: Option<&mut Position>,
         mut stored: Option<(&mut QueuedEvent, &InboxEntry)>,
     ) -> Finished {
         let message = match inbound {
@@ -79,17 +79,20 @@ impl Pipeline {
         };
         self.intake.recalls.learn_thread(message);
         let context_only = addressed.context_only;
-        let is_said = matches!(message.content, Content::Said(_));
-        let prepares = stored.is_some() && is_said && !context_only;
-        let pending = prepares.then(|| self.intake.pending.enter(message));
-        let stopped = pending.as_ref().map(|pending| &pending.stopped);
+        let number = place.as_ref().map_or(u64::MAX, |place| place.number());
+        if let (Some(place), false) = (place.as_deref_mut(), context_only) {
+            // What an earlier process or attempt left.
+            self.intake.mark_pending(message, place);
+        }
+        let pending = place.as_ref().and_then(|place| place.pending.as_ref());
+        let stopped = pending.map(|pending| pending.stopped.clone());
         let kind = match &message.content {
             Content::Command(invocation) if context_only => {
                 let text = invocation.to_string();
                 IngressKind::Said(Said { text, addressed: Addressed::CONTEXT, ..Said::default() })
             }
             Content::Command(invocation)
-                if invocation.command == Command::Stop && self.stop_pending(message).await =>
+                if invocation.command == Command::Stop && self.stop_pending(message, number).await =>
             {
                 return Finished::Done;
             }
@@ -97,7 +100,7 @@ impl Pipeline {
             Content::Started(_) => IngressKind::Command(Command::Help.into()),
             Content::Said(_) | Content::Edited(_) => {
                 let reborrowed = stored.as_mut().map(|(queued, entry)| (&mut **queued, *entry));
-                match self.said(message, addressed, reborrowed, stopped).await {
+                match self.said(message, addressed, reborrowed, stopped.as_ref()).await {
                     Ok(Some(said)) if matches!(message.content, Content::Edited(_)) => {
                         IngressKind::Edited(said)
                     }
@@ -116,11 +119,11 @@ impl Pipeline {
             chat: message.kind,
             kind,
         };
-        if let Some(place) = place {
+        if let Some(place) = &mut place {
             place.reach().await;
         }
         if let IngressKind::Said(said) = &mut event.kind
-            && stopped.is_some_and(CancellationToken::is_cancelled)
+            && stopped.is_some_and(|stopped| stopped.is_cancelled())
         {
             self.keep_unanswered(said, message);
             // Another attempt, also of the next process, knows of the command.
@@ -130,9 +133,10 @@ impl Pipeline {
                     return Finished::Again(error.to_string());
                 }
             }
+        } else if let Some(place) = place {
+            // From here on the thread decides what `/stop` ends.
+            place.pending = None;
         }
-        // From here on the thread decides what `/stop` ends.
-        drop(pending);
         self.intake.recalls.remember(&event);
         let asks = matches!(&event.kind, IngressKind::Said(said) if !said.addressed.context_only);
         match submit(&self.threads, event, self.language(message)).await {
@@ -202,10 +206,10 @@ impl Pipeline {
         Ok(Some(said))
     }
 
-    /// `/stop` while a message of its author is still being prepared: that message is not answered. Returns whether there
-    /// was one, and no run that the thread has to stop as well.
-    async fn stop_pending(&self, command: &InboundMessage) -> bool {
-        if !self.intake.pending.stop(command) {
+    /// `/stop` while a message of its author is not submitted yet: that message is not answered. Returns whether there was
+    /// one, and no run that the thread has to stop as well.
+    async fn stop_pending(&self, command: &InboundMessage, number: u64) -> bool {
+        if !self.intake.pending.stop(command, number) {
             return false;
         }
         let seen = self.threads.watch(command.thread.clone()).await;

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
+use super::pending::PendingMessage;
+
 /// The queues, one per chat. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct ChatQueues {
@@ -44,6 +46,8 @@ pub struct Position {
     before: Option<oneshot::Receiver<Released>>,
     mine: Option<oneshot::Sender<Released>>,
     changed: Arc<Notify>,
+    /// The message that `/stop` finds; `None` for other events, and once it is submitted.
+    pub(super) pending: Option<PendingMessage>,
 }
 
 /// What a dropped position passes to the next one: the entry that it was still waiting for, if it never reached its
@@ -64,7 +68,7 @@ impl ChatQueues {
         queue.unstored.insert(number);
         let (before, changed) = (queue.last.replace(behind), queue.changed.clone());
         let (chats, chat) = (self.chats.clone(), chat.to_owned());
-        Position { chats, chat, number, speed, before, mine: Some(mine), changed }
+        Position { chats, chat, number, speed, before, mine: Some(mine), changed, pending: None }
     }
 
     /// Makes later position numbers higher than this one.

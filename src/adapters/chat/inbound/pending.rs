@@ -1,18 +1,17 @@
-//! Messages that are being prepared: files are fetched, steps run, earlier messages are awaited. `/stop` ends that for its
-//! author.
+//! Messages on their way to a thread: from their receipt, while files are fetched, steps run and earlier messages are
+//! awaited, until they are submitted. `/stop` ends that for its author.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
 use super::InboundMessage;
 use crate::domain::{AuthorId, ThreadId};
 
-#[derive(Debug, Default)]
+/// The messages on their way. Cheap to clone.
+#[derive(Clone, Debug, Default)]
 pub(super) struct PendingMessages {
-    entries: Mutex<Vec<Entry>>,
-    last: AtomicU64,
+    entries: Arc<Mutex<Vec<Entry>>>,
 }
 
 #[derive(Debug)]
@@ -23,29 +22,30 @@ struct Entry {
     stopped: CancellationToken,
 }
 
-/// A message that is being prepared, until this is dropped.
+/// A message on its way, until this is dropped. Its position carries it.
 #[derive(Debug)]
-pub(super) struct PendingMessage<'a> {
-    of: &'a PendingMessages,
+pub(super) struct PendingMessage {
+    of: PendingMessages,
     number: u64,
     /// Cancelled by `/stop`.
     pub(super) stopped: CancellationToken,
 }
 
 impl PendingMessages {
-    pub(super) fn enter(&self, message: &InboundMessage) -> PendingMessage<'_> {
-        let number = self.last.fetch_add(1, Ordering::Relaxed);
+    /// Enters a message under the number of its position.
+    pub(super) fn enter(&self, message: &InboundMessage, number: u64) -> PendingMessage {
         let stopped = CancellationToken::new();
         let (thread, author) = (message.thread.clone(), message.author.id.clone());
         self.entries().push(Entry { number, thread, author, stopped: stopped.clone() });
-        PendingMessage { of: self, number, stopped }
+        PendingMessage { of: self.clone(), number, stopped }
     }
 
-    /// Stops the messages of the author of this command: in a private chat all messages of the thread. Returns whether
-    /// there were any.
-    pub(super) fn stop(&self, command: &InboundMessage) -> bool {
+    /// Stops the messages of the author of this command that came before it: in a private chat all messages of the
+    /// thread. Returns whether there were any.
+    pub(super) fn stop(&self, command: &InboundMessage, number: u64) -> bool {
         let theirs = |entry: &&Entry| {
-            entry.thread == command.thread
+            entry.number < number
+                && entry.thread == command.thread
                 && (command.kind.is_private() || entry.author == command.author.id)
                 && !entry.stopped.is_cancelled()
         };
@@ -59,7 +59,7 @@ impl PendingMessages {
     }
 }
 
-impl Drop for PendingMessage<'_> {
+impl Drop for PendingMessage {
     fn drop(&mut self) {
         self.of.entries().retain(|entry| entry.number != self.number);
     }

@@ -211,8 +211,11 @@ impl Pipeline {
     fn enter(&self, raw: &Value) -> Vec<Received> {
         let enter = |inbound: Inbound| {
             let (queue, speed) = self.queue_of(&inbound);
-            let place = Some(self.intake.queues.enter(&queue, speed));
-            Received { inbound, admitted: false, addressed: None, place }
+            let mut place = self.intake.queues.enter(&queue, speed);
+            if let Inbound::Message(message) = &inbound {
+                self.intake.mark_pending(message, &mut place);
+            }
+            Received { inbound, admitted: false, addressed: None, place: Some(place) }
         };
         self.platform.parse(raw).into_iter().map(enter).collect()
     }
@@ -382,6 +385,9 @@ impl Pipeline {
         }
         let addressed = self.intake.classify(message);
         received.addressed = Some(addressed);
+        if let (true, Some(place)) = (addressed.context_only, &mut received.place) {
+            place.pending = None;
+        }
         // A command that is not for the agent is an ordinary message.
         if addressed.context_only && message.is_immediate() {
             received.place = Some(self.intake.queues.enter(message.thread.as_str(), Speed::Quick));
@@ -447,6 +453,13 @@ impl Intake {
     /// Tells whether other agents are here.
     pub fn know_peers(&self, has_peers: bool) {
         self.addressing.lock().unwrap_or_else(PoisonError::into_inner).know_peers(has_peers);
+    }
+
+    /// From now on `/stop` finds this message, if it is one that may be answered.
+    pub(super) fn mark_pending(&self, message: &InboundMessage, place: &mut Position) {
+        if matches!(message.content, Content::Said(_)) && place.pending.is_none() {
+            place.pending = Some(self.pending.enter(message, place.number()));
+        }
     }
 
     fn classify(&self, message: &InboundMessage) -> Addressed {
