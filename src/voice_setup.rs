@@ -8,7 +8,7 @@ use crate::domain::{AuthorId, Payer, Purpose, SpeechMode, ThreadId};
 use crate::environment::Environment;
 use crate::http_client::Http;
 use crate::policy_setup::sandbox_mode;
-use crate::ports::{BoxFuture, EnrichStep, Meter, MeteredService, VoiceMeter, VoiceUse};
+use crate::ports::{BoxFuture, EnrichStep, Meter, MeterError, MeteredService, VoiceMeter, VoiceUse};
 use crate::sandbox::{MemoryLimiter, MemoryLimits, ProbeResult, SandboxMode, SandboxStatus, own_binary};
 use crate::store::State;
 use crate::threads::SpokenAnswers;
@@ -186,11 +186,11 @@ impl VoiceMeter for SpeechMeter {
         thread: &'a ThreadId,
         author: Option<&'a AuthorId>,
         speaks: bool,
-    ) -> BoxFuture<'a, Result<(), String>> {
+    ) -> BoxFuture<'a, Result<(), MeterError>> {
         let purpose = if speaks { Purpose::Tts } else { Purpose::Stt };
         let payer =
             Payer { thread: Some(thread.clone()), author: author.cloned(), purpose, ..Payer::default() };
-        Box::pin(async move { self.meter.admits(&payer).await.map_err(|error| error.to_string()) })
+        Box::pin(async move { self.meter.admits(&payer).await })
     }
 
     fn record(&self, used: VoiceUse) {

@@ -62,6 +62,10 @@ pub enum VoiceFailure {
     Unreadable,
     /// The recogniser cannot be reached, refuses, or takes too long.
     Unavailable,
+    /// An owner has stopped all calls.
+    Stopped,
+    /// A spend cap has no room for it.
+    OverBudget,
 }
 
 /// The form in which a platform takes voice messages.

@@ -329,6 +329,16 @@ phrases! {
              send it again later.",
         zh: "我现在听不了：语音识别服务没有回应。录音已保存，请改用文字，或稍后再发。",
     }
+    text voice_stopped() {
+        en: "I did not listen to this recording: an owner has stopped all model calls. An owner starts them again with \
+             /budget resume. The recording is kept; send it again after that.",
+        zh: "我没有听这段录音：所有者已停止所有模型调用。所有者发送 /budget resume 可恢复。录音已保存，恢复后请再发一次。",
+    }
+    text voice_over_budget() {
+        en: "I did not listen to this recording: a spend cap is used up (/budget shows which). The recording is kept. \
+             Please write, or send it again later.",
+        zh: "我没有听这段录音：已达到费用上限（/budget 可查看）。录音已保存，请改用文字，或稍后再发。",
+    }
     text speech_code_omitted() { en: "The code is in the text.", zh: "代码见文字消息。" }
     text speech_table_omitted() { en: "The table is in the text.", zh: "表格见文字消息。" }
     text speech_rest_omitted() { en: "The rest is in the text.", zh: "其余内容见文字消息。" }

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::BoxFuture;
+use super::{BoxFuture, MeterError};
 use crate::domain::{AuthorId, StoredFile, ThreadId, Timestamp, VoiceFormat};
 
 /// An answer to speak.
@@ -61,13 +61,13 @@ pub struct VoiceUse {
 
 /// Takes the records of use. Returns at once.
 pub trait VoiceMeter: Send + Sync + std::fmt::Debug {
-    /// Whether a service may be used now, or why not, for the log.
+    /// Whether a service may be used now.
     fn admits<'a>(
         &'a self,
         thread: &'a ThreadId,
         author: Option<&'a AuthorId>,
         speaks: bool,
-    ) -> BoxFuture<'a, Result<(), String>>;
+    ) -> BoxFuture<'a, Result<(), MeterError>>;
 
     fn record(&self, used: VoiceUse);
 }

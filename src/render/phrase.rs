@@ -276,6 +276,8 @@ fn voice_failed(failure: &VoiceFailure, language: Language) -> String {
         VoiceFailure::NoWords => conversation::voice_no_words(language).into(),
         VoiceFailure::Unreadable => conversation::voice_unreadable(language).into(),
         VoiceFailure::Unavailable => conversation::voice_unavailable(language).into(),
+        VoiceFailure::Stopped => conversation::voice_stopped(language).into(),
+        VoiceFailure::OverBudget => conversation::voice_over_budget(language).into(),
     }
 }
 

@@ -67,7 +67,8 @@ impl Speaker {
         if text.is_empty() {
             return Ok(None);
         }
-        self.meter.admits(request.thread, None, true).await.map_err(SpeechError)?;
+        let admitted = self.meter.admits(request.thread, None, true).await;
+        admitted.map_err(|error| SpeechError(error.to_string()))?;
         let used = VoiceUse {
             at: self.clock.now(),
             thread: request.thread.clone(),

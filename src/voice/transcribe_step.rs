@@ -8,9 +8,10 @@ use tokio::sync::Semaphore;
 use super::program::ProgramRunner;
 use super::{Recogniser, Recording, SttError, Transcript};
 use crate::audio::{AudioError, Container, decode_opus};
-use crate::domain::{InboundFile, Said, StoredFile, Transcriber, Voice, VoiceFailure};
+use crate::domain::{InboundFile, Said, Shortage, StoredFile, Transcriber, Voice, VoiceFailure};
 use crate::ports::{
-    BoxFuture, Clock, EnrichError, EnrichInput, EnrichStep, FileStore, VoiceCall, VoiceMeter, VoiceUse,
+    BoxFuture, Clock, EnrichError, EnrichInput, EnrichStep, FileStore, MeterError, VoiceCall, VoiceMeter,
+    VoiceUse,
 };
 
 /// The step's name in stored messages.
@@ -141,9 +142,13 @@ impl TranscribeStep {
     ) -> Result<(Transcript, Option<u64>), VoiceFailure> {
         let recording = self.read(input, file).await?;
         let millis = recording.millis;
-        self.meter.admits(input.thread, Some(&input.author.id), false).await.map_err(|why| {
-            tracing::warn!(thread = %input.thread, why, "transcription refused");
-            VoiceFailure::Unavailable
+        self.meter.admits(input.thread, Some(&input.author.id), false).await.map_err(|error| {
+            tracing::warn!(thread = %input.thread, %error, "transcription refused");
+            match error {
+                MeterError::OverBudget(shortage) if *shortage == Shortage::Stopped => VoiceFailure::Stopped,
+                MeterError::OverBudget(_) => VoiceFailure::OverBudget,
+                MeterError::Storage(_) => VoiceFailure::Unavailable,
+            }
         })?;
         // Given up at the deadline, it counts.
         let call = VoiceCall::begin(

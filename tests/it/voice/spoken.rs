@@ -216,7 +216,7 @@ async fn speech_is_charged_also_where_the_server_never_answers_and_refused_while
     scene.until_said("oc_ada", "All model calls are stopped").await;
     let asked = speech.requests().len();
     scene.record(&speak("what time is it in shanghai").ogg);
-    scene.until_said("oc_ada", "I cannot listen right now").await;
+    scene.until_said("oc_ada", "I did not listen to this recording: an owner has stopped").await;
     assert_eq!(speech.requests().len(), asked, "nothing was sent to be heard");
     assert_eq!(charges(&scene.project, "stt").len(), 0);
 }
