@@ -1,6 +1,7 @@
 //! Recognises the container of audio by its first bytes: names and content types of servers and clients are often wrong.
 
-use super::durations::{amr_millis, flac_millis, mp3_millis, mp4_millis, webm_millis};
+use super::durations::{amr_millis, flac_millis, mp3_millis, mp4_millis};
+use super::webm::webm_millis;
 use super::{opus_millis, wav_millis};
 
 /// What a recording is stored in.

@@ -1,6 +1,6 @@
-//! How long a recording is, read from its container without a decoder: WebM, MP4, MP3, FLAC and AMR.
+//! How long a recording is, read from its container without a decoder: MP4, MP3, FLAC and AMR.
 //!
-//! Recorders that stream (the browser's MediaRecorder) leave the length in the header empty; then the blocks tell it.
+//! Recorders that stream leave the length in the header empty; then the fragments tell it.
 
 /// Most samples that one table of an MP4 file may claim.
 const MOST_SAMPLES: u64 = 100_000_000;
@@ -103,66 +103,6 @@ impl Mp3Frame {
     }
 }
 
-/// The length of a WebM recording: as its header tells it, or up to its last block.
-pub(super) fn webm_millis(bytes: &[u8]) -> Option<u64> {
-    const SEGMENT: u64 = 0x1853_8067;
-    const INFO: u64 = 0x1549_a966;
-    const SCALE: u64 = 0x2a_d7b1;
-    const DURATION: u64 = 0x4489;
-    const CLUSTER: u64 = 0x1f43_b675;
-    const CLUSTER_TIME: u64 = 0xe7;
-    const BLOCK_GROUP: u64 = 0xa0;
-    const BLOCK: u64 = 0xa1;
-    const SIMPLE_BLOCK: u64 = 0xa3;
-    let (mut rest, mut scale, mut told, mut cluster, mut last) = (bytes, 1_000_000_u64, None, 0_u64, None);
-    while let Some((id, tail)) = ebml_number(rest, Marker::Keep) {
-        let Some((size, content)) = ebml_number(tail, Marker::Drop) else { break };
-        if matches!(id, SEGMENT | INFO | CLUSTER | BLOCK_GROUP) {
-            // Their elements follow; a size that is not known needs no other treatment.
-            rest = content;
-            continue;
-        }
-        let size = usize::try_from(size).ok()?;
-        // The last block of a recording that broke off is shorter than it says.
-        let value = content.get(..size).unwrap_or(content);
-        match id {
-            SCALE => scale = be(value),
-            DURATION => told = float(value),
-            CLUSTER_TIME => cluster = be(value),
-            BLOCK | SIMPLE_BLOCK => {
-                let (_, block) = ebml_number(value, Marker::Drop)?;
-                let &[high, low, ..] = block else { break };
-                let at = cluster.saturating_add_signed(i64::from(i16::from_be_bytes([high, low])));
-                last = last.max(Some(at));
-            }
-            _ => {}
-        }
-        let Some(tail) = content.get(size..) else { break };
-        rest = tail;
-    }
-    let in_header = told.filter(|ticks| *ticks > 0.0 && ticks.is_finite()).map(|ticks| ticks as u64);
-    let ticks = in_header.or(last)?;
-    Some(u64::try_from(u128::from(ticks) * u128::from(scale) / 1_000_000).unwrap_or(u64::MAX))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Marker {
-    /// Of an id, the length marker is a part.
-    Keep,
-    Drop,
-}
-
-/// The number of variable length at the beginning, and what follows it.
-fn ebml_number(bytes: &[u8], marker: Marker) -> Option<(u64, &[u8])> {
-    let first = *bytes.first()?;
-    let length = usize::try_from(first.leading_zeros()).ok()? + 1;
-    let digits = bytes.get(..length).filter(|_| length <= 8)?;
-    let whole = be(digits);
-    let bits = 7 * length;
-    let number = if marker == Marker::Keep { whole } else { whole & ((1 << bits) - 1) };
-    Some((number, bytes.get(length..)?))
-}
-
 /// The length of an MP4 recording: as its header tells it, or the sum of its fragments.
 pub(super) fn mp4_millis(bytes: &[u8]) -> Option<u64> {
     let mut length = Mp4Length::default();
@@ -247,16 +187,8 @@ fn fragment_default(content: &[u8]) -> Option<u64> {
 }
 
 /// At most eight bytes as a number, the first one the highest.
-fn be(bytes: &[u8]) -> u64 {
+pub(super) fn be(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-fn float(bytes: &[u8]) -> Option<f64> {
-    match bytes.len() {
-        4 => Some(f64::from(f32::from_be_bytes(bytes.try_into().ok()?))),
-        8 => Some(f64::from_be_bytes(bytes.try_into().ok()?)),
-        _ => None,
-    }
 }
 
 fn millis(ticks: u64, rate: u64) -> Option<u64> {
@@ -268,27 +200,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::audio::Container;
-
-    fn element(id: &[u8], content: &[u8]) -> Vec<u8> {
-        [id, &[0x08, 0, 0, 0, content.len() as u8], content].concat()
-    }
-
-    /// As a recorder streams it: no length in the header, sizes that are not known.
-    fn streamed_webm(info: &[u8]) -> Vec<u8> {
-        let unknown = [0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        let mut all = element(&[0x1a, 0x45, 0xdf, 0xa3], b"webm");
-        all.extend([&[0x18, 0x53, 0x80, 0x67], unknown.as_slice()].concat());
-        all.extend(element(&[0x15, 0x49, 0xa9, 0x66], info));
-        for cluster in [0_u16, 2000] {
-            all.extend([&[0x1f, 0x43, 0xb6, 0x75], unknown.as_slice()].concat());
-            all.extend(element(&[0xe7], &cluster.to_be_bytes()));
-            for at in [0_u16, 60, 1500] {
-                all.extend(element(&[0xa3], &[&[0x81], at.to_be_bytes().as_slice(), &[0x80, 1, 2]].concat()));
-            }
-        }
-        all
-    }
 
     fn mp4_box(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
         [&(content.len() as u32 + 8).to_be_bytes(), kind.as_slice(), content].concat()
@@ -312,16 +223,6 @@ mod tests {
         let mut all = mp4_box(b"ftyp", b"M4A ");
         all.extend([mp4_box(b"moov", &moov), fragment.to_vec()].concat());
         all
-    }
-
-    #[test]
-    fn the_length_of_webm_is_that_of_the_header_or_of_the_last_block() {
-        let scale = element(&[0x2a, 0xd7, 0xb1], &1_000_000_u32.to_be_bytes());
-        assert_eq!(Container::of(&streamed_webm(&scale)), Container::Webm);
-        assert_eq!(webm_millis(&streamed_webm(&scale)), Some(3500));
-        let told = [scale, element(&[0x44, 0x89], &4321.5_f64.to_be_bytes())].concat();
-        assert_eq!(webm_millis(&streamed_webm(&told)), Some(4321));
-        assert_eq!(webm_millis(b"\x1a\x45\xdf\xa3"), None);
     }
 
     #[test]
@@ -369,11 +270,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_have_a_length_or_none(head in 0..6_usize, bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let heads: [&[u8]; 6] =
-                [b"\x1a\x45\xdf\xa3", b"\0\0\0\x10ftypM4A xxxx", b"ID3\x04\0\0", b"fLaC\0\0\0\x22", b"#!AMR\n", b""];
+        fn any_bytes_have_a_length_or_none(head in 0..5_usize, bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let heads: [&[u8]; 5] =
+                [b"\0\0\0\x10ftypM4A xxxx", b"ID3\x04\0\0", b"fLaC\0\0\0\x22", b"#!AMR\n", b""];
             let bytes = [heads[head], &bytes].concat();
-            for read in [webm_millis, mp4_millis, mp3_millis, flac_millis, amr_millis] {
+            for read in [mp4_millis, mp3_millis, flac_millis, amr_millis] {
                 let _: Option<u64> = read(&bytes);
             }
         }

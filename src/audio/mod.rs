@@ -6,9 +6,11 @@ mod ogg;
 mod opus;
 mod pcm;
 mod wav;
+mod webm;
 
 pub use container::Container;
 pub use ogg::opus_millis;
 pub use opus::{decode_opus, encode_opus};
 pub use pcm::{AudioError, Pcm};
 pub use wav::{read_wav, wav_millis, write_wav};
+pub use webm::decode_webm;

@@ -19,7 +19,7 @@ const FRAME: usize = 480;
 /// Granule positions count samples at 48 kHz.
 const TICKS: usize = 2;
 
-fn damaged(error: opus_pure::Error) -> AudioError {
+pub(super) fn damaged(error: opus_pure::Error) -> AudioError {
     AudioError::Damaged(error.to_string())
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::program::ProgramRunner;
 use super::{Recogniser, Recording, SttError, Transcript};
-use crate::audio::{AudioError, Container, decode_opus};
+use crate::audio::{AudioError, Container, Pcm, decode_opus, decode_webm};
 use crate::domain::{InboundFile, Said, Shortage, StoredFile, Transcriber, Voice, VoiceFailure};
 use crate::ports::{
     BoxFuture, Clock, EnrichError, EnrichInput, EnrichStep, FileStore, MeterError, VoiceCall, VoiceMeter,
@@ -254,13 +254,27 @@ impl TranscribeStep {
 
     async fn as_wav(&self, recording: Recording) -> Result<Recording, SttError> {
         let most_secs = self.limits.most_secs;
-        if recording.container == Container::OggOpus {
-            let decoding = tokio::task::spawn_blocking(move || decode_opus(&recording.bytes, most_secs));
-            let damaged = || AudioError::Damaged("the decoder failed".to_owned());
-            let decoded = decoding.await.unwrap_or_else(|_| Err(damaged()));
-            let pcm = decoded.map_err(|error| SttError::Format(error.to_string()))?;
-            return Ok(Recording::from_pcm(&pcm));
+        let decode: fn(&[u8], u64) -> Result<Pcm, AudioError> = match recording.container {
+            Container::OggOpus => decode_opus,
+            Container::Webm => decode_webm,
+            _ => return self.converted(recording).await,
+        };
+        let bytes = recording.bytes.clone();
+        let decoding = tokio::task::spawn_blocking(move || decode(&bytes, most_secs));
+        match decoding.await {
+            Ok(Ok(pcm)) => Ok(Recording::from_pcm(&pcm)),
+            // Other codecs than Opus.
+            Ok(Err(AudioError::Damaged(_))) if recording.container == Container::Webm => {
+                self.converted(recording).await
+            }
+            Ok(Err(error)) => Err(SttError::Format(error.to_string())),
+            Err(_) => Err(SttError::Format("the decoder failed".to_owned())),
         }
+    }
+
+    /// As WAV, by ffmpeg.
+    async fn converted(&self, recording: Recording) -> Result<Recording, SttError> {
+        let most_secs = self.limits.most_secs;
         let converted = self.programs.to_wav(recording, most_secs).await;
         converted.map_err(|error| SttError::Format(error.to_string()))
     }

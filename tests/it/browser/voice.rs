@@ -36,9 +36,12 @@ fn with_voice(model: &FakeModel, speech: &FakeSpeech) -> Project {
 async fn what_is_said_into_the_microphone_is_sent_as_text_and_the_answer_can_be_heard() {
     let spoken = speak(WORDS);
     let sound = spoken.ogg.clone();
-    let speech = FakeSpeech::start(move |request| match request.path.as_str() {
-        "/v1/audio/speech" => SpeechReply::Body(200, sound.clone()),
-        _ => SpeechReply::text(WORDS),
+    // The recogniser takes WAV only.
+    let refusal = json!({ "error": { "message": "Invalid file format. Supported formats: ['wav']" } });
+    let speech = FakeSpeech::start(move |request| match (request.path.as_str(), request.file_name()) {
+        ("/v1/audio/speech", _) => SpeechReply::Body(200, sound.clone()),
+        (_, "voice.wav") => SpeechReply::text(WORDS),
+        _ => SpeechReply::json(400, &refusal),
     })
     .await;
     let script = Script::compute(|seen| Reply::text(&format!("re: {}", seen.last_user_text())));
@@ -63,18 +66,20 @@ async fn what_is_said_into_the_microphone_is_sent_as_text_and_the_answer_can_be_
     console.until_visible("record-time", false).await;
     console.until(&format!("document.querySelector('#log').innerText.includes('re: {WORDS}')")).await;
     console.until_idle().await;
-    assert_eq!(speech.requests().len(), 1, "the discarded recording was not sent");
+    assert_eq!(speech.requests().len(), 2, "the discarded recording was not sent");
     let shown = console.messages().await;
     assert!(shown[0].1.contains(WORDS), "the transcript is the text of the message: {shown:?}");
 
-    // What arrived is the sound of the microphone.
-    let (name, kind, bytes) = speech.requests()[0].file.clone().unwrap();
-    assert_eq!((name.as_str(), kind.as_str()), ("voice.webm", "audio/webm"));
-    let script = format!("window.sound = {}", json!(BASE64_STANDARD.encode(&bytes)));
-    let measured = console.browser.run_in_page(&script, MEASURE).await;
-    let (seconds, loudness) =
-        (measured[0].as_f64().unwrap_or_default(), measured[1].as_f64().unwrap_or_default());
-    assert!(seconds > 1.0 && loudness > 0.005, "{measured}");
+    // What arrived is the sound of the microphone, as the browser recorded it and as it was decoded for the server.
+    for (request, expected) in speech.requests().iter().zip([("webm", "audio/webm"), ("wav", "audio/wav")]) {
+        let (name, kind, bytes) = request.file.clone().unwrap();
+        assert_eq!((name, kind.as_str()), (format!("voice.{}", expected.0), expected.1));
+        let script = format!("window.sound = {}", json!(BASE64_STANDARD.encode(&bytes)));
+        let measured = console.browser.run_in_page(&script, MEASURE).await;
+        let (seconds, loudness) =
+            (measured[0].as_f64().unwrap_or_default(), measured[1].as_f64().unwrap_or_default());
+        assert!(seconds > 1.0 && loudness > 0.005, "{expected:?}: {measured}");
+    }
 
     // The answer as sound, and the recording once more.
     for (role, button) in [("assistant", "listen"), ("user", "sound")] {
