@@ -1,5 +1,6 @@
 //! An adapter that can be replaced while it runs, when its settings change.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -152,6 +153,10 @@ impl Adapter for ReloadableAdapter {
 
     fn show(&self, intent: OutboundIntent) {
         self.adapter().show(intent);
+    }
+
+    fn show_recording(&self, thread: &ThreadId) -> BoxFuture<'_, Infallible> {
+        self.adapter().show_recording(thread)
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {

@@ -1,5 +1,6 @@
 //! The port of a chat platform.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -221,6 +222,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// Shows something ephemeral: typing, progress, the answer so far. Must not block; may be dropped. Not needed where
     /// clients read the thread themselves.
     fn show(&self, _intent: OutboundIntent) {}
+
+    /// Shows people that a voice message for them is being made, until this is dropped.
+    fn show_recording(&self, _thread: &ThreadId) -> BoxFuture<'_, Infallible> {
+        Box::pin(std::future::pending())
+    }
 
     /// A run has ended without a delivery: its draft is removed. Must not block.
     fn over(&self, _thread: &ThreadId, _run: &CorrelationId) {}

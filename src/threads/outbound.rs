@@ -147,7 +147,7 @@ async fn send(
         let reason = "the platform is not configured".to_owned();
         return Some(Err(DeliveryError::Retry { after: None, reason }));
     };
-    let entry = match spoken(runtime, entry).await {
+    let entry = match spoken(runtime, &*adapter, entry).await {
         Ok(Some(entry)) => entry,
         Ok(None) => return Some(Ok(Receipt::default())),
         Err(error) => return Some(Err(error)),
@@ -157,12 +157,19 @@ async fn send(
 }
 
 /// A delivery as its platform gets it: a spoken answer becomes a voice message. `None` where there is nothing to say.
-async fn spoken(runtime: &Runtime, entry: OutboxEntry) -> Result<Option<OutboxEntry>, DeliveryError> {
+async fn spoken(
+    runtime: &Runtime,
+    adapter: &dyn Adapter,
+    entry: OutboxEntry,
+) -> Result<Option<OutboxEntry>, DeliveryError> {
     let Intent::Speech { text } = &entry.intent.intent else { return Ok(Some(entry)) };
     let format = runtime.capabilities(entry.intent.thread_id.platform()).voice;
     let (Some(format), Some(speech)) = (format, &runtime.speech) else { return Ok(None) };
     let (thread, source) = (&entry.intent.thread_id, entry.id.as_str());
-    let made = speech.speaker.speak(SpeechRequest { thread, source, text, format }).await;
+    let made = tokio::select! {
+        made = speech.speaker.speak(SpeechRequest { thread, source, text, format }) => made,
+        never = adapter.show_recording(thread) => match never {},
+    };
     // The text has been sent: an answer that cannot be spoken is not tried for hours.
     let made = made.map_err(|error| DeliveryError::Permanent { reason: format!("not spoken: {error}") })?;
     let Some(SpokenFile { file, name, media_type }) = made else { return Ok(None) };

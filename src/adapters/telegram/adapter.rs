@@ -1,5 +1,6 @@
 //! The Telegram adapter: capabilities and composition.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -139,6 +140,10 @@ impl Adapter for TelegramAdapter {
 
     fn show(&self, intent: OutboundIntent) {
         self.sender.show(intent);
+    }
+
+    fn show_recording(&self, thread: &ThreadId) -> BoxFuture<'_, Infallible> {
+        Box::pin(self.sender.show_recording(thread.clone()))
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {

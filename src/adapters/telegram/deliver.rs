@@ -1,7 +1,9 @@
 //! Telegram's part of the outbound side: texts, questions with buttons, and what is said outside of the outbox. One entry
 //! becomes one message.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use teloxide_core::payloads::{AnswerCallbackQuery, AnswerCallbackQuerySetters as _};
@@ -26,6 +28,8 @@ use crate::domain::{Approval, Capabilities, CorrelationId, LengthUnit, OutboundI
 use crate::metrics::Metrics;
 use crate::ports::{Attempt, DeliveryError, Durability, OutboxEntry, Receipt};
 
+/// After how long a chat action is sent again; Telegram shows one for five seconds.
+const ACTION_LASTS: Duration = Duration::from_secs(4);
 /// The longest text of a callback answer.
 const LONGEST_ANSWER: usize = 200;
 const NOTES: OutboundNotes = OutboundNotes { live: "live:", question: "approval:" };
@@ -77,6 +81,17 @@ impl TelegramSender {
     /// Shows an ephemeral intent. Never waits.
     pub fn show(&self, intent: OutboundIntent) {
         self.outbound.drafts.show(intent);
+    }
+
+    /// Shows the sign of a voice message that is being recorded, until this is dropped.
+    pub async fn show_recording(&self, thread: ThreadId) -> Infallible {
+        if let Some(place) = ChatTarget::of(&thread, &self.chats) {
+            loop {
+                self.act(place, "record_voice").await;
+                tokio::time::sleep(ACTION_LASTS).await;
+            }
+        }
+        std::future::pending().await
     }
 
     /// Removes what is shown of a turn that ended without text. Never waits.

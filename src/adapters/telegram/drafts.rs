@@ -110,7 +110,7 @@ impl TelegramSender {
     }
 
     /// Shows a chat action such as `typing`, best effort.
-    async fn act(&self, place: ChatTarget, action: &str) {
+    pub(super) async fn act(&self, place: ChatTarget, action: &str) {
         let body = in_topic(place, json!({ "chat_id": place.chat, "action": action }));
         match tokio::time::timeout(SIGN, self.client.ask(place, "sendChatAction", &body)).await {
             Ok(Ok(_)) => {}

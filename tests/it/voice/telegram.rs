@@ -9,7 +9,7 @@ use crate::fakes::daemon::{Project, merge};
 use crate::fakes::fake_model::{FakeModel, Reply, Script};
 use crate::fakes::telegram::post::{File, Post};
 use crate::fakes::telegram::server::FakeTelegram;
-use crate::fakes::voice::{RealSpeech, decoded_by_opusdec, plain, speak};
+use crate::fakes::voice::{FakeSpeech, RealSpeech, SpeechReply, decoded_by_opusdec, plain, speak};
 
 const ANN: i64 = 7;
 
@@ -65,6 +65,24 @@ async fn real_speech_on_telegram_is_heard_and_answered_by_a_voice_message() {
     telegram.wait_for(words).await;
     let shown = telegram.read(|world| world.bot_texts(ANN)).pop().unwrap();
     assert!(plain(&shown).ends_with("show me the last five commits"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_voice_message_is_announced_while_it_is_made() {
+    let (speech, telegram) = (FakeSpeech::start(|_| SpeechReply::Hang).await, FakeTelegram::start().await);
+    let model = FakeModel::start(Reply::text("hello")).await;
+    let tts = json!({ "provider": "openai", "baseUrl": speech.url(), "model": "voice-1", "mode": "always" });
+    let section = json!({ "botToken": telegram.token(), "apiUrl": telegram.url(), "allowedUsers": [ANN] });
+    let config = json!({ "voice": { "tts": tts }, "adapters": { "telegram": section } });
+    let project = Project::with_model(&model.url(), config);
+    let _daemon = project.start().await;
+    let ann = telegram.user(ANN, "Ann");
+    telegram.private(&ann).say(&ann, "hi");
+    speech.wait_for_requests(1).await;
+    let announced = |world: &crate::fakes::telegram::world::Environment| {
+        world.log.actions(ANN).iter().any(|(_, _, action)| *action == "record_voice")
+    };
+    telegram.wait_for(announced).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
