@@ -101,6 +101,13 @@ pub(crate) fn chat_adapters(
     Ok(built.into_iter().map(|(name, built)| (name, ReloadableAdapter::new(built))).collect())
 }
 
+/// The platforms where the agent may only answer.
+pub(crate) fn reply_only(built: &[(&'static str, Arc<ReloadableAdapter>)]) -> Vec<Platform> {
+    let adapters = built.iter().map(|(_, adapter)| adapter.built().adapter);
+    let reply_only = adapters.filter(|adapter| adapter.capabilities().replies_per_message.is_some());
+    reply_only.map(|adapter| adapter.platform()).collect()
+}
+
 /// The platform of the threads in which tasks run.
 pub(crate) fn task_platform() -> Option<Platform> {
     platform("task")

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::adapter_setup::{adapter_set, chat_adapters, task_platform};
+use crate::adapter_setup::{adapter_set, chat_adapters, reply_only, task_platform};
 use crate::adapters::{AdapterHealths, supervise};
 use crate::config::Settings;
 use crate::daemon_parts::DaemonParts;
@@ -110,9 +110,10 @@ impl App {
         let (recovered_sender, recovered) = watch::channel(false);
         let (ingress, actors) = (Phase::default(), Phase::default());
         sweep_scratch(settings, &actors.tasks);
-        let (parts, task_requests) =
+        let (mut parts, task_requests) =
             DaemonParts::build(settings, state, environment, recovered, &actors.tasks)?;
         let built = chat_adapters(&parts)?;
+        parts.task_book = parts.task_book.with_reply_only(reply_only(&built));
         let token = web.as_ref().map(|web| &web.token);
         let live = parts.live(built.clone().into_iter().collect());
         let configuration = LiveConfiguration::new(parts.environment.source.clone(), settings, token, live);

@@ -192,7 +192,10 @@ impl<'a> DaemonParts<'a> {
         let (settings, state, environment) = (self.settings, &self.state, &self.environment);
         Runtime {
             changes: self.changes.clone(),
-            tasks: Arc::new(ChatTasks { tasks: Arc::new(self.task_book.clone()) }),
+            tasks: Arc::new(ChatTasks {
+                tasks: Arc::new(self.task_book.clone()),
+                currency: settings.budget.rules.currency.clone(),
+            }),
             task_book: Arc::new(self.task_book.clone()),
             direct_chats: self.direct_chats.clone(),
             store: state.threads.clone(),

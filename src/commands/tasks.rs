@@ -103,7 +103,12 @@ impl TasksContext<'_> {
         Ok(Exit::Ok)
     }
 
-    fn row(&self, task: &TaskSummary) -> [String; 6] {
+    fn cost(&self, micros: Option<u64>) -> String {
+        let currency = &self.settings.budget.rules.currency;
+        micros.map(|micros| format!("{} {}", currency.show(micros), currency.name)).unwrap_or_default()
+    }
+
+    fn row(&self, task: &TaskSummary) -> [String; 7] {
         let at = |text: &str| {
             Timestamp::parse_rfc3339(text).map(|at| moment(at, &self.cli.zone)).unwrap_or_default()
         };
@@ -120,6 +125,7 @@ impl TasksContext<'_> {
                 .as_ref()
                 .map(|last| one_line(&outcome(last, language), TEXT_COLUMNS))
                 .unwrap_or_default(),
+            self.cost(task.recent_cost),
             schedule,
             one_line(&task.title, TEXT_COLUMNS),
         ]
@@ -140,6 +146,9 @@ impl TasksContext<'_> {
         }
         let rows = [self.row(&task.summary)];
         write!(self.out, "{}", table(self.cli.surface, words::task_columns(self.cli.language), &rows))?;
+        for remark in &task.summary.remarks {
+            writeln!(self.out, "{remark}")?;
+        }
         writeln!(self.out, "\n{}", self.cli.surface.clean(task.file.trim_end()))?;
         Ok(Exit::Ok)
     }
@@ -153,6 +162,10 @@ impl TasksContext<'_> {
             writeln!(self.out, "{:#}", json!({ "history": task.history }))?;
             return Ok(Exit::Ok);
         }
+        if task.history.is_empty() {
+            writeln!(self.out, "{}", words::no_runs(self.cli.language))?;
+            return Ok(Exit::Ok);
+        }
         let at = |text: &str| {
             Timestamp::parse_rfc3339(text).map(|at| moment(at, &self.cli.zone)).unwrap_or_default()
         };
@@ -162,6 +175,7 @@ impl TasksContext<'_> {
                 entry.trigger.unwrap_or_default().to_owned(),
                 words::outcome(entry.outcome, self.cli.language).to_owned(),
                 at(&entry.at),
+                self.cost(entry.cost_micros),
                 one_line(&entry.text, TEXT_COLUMNS),
             ]
         };
@@ -226,6 +240,9 @@ impl TasksContext<'_> {
         if preview.past {
             writeln!(self.out, "  {}", words::all_past(language))?;
         }
+        for remark in &preview.remarks {
+            writeln!(self.out, "  {remark}")?;
+        }
         if !preview.unknown_keys.is_empty() {
             writeln!(self.out, "  {}", words::unknown_keys(&preview.unknown_keys.join(", "), language))?;
         }
@@ -277,6 +294,8 @@ impl TasksContext<'_> {
         };
         if output.json {
             writeln!(self.out, "{:#}", json!({ "setAside": cleaned }))?;
+        } else if cleaned.is_empty() {
+            writeln!(self.out, "{}", words::nothing_over(self.cli.language))?;
         } else {
             writeln!(
                 self.out,

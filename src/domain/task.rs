@@ -21,6 +21,9 @@ pub struct ScheduledRun {
     /// Most model calls of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
+    /// The most that the run may cost, in millionths of a US dollar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
     /// The named model that answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

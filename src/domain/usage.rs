@@ -94,6 +94,8 @@ pub struct Payer {
     /// Whether this person is an owner.
     pub owner: bool,
     pub task: Option<String>,
+    /// The most that the turn may cost, where its task says so, in millionths of a US dollar.
+    pub max_cost: Option<u64>,
     pub purpose: Purpose,
 }
 

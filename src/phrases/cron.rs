@@ -1,17 +1,43 @@
-//! Cron expressions in Chinese; the library brings English.
+//! Cron expressions in words: the usual ones shorter than the library tells them, and all of them in Chinese.
 
 use croner::Cron;
 use croner::describe::{English, Language as CronLanguage};
 
+use super::tasks as words;
 use crate::domain::Language;
 
 /// A cron expression in words.
 pub(crate) fn cron(expression: &Cron, language: Language) -> String {
+    if let Some(text) = at_one_time(expression.as_str(), language) {
+        return text;
+    }
     let text = match language {
         Language::En => expression.describe_lang(English),
         Language::Zh => expression.describe_lang(ChineseCron),
     };
     text.trim_end_matches('.').to_owned()
+}
+
+/// A time of every day, or of the days from one of a week to another; `None` for anything else.
+fn at_one_time(expression: &str, language: Language) -> Option<String> {
+    let fields: Vec<&str> = expression.split_whitespace().collect();
+    let [minute, hour, "*", "*", days] = fields.as_slice() else { return None };
+    let (minute, hour): (u8, u8) = (minute.parse().ok()?, hour.parse().ok()?);
+    let time = format!("{hour:02}:{minute:02}");
+    let days = *days;
+    if days == "*" {
+        return Some(words::daily(&time, language));
+    }
+    let (first, last) = days.split_once('-').unwrap_or((days, days));
+    let (first, last): (i8, i8) = (first.parse().ok()?, last.parse().ok()?);
+    if first > last || last > 7 {
+        return None;
+    }
+    let (first_day, last_day) = (words::weekday(first, language), words::weekday(last, language));
+    Some(match first == last {
+        true => words::weekly(&time, first_day, language),
+        false => words::from_day_to_day(&time, first_day, last_day, language),
+    })
 }
 
 /// Cron expressions in Chinese.

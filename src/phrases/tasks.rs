@@ -60,14 +60,45 @@ phrases! {
         6 => { en: "Sat", zh: "周六" }
         _ => { en: "Sun", zh: "周日" }
     }
+    format with_remark(time: &str, remark: &str) { en: "{time} ({remark})", zh: "{time}（{remark}）" }
+    format time_is_skipped(meant: &str) {
+        en: "in place of {meant}, which the clock skips that day",
+        zh: "代替 {meant}：当天时钟拨快，没有这个时间",
+    }
+    text given_time_is_skipped() {
+        en: "the clock skips the given time that day",
+        zh: "当天时钟拨快，没有所写的时间",
+    }
+    text time_comes_twice() {
+        en: "the clock shows this time twice that day; only the first one counts",
+        zh: "当天时钟拨慢，这个时间出现两次，只在第一次运行",
+    }
+    text first_of_two() {
+        en: "the first of two: the clock is put back that day",
+        zh: "当天时钟拨慢，这是两次中的第一次",
+    }
+    text second_of_two() {
+        en: "the second of two: the clock is put back that day",
+        zh: "当天时钟拨慢，这是两次中的第二次",
+    }
+    format may_wait_for_people(targets: &str) {
+        en: "The platform limits messages that nobody asked for: a result may wait until somebody writes in {targets}",
+        zh: "平台限制主动消息：结果可能要等有人在 {targets} 发言后才能送达",
+    }
+    format daily(time: &str) { en: "every day at {time}", zh: "每天 {time}" }
+    format weekly(time: &str, day: &str) { en: "every {day} at {time}", zh: "每{day} {time}" }
+    format from_day_to_day(time: &str, first: &str, last: &str) {
+        en: "{first} to {last} at {time}",
+        zh: "每{first}至{last} {time}",
+    }
     text between() { en: ", ", zh: "、" }
     format and_more(shown: &str, more: usize) { en: "{shown} and {more} more", zh: "{shown} 以及另外 {more} 次" }
     format every_days(days: i32, time: &str) {
-        en: "every {days} day(s) at {time}",
+        en: "every {days} days at {time}",
         zh: "每 {days} 天 {time}",
     }
-    format every_hours(hours: i64) { en: "every {hours} h", zh: "每 {hours} 小时" }
     format every_minutes(minutes: i64) { en: "every {minutes} min", zh: "每 {minutes} 分钟" }
+    format every_hours(hours: i64) { en: "every {hours} h", zh: "每 {hours} 小时" }
     format every_time(hours: i64, minutes: i64) {
         en: "every {hours} h {minutes} min",
         zh: "每 {hours} 小时 {minutes} 分钟",
@@ -193,14 +224,15 @@ phrases! {
         en: "no daemon runs: start it with `shipagent run`",
         zh: "守护进程没有运行：请用 `shipagent run` 启动",
     }
-    columns task_columns(6) {
-        en: ["TASK", "STATUS", "NEXT", "LAST", "SCHEDULE", "PROMPT"],
-        zh: ["任务", "状态", "下次", "上次", "时间表", "提示词"],
+    columns task_columns(7) {
+        en: ["TASK", "STATUS", "NEXT", "LAST", "COST, 30 DAYS", "SCHEDULE", "PROMPT"],
+        zh: ["任务", "状态", "下次", "上次", "30 天费用", "时间表", "提示词"],
     }
-    columns history_columns(5) {
-        en: ["DUE", "TRIGGER", "OUTCOME", "ENDED", "RESULT"],
-        zh: ["预定", "触发", "结果", "结束", "内容"],
+    columns history_columns(6) {
+        en: ["DUE", "TRIGGER", "OUTCOME", "ENDED", "COST", "RESULT"],
+        zh: ["预定", "触发", "结果", "结束", "费用", "内容"],
     }
+    format cost(last: &str, month: &str) { en: "cost {last}, 30 days {month}", zh: "费用 {last}，30 天 {month}" }
     format planned_for(schedule: &str, zone: &str) { en: "When: {schedule} ({zone})", zh: "时间：{schedule}（{zone}）" }
     format next_times(times: &str) { en: "Next: {times}", zh: "接下来：{times}" }
     text this_chat() { en: "this chat", zh: "当前聊天" }
@@ -211,6 +243,8 @@ phrases! {
     format runs_as(author: &str) { en: "Runs with the rights of {author}", zh: "以 {author} 的权限运行" }
     text all_past() { en: "all its times have passed", zh: "所有时间都已过去" }
     format unknown_keys(keys: &str) { en: "keys without effect: {keys}", zh: "不起作用的键：{keys}" }
+    text no_runs() { en: "There were no runs yet.", zh: "还没有运行过。" }
+    text nothing_over() { en: "No task is over: nothing was moved.", zh: "没有已结束的任务，未移动任何文件。" }
     format set_aside(ids: &str, count: usize) {
         en: "{count} task(s) that are over moved to .ship/tasks/done: {ids}",
         zh: "已把 {count} 个结束的任务移到 .ship/tasks/done：{ids}",

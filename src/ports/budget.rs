@@ -4,7 +4,8 @@ use tokio::sync::watch;
 
 use super::{BoxFuture, NoMeter, StoreError};
 use crate::domain::{
-    AuthorId, BudgetGrant, BudgetRules, CapKey, CapScope, CapState, Payer, Timestamp, UsageEvent,
+    AuthorId, BudgetGrant, BudgetRules, CapKey, CapScope, CapState, CorrelationId, Payer, Timestamp,
+    UsageEvent,
 };
 
 /// A cap that is to be raised.
@@ -29,6 +30,9 @@ pub trait Budget: Send + Sync + std::fmt::Debug {
 
     /// The caps that apply to a payer; those of the project alone for [`Payer::default`].
     fn remaining(&self, payer: &Payer) -> Vec<CapState>;
+
+    /// What a run has cost so far, in millionths of a US dollar; `None` where nothing with a price was called.
+    fn spent_by(&self, run: &CorrelationId) -> Option<u64>;
 
     /// What was spent today, in millionths of a US dollar.
     fn spent_today(&self) -> u64;
@@ -79,6 +83,10 @@ impl Budget for NoMeter {
 
     fn remaining(&self, _: &Payer) -> Vec<CapState> {
         Vec::new()
+    }
+
+    fn spent_by(&self, _: &CorrelationId) -> Option<u64> {
+        None
     }
 
     fn spent_today(&self) -> u64 {

@@ -23,6 +23,9 @@ pub struct TaskHistoryEntry {
     pub text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
+    /// What it cost, in millionths of a US dollar; absent where no price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// A mistake in a task file, in words.
@@ -62,6 +65,12 @@ pub struct TaskSummary {
     pub author: Option<AuthorId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<TaskInProgress>,
+    /// What the runs of the last thirty days cost, in millionths of a US dollar; absent where no price is known.
+    #[serde(rename = "cost30DaysMicros", skip_serializing_if = "Option::is_none")]
+    pub recent_cost: Option<u64>,
+    /// What is special about the next slot or the delivery, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// The run in flight.
@@ -112,7 +121,7 @@ pub enum TaskRefusal {
 pub struct TaskPreview {
     pub schedule: String,
     pub timezone: String,
-    /// The next slots on the wall clock of its zone.
+    /// The next slots on the wall clock of its zone, with a remark where that clock is changed.
     pub next: Vec<String>,
     pub unknown_keys: Vec<String>,
     /// Where results go, as the file says it; empty: to the first owner.
@@ -121,6 +130,9 @@ pub struct TaskPreview {
     pub author: Option<AuthorId>,
     /// All its times have passed.
     pub past: bool,
+    /// What is special about the delivery, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// When a task is due, as a person or a model wrote it.

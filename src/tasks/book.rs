@@ -6,7 +6,7 @@ use super::schedule::Schedule;
 use super::scheduler::{from_jiff, to_jiff};
 use super::state::TaskState;
 use super::words;
-use crate::domain::{Language, TaskStatus, Timestamp, short_digest};
+use crate::domain::{Language, Platform, TaskStatus, Timestamp, short_digest};
 use crate::ports::{TaskInProgress, TaskSummary};
 
 /// How many next slots are shown.
@@ -126,11 +126,23 @@ impl Task {
     }
 
     /// As people and programs see it.
-    pub fn summary(&self, id: &str, now: Timestamp, language: Language) -> TaskSummary {
+    pub fn summary(
+        &self,
+        id: &str,
+        reply_only: &[Platform],
+        now: Timestamp,
+        language: Language,
+    ) -> TaskSummary {
         let status = self.status();
         let definition = self.read.as_ref().ok().map(|read| &read.definition);
         let stands = matches!(status, TaskStatus::Paused | TaskStatus::Disabled);
         let next = if stands { Vec::new() } else { self.next_slots(now, SHOWN_SLOTS) };
+        let clock_change = next
+            .first()
+            .zip(definition)
+            .and_then(|(next, definition)| words::clock_change(definition, *next, language));
+        let reply_only =
+            definition.and_then(|definition| words::reply_only(definition, reply_only, language));
         TaskSummary {
             id: id.to_owned(),
             title: definition.map(|definition| title(&definition.body)).unwrap_or_default(),
@@ -146,6 +158,8 @@ impl Task {
             unknown_keys: self.read.as_ref().map(|read| read.unknown_keys.clone()).unwrap_or_default(),
             deliver: definition.map(|definition| targets(&definition.deliver)).unwrap_or_default(),
             author: definition.and_then(|definition| definition.author.clone()),
+            recent_cost: self.state.recent_cost(now),
+            remarks: clock_change.into_iter().chain(reply_only).collect(),
             running: self.state.running.as_ref().map(|run| TaskInProgress {
                 slot: run.slot.rfc3339(),
                 started_at: run.started.rfc3339(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::words;
-use crate::domain::{Language, Timestamp, time_zone};
+use crate::domain::{Currency, Language, Timestamp, time_zone};
 use crate::phrases::tasks as phrases;
 use crate::ports::{BoxFuture, TaskCommands, TaskRefusal, TaskSummary, TaskViewer, Tasks};
 
@@ -17,6 +17,7 @@ const REASON_CHARS: usize = 120;
 #[derive(Clone, Debug)]
 pub struct ChatTasks {
     pub tasks: Arc<dyn Tasks>,
+    pub currency: Currency,
 }
 
 impl TaskCommands for ChatTasks {
@@ -42,8 +43,10 @@ impl ChatTasks {
         match tasks.map(|tasks| tasks.into_iter().filter(|task| viewer.may_see(task)).collect::<Vec<_>>()) {
             Ok(tasks) if tasks.is_empty() => phrases::none(language).to_owned(),
             Ok(tasks) => {
-                let lines: Vec<String> = tasks.iter().take(MOST).map(|task| line(task, language)).collect();
-                lines.join("\n")
+                // What something costs is between the project and its owners.
+                let currency = (viewer.owner && !viewer.group).then_some(&self.currency);
+                let lines = tasks.iter().take(MOST).map(|task| line(task, currency, language));
+                lines.collect::<Vec<_>>().join("\n")
             }
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "task list unavailable");
@@ -53,8 +56,8 @@ impl ChatTasks {
     }
 }
 
-/// One task of a list.
-fn line(task: &TaskSummary, language: Language) -> String {
+/// One task of a list, with its cost where a currency is given.
+fn line(task: &TaskSummary, currency: Option<&Currency>, language: Language) -> String {
     let zone = time_zone(&task.timezone).unwrap_or(jiff::tz::TimeZone::UTC);
     let local = |text: &str| {
         Timestamp::parse_rfc3339(text).map(|at| words::local(at, &zone, language)).unwrap_or_default()
@@ -75,6 +78,12 @@ fn line(task: &TaskSummary, language: Language) -> String {
             parts.push(last.text.lines().next().unwrap_or_default().chars().take(REASON_CHARS).collect());
         }
     }
+    if let (Some(currency), Some(month)) = (currency, task.recent_cost) {
+        let show = |micros: u64| format!("{} {}", currency.show(micros), currency.name);
+        let last = task.last.as_ref().and_then(|last| last.cost_micros).unwrap_or_default();
+        parts.push(phrases::cost(&show(last), &show(month), language));
+    }
+    parts.extend(task.remarks.iter().cloned());
     format!("- **{}** {}: {}", task.id, task.title, parts.join(" · "))
 }
 

@@ -39,6 +39,8 @@ pub struct TaskDefinition {
     pub schedule: Schedule,
     pub zone: TimeZone,
     pub enabled: bool,
+    /// Times of `at` that the wall clock skips: they were moved forward.
+    pub moved: Vec<jiff::Timestamp>,
     pub deliver: Deliver,
     pub thread: RunThread,
     /// How many earlier results the model is shown.
@@ -53,6 +55,8 @@ pub struct TaskDefinition {
     pub model: Option<String>,
     /// Most model calls of a run.
     pub max_steps: Option<u32>,
+    /// The most that a run may cost, in millionths of a unit of the project's currency.
+    pub max_cost: Option<u64>,
     pub memory: RunMemory,
     pub failures: NotifyFailure,
     /// Who created it; the run has the rights of this person.

@@ -14,7 +14,7 @@ use super::definition::{
     TaskProblem,
 };
 use super::planner::{Missed, Overlap};
-use super::schedule::{Schedule, ScheduleError, zone};
+use super::schedule::{Schedule, ScheduleError, time, zone};
 use crate::domain::{RunMemory, ThreadId};
 
 /// Most bytes of a task file.
@@ -45,6 +45,7 @@ pub(super) struct Frontmatter {
     pub(super) on_approval: Option<String>,
     timeout: Option<String>,
     max_steps: Option<u16>,
+    max_cost: Option<String>,
     pub(super) memory: Option<String>,
     model: Option<String>,
     notify_failure: Option<FailureNotice>,
@@ -237,11 +238,16 @@ fn definition(
         },
         model,
         max_steps: raw.max_steps.map(u32::from).filter(|steps| *steps > 0),
+        max_cost: match raw.max_cost.as_deref().map(str::trim) {
+            None => None,
+            Some(text) => Some(money(text).ok_or_else(|| wrong("maxCost", text, "0.05, 1, 2.50"))?),
+        },
         memory: match raw.memory.as_deref().map(str::trim) {
             None => RunMemory::default(),
             Some(name) => RunMemory::parse(name).ok_or_else(|| wrong("memory", name, MEMORY))?,
         },
         enabled: raw.enabled.unwrap_or(true),
+        moved: moved(&raw, &zone),
         schedule,
         zone,
         body,
@@ -273,6 +279,13 @@ fn schedule(raw: &Frontmatter, zone: &TimeZone, now: Timestamp) -> Result<Schedu
     }
     let times = raw.at.as_ref().map(OneOrMany::all).unwrap_or_default();
     Schedule::at(times, zone).map_err(|error| in_schedule("at", error))
+}
+
+/// The times of `at` that the wall clock of the zone skips.
+fn moved(raw: &Frontmatter, zone: &TimeZone) -> Vec<Timestamp> {
+    let times = raw.at.as_ref().map(OneOrMany::all).unwrap_or_default();
+    let given = times.into_iter().filter_map(|text| time(text, zone).ok());
+    given.filter(|given| given.moved).map(|given| given.at).collect()
 }
 
 fn in_schedule(key: &'static str, error: ScheduleError) -> Mistake {
@@ -312,6 +325,18 @@ fn timeout(text: Option<&str>) -> Result<Duration, Mistake> {
         .ok()
         .filter(|length| *length >= Duration::from_secs(1) && *length <= LONGEST_TIMEOUT);
     length.ok_or_else(|| wrong("timeout", text, "1s to 24h"))
+}
+
+/// Millionths of an amount such as `0.05`, above zero.
+fn money(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !are_digits(whole) || !are_digits(part) || part.len() > 6 {
+        return None;
+    }
+    let units: u64 = whole.parse().ok()?;
+    let millionths: u64 = format!("{part:0<6}").parse().ok()?;
+    units.checked_mul(1_000_000)?.checked_add(millionths).filter(|amount| *amount > 0)
 }
 
 const DELIVER: &str = "a thread such as telegram:chat:123, a list of threads, owner, none";

@@ -1,7 +1,7 @@
 //! Scheduled tasks: `.ship/tasks/*.md`.
 //!
 //! - [`schedule`] says when a task is due, [`definition`] is what a task file says, [`frontmatter`] reads it, `compose`
-//!   changes it, [`planner`] decides which slots run, are made up for, or are given up: all pure.
+//!   changes it, `clock_changes` says what summer time does to it, [`planner`] decides which slots run, are made up for, or are given up: all pure.
 //! - [`state`] is what is kept beside the file; [`book`] joins both.
 //! - [`scheduler`] owns all tasks of the daemon; [`run`] takes one slot from the event to the delivered result.
 //!
@@ -10,6 +10,7 @@
 
 pub mod book;
 mod chat_command;
+mod clock_changes;
 mod compose;
 pub mod definition;
 mod delivery;

@@ -54,6 +54,16 @@ pub enum RunEnd {
     Interrupted,
 }
 
+/// A run that is over, with the event that started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedRun {
+    pub task: TaskId,
+    pub message: MessageId,
+    pub end: RunEnd,
+    /// In millionths of a US dollar, where it is known.
+    pub cost: Option<u64>,
+}
+
 /// What a run reports while it goes on; the scheduler stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunNote {
@@ -100,26 +110,27 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs or resumes it. Returns the event that started it with its end.
-    pub async fn finish(self) -> (TaskId, MessageId, RunEnd) {
+    /// Runs or resumes it.
+    pub async fn finish(self) -> EndedRun {
         let stop = self.stop.clone();
-        let end = tokio::select! {
+        let (end, cost) = tokio::select! {
             biased;
-            () = stop.cancelled() => RunEnd::Interrupted,
-            end = self.attempt_and_tell() => end,
+            () = stop.cancelled() => (RunEnd::Interrupted, None),
+            ended = self.attempt_and_tell() => ended,
         };
-        (self.id, self.run.message, end)
+        EndedRun { task: self.id, message: self.run.message, end, cost }
     }
 
-    async fn attempt_and_tell(&self) -> RunEnd {
-        let end = self.attempt().await;
+    async fn attempt_and_tell(&self) -> (RunEnd, Option<u64>) {
+        let mut cost = None;
+        let end = self.attempt(&mut cost).await;
         if let RunEnd::Ended { outcome: TaskOutcome::Failed | TaskOutcome::TimedOut, text } = &end {
             self.tell_failure(text).await;
         }
-        end
+        (end, cost)
     }
 
-    async fn attempt(&self) -> RunEnd {
+    async fn attempt(&self, cost: &mut Option<u64>) -> RunEnd {
         let author = match self.author().await {
             Ok(author) => author,
             Err(text) => return failed(text),
@@ -136,6 +147,8 @@ impl Run {
         fail_point("task-accepted");
         let waited = self.wait(&author).await;
         fail_point("task-result");
+        self.parts.budget.ready().await;
+        *cost = waited.outcome.correlation.as_ref().and_then(|turn| self.parts.budget.spent_by(turn));
         let end = self.settle(waited).await;
         fail_point("task-delivered");
         end
@@ -196,6 +209,10 @@ impl Run {
             trigger: self.run.trigger.name().to_owned(),
             context: (self.definition.thread == RunThread::Own).then_some(self.definition.context),
             max_steps: self.definition.max_steps,
+            max_cost: self
+                .definition
+                .max_cost
+                .map(|most| self.parts.budget.rules().currency.to_dollars(most)),
             model: self.definition.model.clone(),
             memory: self.definition.memory.clone(),
             quiet: self.definition.quiet,

@@ -17,11 +17,11 @@ use super::definition::{RunThread, TaskId};
 use super::frontmatter::TaskContext;
 use super::notices::{LostSlot, tell_lost};
 use super::planner::{PlanInput, Trigger};
-use super::run::{Run, RunEnd, RunNote, RunParts, keyed_message, slot_message};
+use super::run::{EndedRun, Run, RunEnd, RunNote, RunParts, keyed_message, slot_message};
 use super::state::{TaskOutcome, TaskRecord, TaskRun, TaskState};
 use super::tasks_handle::TaskRequests;
 use super::words;
-use crate::domain::{MessageId, ThreadId, Timestamp, short_digest};
+use crate::domain::{ThreadId, Timestamp, short_digest};
 use crate::fail_point::fail_point;
 use crate::phrases;
 use crate::ports::{Durability, KeyValueStore, StoreError, StoreErrorKind, TaskFiles, TaskRefusal};
@@ -102,7 +102,7 @@ pub struct Scheduler {
     read_again: Option<tokio::time::Instant>,
     /// When each task needs attention.
     due: BTreeSet<(Timestamp, TaskId)>,
-    runs: JoinSet<(TaskId, MessageId, RunEnd)>,
+    runs: JoinSet<EndedRun>,
     notices: JoinSet<()>,
     note_sender: mpsc::UnboundedSender<(TaskId, RunNote)>,
     notes: mpsc::UnboundedReceiver<(TaskId, RunNote)>,
@@ -143,7 +143,7 @@ impl Scheduler {
                 () = self.stop.cancelled() => break,
                 Some((id, note)) = self.notes.recv() => self.note(id, note).await,
                 Some(ended) = self.runs.join_next() => match ended {
-                    Ok((id, message, end)) => self.ended(id, &message, end).await,
+                    Ok(ended) => self.ended(ended).await,
                     Err(error) => tracing::error!(%error, "task run ended unexpectedly"),
                 },
                 Some(told) = self.notices.join_next() => if let Err(error) = told {
@@ -467,12 +467,12 @@ impl Scheduler {
         self.save(&id).await;
     }
 
-    async fn ended(&mut self, id: TaskId, message: &MessageId, end: RunEnd) {
+    async fn ended(&mut self, EndedRun { task: id, message, end, cost }: EndedRun) {
         let (now, stopping) = (self.now(), self.stop.is_cancelled());
         let language = self.parts.run.language.unwrap_or_default();
         let Some(task) = self.known(&id) else { return };
         // A task that was deleted and written again may have another run by now.
-        if task.state.running.as_ref().is_none_or(|run| run.message != *message) {
+        if task.state.running.as_ref().is_none_or(|run| run.message != message) {
             return;
         }
         task.at_work = false;
@@ -482,7 +482,7 @@ impl Scheduler {
             RunEnd::Interrupted => (TaskOutcome::Failed, phrases::tasks::run_lost(language).to_owned()),
         };
         tracing::info!(task = %id, ?outcome, "task run ended");
-        task.state.end(outcome, text, now);
+        task.state.end(outcome, text, cost, now);
         self.start_waiting(&id).await;
         self.schedule(&id);
     }

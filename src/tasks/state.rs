@@ -1,7 +1,7 @@
 //! What is kept about a task beside its file: which slots are settled, the run in flight, failures, and a short history.
 //! Losing it repeats nothing: a slot is an event with its own id, and threads drop repeated events.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,9 @@ use crate::domain::{MessageId, ThreadId, Timestamp};
 const HISTORY: usize = 50;
 /// Most characters of a result in a history.
 const RESULT_CHARS: usize = 500;
+/// How many days of costs are kept.
+const COST_DAYS: i64 = 30;
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// A task with this many failures in a row is disabled.
 pub(super) const MOST_FAILURES: u32 = 10;
 
@@ -40,6 +43,9 @@ pub struct TaskState {
     pub failure_told: Option<Timestamp>,
     /// Ended runs and slots that were given up, oldest first.
     pub history: VecDeque<TaskRecord>,
+    /// What the runs of each day cost, by the number of the day since 1970 (UTC), in millionths of a US dollar.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub spent: BTreeMap<i64, u64>,
 }
 
 /// The run in flight.
@@ -100,12 +106,24 @@ pub struct TaskRecord {
     /// The event that started it, where a person gave it a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
+    /// What it cost, in millionths of a US dollar, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
 }
 
 impl TaskRecord {
     /// A slot that did not run.
     pub const fn not_run(slot: Timestamp, outcome: TaskOutcome, at: Timestamp) -> Self {
-        Self { slot, trigger: None, outcome, at, text: String::new(), thread: None, message: None }
+        Self {
+            slot,
+            trigger: None,
+            outcome,
+            at,
+            text: String::new(),
+            thread: None,
+            message: None,
+            cost: None,
+        }
     }
 }
 
@@ -158,8 +176,15 @@ impl TaskState {
     }
 
     /// Ends the run in flight.
-    pub fn end(&mut self, outcome: TaskOutcome, text: String, now: Timestamp) -> Option<TaskRun> {
+    pub fn end(
+        &mut self,
+        outcome: TaskOutcome,
+        text: String,
+        cost: Option<u64>,
+        now: Timestamp,
+    ) -> Option<TaskRun> {
         let run = self.running.take()?;
+        self.count_cost(cost, now);
         match outcome {
             TaskOutcome::Failed | TaskOutcome::TimedOut => {
                 self.failures = self.failures.saturating_add(1);
@@ -179,8 +204,24 @@ impl TaskState {
             text,
             thread: Some(run.thread.clone()),
             message: (run.trigger == Trigger::Manual).then(|| run.message.clone()),
+            cost,
         });
         Some(run)
+    }
+
+    fn count_cost(&mut self, cost: Option<u64>, now: Timestamp) {
+        let Some(cost) = cost.filter(|cost| *cost > 0) else { return };
+        let today = day_of(now);
+        let spent = self.spent.entry(today).or_default();
+        *spent = spent.saturating_add(cost);
+        self.spent.retain(|day, _| *day > today.saturating_sub(COST_DAYS));
+    }
+
+    /// What its runs cost in the last thirty days, in millionths of a US dollar; `None` where nothing is known.
+    pub fn recent_cost(&self, now: Timestamp) -> Option<u64> {
+        let after = day_of(now).saturating_sub(COST_DAYS);
+        let days = self.spent.iter().filter(|(day, _)| **day > after).map(|(_, cost)| *cost);
+        Some(days.fold(0, u64::saturating_add)).filter(|cost| *cost > 0)
     }
 
     /// Ends a pause and forgets failures.
@@ -194,6 +235,10 @@ impl TaskState {
     pub fn last_result(&self) -> Option<&TaskRecord> {
         self.history.iter().rev().find(|record| record.outcome == TaskOutcome::Done)
     }
+}
+
+fn day_of(time: Timestamp) -> i64 {
+    time.as_millis().div_euclid(DAY_MILLIS)
 }
 
 #[cfg(test)]
@@ -217,15 +262,15 @@ mod tests {
         let mut state = TaskState::default();
         for slot in 0..9 {
             state.running = running(slot).running;
-            state.end(TaskOutcome::Failed, "no".into(), Timestamp::from_millis(slot));
+            state.end(TaskOutcome::Failed, "no".into(), None, Timestamp::from_millis(slot));
         }
         assert!(state.is_active());
         state.running = running(9).running;
-        state.end(TaskOutcome::Done, String::new(), Timestamp::from_millis(9));
+        state.end(TaskOutcome::Done, String::new(), None, Timestamp::from_millis(9));
         assert_eq!(state.failures, 0);
         for slot in 10..20 {
             state.running = running(slot).running;
-            state.end(TaskOutcome::TimedOut, String::new(), Timestamp::from_millis(slot));
+            state.end(TaskOutcome::TimedOut, String::new(), None, Timestamp::from_millis(slot));
         }
         assert!(state.disabled && !state.is_active());
         state.resume(Timestamp::from_millis(99));
@@ -237,11 +282,34 @@ mod tests {
         let mut state = TaskState::default();
         for slot in 0..70 {
             state.running = running(slot).running;
-            state.end(TaskOutcome::Done, "长".repeat(2_000), Timestamp::from_millis(slot));
+            state.end(TaskOutcome::Done, "长".repeat(2_000), None, Timestamp::from_millis(slot));
         }
         assert_eq!(state.history.len(), HISTORY);
         assert_eq!(state.history.front().map(|first| first.slot), Some(Timestamp::from_millis(20)));
         assert!(state.history.iter().all(|entry| entry.text.chars().count() == RESULT_CHARS + 1));
+    }
+
+    #[test]
+    fn the_cost_of_thirty_days_is_the_sum_of_all_runs_in_them_however_many() {
+        let mut state = TaskState::default();
+        assert_eq!(state.recent_cost(Timestamp::default()), None);
+        for day in 0..40 {
+            for _ in 0..3 {
+                state.running = running(day).running;
+                state.end(
+                    TaskOutcome::Done,
+                    String::new(),
+                    Some(10),
+                    Timestamp::from_millis(day * DAY_MILLIS),
+                );
+            }
+        }
+        let last = Timestamp::from_millis(39 * DAY_MILLIS);
+        assert_eq!(state.recent_cost(last), Some(900));
+        assert_eq!(state.recent_cost(Timestamp::from_millis(68 * DAY_MILLIS)), Some(30));
+        assert_eq!(state.history.back().and_then(|record| record.cost), Some(10));
+        let json = serde_json::to_value(&state).unwrap();
+        assert_eq!(serde_json::from_value::<TaskState>(json).unwrap(), state);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::book::Task;
 use super::compose::compose;
-use super::definition::{Deliver, Problem, TaskDefinition, TaskId};
+use super::definition::{Deliver, Problem, ReadTask, TaskId};
 use super::frontmatter::{TaskContext, read};
 use super::scheduler::{Request, from_jiff, read_state, request_channel, to_jiff};
 use super::state::TaskState;
 use super::words;
-use crate::domain::{Language, TaskStatus, ThreadId, Timestamp};
+use crate::domain::{Language, Platform, TaskStatus, ThreadId, Timestamp};
 use crate::ports::{
     BoxFuture, Clock, Durability, KeyValueStore, PlannedTask, StoreError, TaskChange, TaskDetails, TaskFiles,
     TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
@@ -30,6 +30,8 @@ pub struct TaskBook {
     pub states: Arc<dyn KeyValueStore>,
     pub clock: Arc<dyn Clock>,
     pub context: TaskContext,
+    /// The platforms where the agent may only answer.
+    reply_only: Arc<[Platform]>,
     /// Requests to the scheduler; `None` without a daemon.
     scheduler: Option<mpsc::Sender<Request>>,
 }
@@ -48,13 +50,21 @@ impl TaskBook {
         clock: Arc<dyn Clock>,
         zone: TimeZone,
     ) -> Self {
-        Self { files, states, clock, context: TaskContext::in_zone(zone), scheduler: None }
+        let (context, reply_only) = (TaskContext::in_zone(zone), Arc::default());
+        Self { files, states, clock, context, reply_only, scheduler: None }
     }
 
     /// Tasks may name these models.
     #[must_use]
     pub fn with_models<'a>(mut self, names: impl IntoIterator<Item = &'a String>) -> Self {
         self.context.models = names.into_iter().cloned().collect();
+        self
+    }
+
+    /// On these platforms the agent may only answer: results may wait for people.
+    #[must_use]
+    pub fn with_reply_only(mut self, platforms: impl IntoIterator<Item = Platform>) -> Self {
+        self.reply_only = platforms.into_iter().collect();
         self
     }
 
@@ -105,8 +115,8 @@ impl TaskBook {
 
 /// What a definition means at this time.
 fn preview_of(
-    definition: &TaskDefinition,
-    unknown_keys: Vec<String>,
+    ReadTask { definition, unknown_keys }: &ReadTask,
+    reply_only: &[Platform],
     now: Timestamp,
     language: Language,
 ) -> TaskPreview {
@@ -116,8 +126,9 @@ fn preview_of(
         schedule: words::schedule(&definition.schedule, zone, language),
         timezone: words::zone_name(zone),
         past: slots.is_empty(),
-        next: slots.into_iter().map(|slot| words::local(from_jiff(slot), zone, language)).collect(),
-        unknown_keys,
+        next: slots.into_iter().map(|slot| words::slot(definition, from_jiff(slot), language)).collect(),
+        unknown_keys: unknown_keys.clone(),
+        remarks: words::reply_only(definition, reply_only, language).into_iter().collect(),
         deliver: match &definition.deliver {
             Deliver::Threads(threads) => threads.clone(),
             Deliver::Owner | Deliver::Nowhere => Vec::new(),
@@ -141,11 +152,11 @@ impl Tasks for TaskBook {
             let mut all = Vec::new();
             for file in self.files.list().await? {
                 let Some(id) = TaskId::new(&file.name) else {
-                    all.push(Task::unusable(Problem::FileName).summary(&file.name, now, language));
+                    all.push(Task::unusable(Problem::FileName).summary(&file.name, &[], now, language));
                     continue;
                 };
                 match self.task(&id).await {
-                    Ok((task, _)) => all.push(task.summary(id.as_str(), now, language)),
+                    Ok((task, _)) => all.push(task.summary(id.as_str(), &self.reply_only, now, language)),
                     Err(TaskRefusal::Unknown) => {}
                     Err(error) => return Err(error),
                 }
@@ -160,7 +171,7 @@ impl Tasks for TaskBook {
             let id = id?;
             let (task, content) = self.task(&id).await?;
             Ok(TaskDetails {
-                summary: task.summary(id.as_str(), self.clock.now(), language),
+                summary: task.summary(id.as_str(), &self.reply_only, self.clock.now(), language),
                 file: text(&content),
                 history: task.state.history.iter().rev().map(words::entry).collect(),
             })
@@ -200,7 +211,7 @@ impl Tasks for TaskBook {
     fn preview(&self, file: &str, now: Timestamp, language: Language) -> Result<TaskPreview, TaskMistake> {
         let read = read(file.as_bytes(), &self.context, to_jiff(now))
             .map_err(|problem| words::mistake(&problem, language))?;
-        Ok(preview_of(&read.definition, read.unknown_keys, now, language))
+        Ok(preview_of(&read, &self.reply_only, now, language))
     }
 
     fn plan(
@@ -219,7 +230,7 @@ impl Tasks for TaskBook {
             let broken = |problem| TaskRefusal::Broken(words::mistake(&problem, language));
             let after = compose(before.as_deref(), &change, self.context.zone.iana_name()).map_err(broken)?;
             let found = read(after.as_bytes(), &self.context, to_jiff(now)).map_err(broken)?;
-            let preview = preview_of(&found.definition, found.unknown_keys, now, language);
+            let preview = preview_of(&found, &self.reply_only, now, language);
             let words = words::plan(&found.definition, &preview, &change, PLAN_SLOTS, language);
             Ok(PlannedTask { before, author_before, after, preview, words })
         })

@@ -2,11 +2,13 @@
 
 use jiff::tz::TimeZone;
 
+use super::clock_changes::ClockChange;
 use super::definition::{Deliver, Problem, TaskDefinition, TaskKind, TaskProblem};
 use super::planner::Trigger;
 use super::schedule::{Interval, Schedule, ScheduleError};
+use super::scheduler::to_jiff;
 use super::state::{TaskOutcome, TaskRecord};
-use crate::domain::{Language, ThreadId, Timestamp};
+use crate::domain::{Language, Platform, ThreadId, Timestamp};
 use crate::phrases::cron::cron;
 use crate::phrases::tasks as words;
 use crate::ports::{TaskChange, TaskHistoryEntry, TaskMistake, TaskPreview};
@@ -18,6 +20,43 @@ pub(super) fn local(time: Timestamp, zone: &TimeZone, language: Language) -> Str
     format!("{} ({day}) {}", at.strftime("%Y-%m-%d"), at.strftime("%H:%M"))
 }
 
+/// A slot on the wall clock of its task, with a remark where that clock is changed.
+pub(super) fn slot(definition: &TaskDefinition, slot: Timestamp, language: Language) -> String {
+    let at = local(slot, &definition.zone, language);
+    clock_change(definition, slot, language)
+        .map_or_else(|| at.clone(), |remark| words::with_remark(&at, &remark, language))
+}
+
+/// What a change of the clock does to a slot.
+pub(super) fn clock_change(
+    definition: &TaskDefinition,
+    slot: Timestamp,
+    language: Language,
+) -> Option<String> {
+    Some(match ClockChange::of(definition, to_jiff(slot))? {
+        ClockChange::Skipped { meant: Some(meant) } => {
+            words::time_is_skipped(&meant.strftime("%H:%M").to_string(), language)
+        }
+        ClockChange::Skipped { meant: None } => words::given_time_is_skipped(language).to_owned(),
+        ClockChange::FirstOnly => words::time_comes_twice(language).to_owned(),
+        ClockChange::FirstOfTwo => words::first_of_two(language).to_owned(),
+        ClockChange::SecondOfTwo => words::second_of_two(language).to_owned(),
+    })
+}
+
+/// Targets on platforms where the agent may only answer.
+pub(super) fn reply_only(
+    definition: &TaskDefinition,
+    reply_only: &[Platform],
+    language: Language,
+) -> Option<String> {
+    let Deliver::Threads(threads) = &definition.deliver else { return None };
+    let targets = threads.iter().filter(|thread| reply_only.contains(thread.platform()));
+    let targets: Vec<String> = targets.map(ToString::to_string).collect();
+    (!targets.is_empty())
+        .then(|| words::may_wait_for_people(&targets.join(words::between(language)), language))
+}
+
 /// The name of a zone.
 pub(super) fn zone_name(zone: &TimeZone) -> String {
     zone.iana_name().map_or_else(|| "UTC".to_owned(), str::to_owned)
@@ -27,7 +66,11 @@ pub(super) fn schedule(schedule: &Schedule, zone: &TimeZone, language: Language)
     match schedule {
         Schedule::Cron(expression) => cron(expression, language),
         Schedule::Every { interval: Interval::Days(days), anchor } => {
-            words::every_days(*days, &anchor.strftime("%H:%M").to_string(), language)
+            let time = anchor.strftime("%H:%M").to_string();
+            match days {
+                1 => words::daily(&time, language),
+                days => words::every_days(*days, &time, language),
+            }
         }
         Schedule::Every { interval: Interval::Exact(length), .. } => {
             let minutes = length.as_mins();
@@ -75,14 +118,14 @@ pub(super) fn plan(
         (Some(targets), TaskKind::Prompt) => words::result_goes_to(&targets, language),
         (None, _) => words::result_is_not_sent(language).to_owned(),
     };
-    [
+    let lines = [
         words::planned_for(&preview.schedule, &preview.timezone, language),
         words::next_times(&next.join(between), language),
         delivery,
         words::runs_as(change.author.as_str(), language),
-    ]
-    .map(|line| format!("- {line}"))
-    .join("\n")
+    ];
+    let lines = lines.iter().chain(&preview.remarks).map(|line| format!("- {line}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn mistake(problem: &TaskProblem, language: Language) -> TaskMistake {
@@ -139,5 +182,6 @@ pub(super) fn entry(record: &TaskRecord) -> TaskHistoryEntry {
         at: record.at.rfc3339(),
         text: record.text.clone(),
         thread_id: record.thread.clone(),
+        cost_micros: record.cost,
     }
 }

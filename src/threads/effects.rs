@@ -330,6 +330,7 @@ impl Actor {
             author: self.conversation.requester(),
             owner: self.conversation.origin() == Origin::Owner,
             task: self.conversation.task().or(payer.task),
+            max_cost: self.conversation.task_max_cost(),
             ..payer
         };
         Account::new(self.runtime.meter.clone(), payer)

@@ -45,9 +45,12 @@ fn in_unit(rules: &BudgetRules, payer: &Payer, unit: CapUnit, caps: &Caps) -> Ve
         u64::try_from(share).unwrap_or(u64::MAX)
     };
     let own = |of: Option<Arc<str>>, limit: Option<u64>| of.zip(limit).filter(|_| !exempt);
+    // A task's own limit holds for everybody.
+    let own_turn = caps.turn.filter(|_| !exempt);
+    let turn_limit = own_turn.into_iter().chain(payer.max_cost.filter(|_| unit == CapUnit::Money)).min();
     let of_task = |of: Option<Arc<str>>, limit: Option<u64>| of.zip(limit);
     let narrow = [
-        (CapScope::Turn, own(turn, caps.turn)),
+        (CapScope::Turn, turn.zip(turn_limit)),
         (CapScope::TaskDay, of_task(task, caps.task_day)),
         (CapScope::UserDay, own(author, caps.user_day)),
         (CapScope::ThreadDay, own(thread, caps.thread_day)),
@@ -309,6 +312,22 @@ mod tests {
         assert_eq!(used(&helper), [("helpers-day", 0), ("day", 150), ("month", 150)]);
         let task = Payer { task: Some("report".to_owned()), ..Payer::default() };
         assert_eq!(used(&task), [("task-day", 0), ("day", 150), ("month", 150)]);
+    }
+
+    #[test]
+    fn a_run_has_the_smaller_of_its_own_limit_and_that_of_all_turns_also_for_exempt_people() {
+        let turn = rules(Caps { turn: Some(900), ..Caps::NONE }, Caps { turn: Some(70), ..Caps::NONE });
+        let limits = |rules: &BudgetRules, max_cost, owner| {
+            let payer = Payer { max_cost, owner, ..payer() };
+            let caps = caps_of(rules, &payer);
+            caps.iter().map(|(key, limit)| (key.unit, *limit)).collect::<Vec<_>>()
+        };
+        let (money, tokens) = (CapUnit::Money, CapUnit::Tokens);
+        assert_eq!(limits(&turn, Some(500), false), [(money, 500), (tokens, 70)]);
+        assert_eq!(limits(&turn, Some(5_000), false), [(money, 900), (tokens, 70)]);
+        let exempt = BudgetRules { owners_exempt: true, ..turn };
+        assert_eq!(limits(&exempt, Some(5_000), true), [(money, 5_000)]);
+        assert_eq!(limits(&exempt, None, true), []);
     }
 
     #[test]

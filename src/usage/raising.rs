@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use super::UsageMeter;
 use super::caps::caps_of;
 use crate::domain::{
-    AuthorId, BudgetGrant, BudgetLine, BudgetRules, CapScope, CapState, Payer, Timestamp, UsageEvent,
+    AuthorId, BudgetGrant, BudgetLine, BudgetRules, CapScope, CapState, CorrelationId, Payer, Timestamp,
+    UsageEvent,
 };
 use crate::ports::{BoxFuture, Budget, Raise, StoreError};
 
@@ -40,6 +41,11 @@ impl Budget for UsageMeter {
         let caps = caps_of(self.rules(), payer);
         let (book, now) = (self.book(), self.now());
         caps.iter().map(|cap| book.state_of(cap, now)).collect()
+    }
+
+    fn spent_by(&self, run: &CorrelationId) -> Option<u64> {
+        let book = self.book();
+        book.turn(run.as_str()).filter(|sums| sums.calls > sums.unknown_price).map(|sums| sums.cost)
     }
 
     fn spent_today(&self) -> u64 {

@@ -330,7 +330,10 @@ impl Stage {
             frozen: shipagent::threads::FrozenMemory::new(Duration::from_secs(3600)),
             helper: shipagent::threads::HelperModel { model: Arc::new(EchoModel), context_tokens: 8000 },
             marks: Arc::new(shipagent::ports::ThreadMarks::new(state.notes.nested("threads"))),
-            tasks: Arc::new(shipagent::tasks::ChatTasks { tasks: Arc::new(task_book(&state)) }),
+            tasks: Arc::new(shipagent::tasks::ChatTasks {
+                tasks: Arc::new(task_book(&state)),
+                currency: shipagent::domain::Currency::default(),
+            }),
             task_book: Arc::new(task_book(&state)),
             direct_chats: Arc::new(shipagent::threads::StoredDirectChats::new(state.notes.nested("direct"))),
             groups: Arc::new(shipagent::threads::Groups::new(

@@ -40,7 +40,7 @@ fn every_key_is_read() {
     let file = "\u{feff}---\r\nat:\r\n  - 2026-12-01 09:00\r\n  - 2026-12-02 09:00\r\ntimezone: Asia/Shanghai\r\n\
                 enabled: no\r\ndeliver: [telegram:chat:1, feishu:chat:oc_1]\r\nthread: run\r\ncontext: 3\r\n\
                 missed: all\r\ngrace: 1d\r\noverlap: queue\r\nquiet: never\r\nonApproval: deny\r\ntimeout: 1h\r\n\
-                maxSteps: 5\r\nmemory: author\r\nnotifyFailure: {to: none, after: 3}\r\nauthor: telegram:user:7\r\n\
+                maxSteps: 5\r\nmaxCost: 0.25\r\nmemory: author\r\nnotifyFailure: {to: none, after: 3}\r\nauthor: telegram:user:7\r\n\
                 kind: message\r\ncolour: red\r\n---\r\n\r\nTea is ready.\r\n";
     let ReadTask { definition: task, unknown_keys } = parse(file).unwrap();
     assert_eq!(unknown_keys, ["colour"]);
@@ -54,6 +54,7 @@ fn every_key_is_read() {
         (Overlap::Queue, Quiet::Never, OnApproval::Deny)
     );
     assert_eq!((task.timeout, task.max_steps), (Duration::from_secs(3600), Some(5)));
+    assert_eq!(task.max_cost, Some(250_000));
     assert_eq!((task.memory, task.kind), (RunMemory::Author, TaskKind::Message));
     assert_eq!(task.failures, NotifyFailure { owner: false, after: 3 });
     assert_eq!(task.author.unwrap().as_str(), "telegram:user:7");
@@ -77,6 +78,9 @@ fn a_mistake_names_its_line_and_what_to_do() {
         ("---\nevery: 10s\n---\nx", Some(2), "one minute"),
         ("---\nat: 2026-12-01\n---\nx", Some(2), "no time of day"),
         ("---\nevery: 1h\ntimezone: CST\n---\nx", Some(3), "Asia/Shanghai"),
+        ("---\nevery: 1h\nmaxCost: 0\n---\nx", Some(3), "0.05, 1, 2.50"),
+        ("---\nevery: 1h\nmaxCost: 1,5\n---\nx", Some(3), "0.05, 1, 2.50"),
+        ("---\nevery: 1h\nmaxCost: -1\n---\nx", Some(3), "0.05, 1, 2.50"),
         ("---\nevery: 1h\nmissed: maybe\n---\nx", Some(3), "skip, once, all"),
         ("---\nevery: 1h\ndeliver: ann\n---\nx", Some(3), "telegram:chat:123"),
         ("---\nevery: 1h\nauthor: ann\n---\nx", Some(3), "<platform>:user:<id>"),

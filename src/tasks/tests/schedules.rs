@@ -141,15 +141,25 @@ fn schedules_are_told_in_both_languages() {
     let told = |schedule: &Schedule| {
         [Language::En, Language::Zh].map(|language| words::schedule(schedule, &zone, language))
     };
-    let weekdays = told(&Schedule::cron("0 9 * * 1-5", &zone, now).unwrap());
-    assert!(weekdays[0].starts_with("At 09:00"), "{weekdays:?}");
-    assert!(weekdays[1].contains("09:00") && weekdays[1].contains("星期一"), "{weekdays:?}");
-    let hours = told(&Schedule::every("90m", None, &zone).unwrap());
-    assert_eq!(hours, ["every 1 h 30 min", "每 1 小时 30 分钟"]);
-    let whole = told(&Schedule::every("2h", None, &zone).unwrap());
-    assert_eq!(whole, ["every 2 h", "每 2 小时"]);
-    let minutes = told(&Schedule::every("30m", None, &zone).unwrap());
-    assert_eq!(minutes, ["every 30 min", "每 30 分钟"]);
+    for (expression, expected) in [
+        ("0 9 * * 1-5", ["Mon to Fri at 09:00", "每周一至周五 09:00"]),
+        ("30 18 * * 0", ["every Sun at 18:30", "每周日 18:30"]),
+        ("5 7 * * *", ["every day at 07:05", "每天 07:05"]),
+        ("0 9 1 * *", ["At 09:00, on day 1", "在 09:00, 每月 1 日"]),
+    ] {
+        assert_eq!(told(&Schedule::cron(expression, &zone, now).unwrap()), expected);
+    }
+    let twice = told(&Schedule::cron("0 9,18 * * 1-5", &zone, now).unwrap());
+    assert!(twice[0].contains("Monday") && twice[1].contains("星期一"), "{twice:?}");
+    for (interval, expected) in [
+        ("90m", ["every 1 h 30 min", "每 1 小时 30 分钟"]),
+        ("2h", ["every 2 h", "每 2 小时"]),
+        ("30m", ["every 30 min", "每 30 分钟"]),
+        ("1d", ["every day at 00:00", "每天 00:00"]),
+        ("2d", ["every 2 days at 00:00", "每 2 天 00:00"]),
+    ] {
+        assert_eq!(told(&Schedule::every(interval, None, &zone).unwrap()), expected);
+    }
     let once = told(&Schedule::at(["2026-12-01 09:00"], &zone).unwrap());
     assert_eq!(once, ["2026-12-01 (Tue) 09:00", "2026-12-01 (周二) 09:00"]);
 }

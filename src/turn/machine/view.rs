@@ -180,6 +180,11 @@ impl Conversation {
         self.history.scheduled(self.current()?)?.model
     }
 
+    /// The most that the run in flight may cost, where its task says so.
+    pub fn task_max_cost(&self) -> Option<u64> {
+        self.history.scheduled(self.current()?)?.max_cost
+    }
+
     /// How many earlier runs the model is shown, where the task of the run in flight limits them.
     pub fn earlier_runs(&self) -> Option<usize> {
         self.history.scheduled(self.current()?)?.context

@@ -3,6 +3,7 @@
 mod asked_in_chats;
 mod chats;
 mod commands;
+mod costs;
 mod deliveries;
 mod in_conversations;
 mod kill;

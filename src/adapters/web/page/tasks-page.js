@@ -110,6 +110,7 @@ class TaskFacts {
       mistake ? (mistake.line ? t('taskMistakeAt', { line: mistake.line, what: mistake.message }) : mistake.message) : '',
       failures > 1 ? t('taskFailures', { count: failures }) : '',
       unknownKeys?.length ? t('taskUnknownKeys', { keys: unknownKeys.join(', ') }) : '',
+      ...(task.remarks ?? []),
     ].filter(Boolean).join(' · ');
     setText(this.trouble, words);
     this.trouble.hidden = words === '';
