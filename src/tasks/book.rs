@@ -2,13 +2,16 @@
 
 use super::definition::{Deliver, Problem, ReadTask, TaskProblem};
 use super::frontmatter::{TaskContext, read};
+use super::planner::{Plan, PlanInput};
 use super::schedule::Schedule;
 use super::scheduler::{from_jiff, to_jiff};
-use super::state::TaskState;
+use super::state::{TaskOutcome, TaskRecord, TaskState};
 use super::words;
 use crate::domain::{Language, Platform, TaskStatus, Timestamp, short_digest};
 use crate::ports::{TaskInProgress, TaskSummary};
 
+/// Most slots given up that are recorded at once.
+const MOST_RECORDED: usize = 10;
 /// How many next slots are shown.
 const SHOWN_SLOTS: usize = 3;
 
@@ -92,6 +95,35 @@ impl Task {
         // The first slot that is not settled, which may have passed.
         let next = definition.schedule.next_after(to_jiff(self.state.settled), &definition.zone)?;
         Some(from_jiff(next)).map(|next| if next < now { now } else { next })
+    }
+
+    /// What is to be done for it now; `None` where its file has a mistake.
+    pub fn plan(&self, now: Timestamp) -> Option<Plan> {
+        let definition = &self.read.as_ref().ok()?.definition;
+        let input = PlanInput {
+            schedule: &definition.schedule,
+            zone: &definition.zone,
+            missed: definition.missed,
+            grace: definition.grace,
+            overlap: definition.overlap,
+            settled: to_jiff(self.state.settled),
+            running: self.state.running.is_some(),
+            queued: !self.state.waiting.is_empty(),
+        };
+        Some(input.plan(to_jiff(now)))
+    }
+
+    /// Settles the slots of a plan: some wait to be run, others are recorded as given up.
+    pub fn settle(&mut self, plan: Plan, now: Timestamp) {
+        let skip = plan.given_up.len().saturating_sub(MOST_RECORDED);
+        for (slot, reason) in plan.given_up.iter().skip(skip) {
+            self.state.record(TaskRecord::not_run(from_jiff(*slot), TaskOutcome::from(*reason), now));
+        }
+        let slots = plan.run.iter().map(|(slot, _)| *slot).chain(plan.given_up.iter().map(|(slot, _)| *slot));
+        if let Some(newest) = slots.max() {
+            self.state.settled = self.state.settled.max(from_jiff(newest));
+        }
+        self.state.waiting.extend(plan.run.into_iter().map(|(slot, trigger)| (from_jiff(slot), trigger)));
     }
 
     /// The next slots from now on.

@@ -10,13 +10,14 @@ use super::book::Task;
 use super::compose::compose;
 use super::definition::{Deliver, Problem, ReadTask, TaskId};
 use super::frontmatter::{TaskContext, read};
-use super::scheduler::{Request, from_jiff, read_state, request_channel, to_jiff};
+use super::scheduler::{Request, from_jiff, request_channel, to_jiff};
 use super::state::TaskState;
+use super::task_states::TaskStates;
 use super::words;
 use crate::domain::{Language, Platform, TaskStatus, ThreadId, Timestamp};
 use crate::ports::{
-    BoxFuture, Clock, Durability, KeyValueStore, PlannedTask, StoreError, TaskChange, TaskDetails, TaskFiles,
-    TaskMistake, TaskPreview, TaskRefusal, TaskSummary, Tasks,
+    BoxFuture, Clock, KeyValueStore, PlannedTask, TaskChange, TaskDetails, TaskFiles, TaskMistake,
+    TaskPreview, TaskRefusal, TaskSummary, Tasks,
 };
 
 /// How many next slots a preview shows, and the words of a plan.
@@ -27,7 +28,7 @@ const PLAN_SLOTS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct TaskBook {
     pub files: Arc<dyn TaskFiles>,
-    pub states: Arc<dyn KeyValueStore>,
+    pub states: TaskStates,
     pub clock: Arc<dyn Clock>,
     pub context: TaskContext,
     /// The platforms where the agent may only answer.
@@ -51,7 +52,7 @@ impl TaskBook {
         zone: TimeZone,
     ) -> Self {
         let (context, reply_only) = (TaskContext::in_zone(zone), Arc::default());
-        Self { files, states, clock, context, reply_only, scheduler: None }
+        Self { files, states: TaskStates(states), clock, context, reply_only, scheduler: None }
     }
 
     /// Tasks may name these models.
@@ -78,15 +79,11 @@ impl TaskBook {
     /// A task as it is on the disk.
     async fn task(&self, id: &TaskId) -> Result<(Task, Vec<u8>), TaskRefusal> {
         let content = self.files.read(id.as_str()).await?.ok_or(TaskRefusal::Unknown)?;
-        let task = match self.state(id).await {
+        let task = match self.states.get(id).await {
             Ok(state) => Task::read(0, &content, state, &self.context, self.clock.now()),
             Err(error) => Task::unusable(Problem::State(error.to_string())),
         };
         Ok((task, content))
-    }
-
-    async fn state(&self, id: &TaskId) -> Result<Option<TaskState>, StoreError> {
-        read_state(id, self.states.get(id.as_str()).await?)
     }
 
     /// Sends a request to the scheduler; `None` without a daemon.
@@ -105,11 +102,10 @@ impl TaskBook {
         id: &TaskId,
         change: impl FnOnce(&mut TaskState, Timestamp) + Send,
     ) -> Result<(), TaskRefusal> {
-        self.state(id).await?;
+        self.states.get(id).await?;
         let (mut task, _) = self.task(id).await?;
         change(&mut task.state, self.clock.now());
-        let state = serde_json::to_value(&task.state).unwrap_or_default();
-        Ok(self.states.put(id.as_str(), state, Durability::Written).await?)
+        Ok(self.states.put(id, &task.state).await?)
     }
 }
 
@@ -271,7 +267,7 @@ impl Tasks for TaskBook {
             // A task of the same name begins anew.
             match self.ask(|reply| Request::Forget { id: id.clone(), reply }).await {
                 Some(answer) => answer,
-                None => Ok(self.states.remove(id.as_str()).await?),
+                None => Ok(self.states.remove(&id).await?),
             }
         })
     }

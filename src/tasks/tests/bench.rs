@@ -24,6 +24,7 @@ use crate::tasks::TaskBook;
 use crate::tasks::frontmatter::TaskContext;
 use crate::tasks::run::RunParts;
 use crate::tasks::scheduler::{Scheduler, SchedulerParts};
+use crate::tasks::task_states::TaskStates;
 use crate::uimessage::RunStatus;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
@@ -255,7 +256,7 @@ impl Bench {
         let files = Arc::new(self.files.clone());
         let parts = SchedulerParts {
             files,
-            states: Arc::new(self.states.clone()),
+            states: TaskStates(Arc::new(self.states.clone())),
             run,
             context: TaskContext::in_zone(TimeZone::UTC),
         };
