@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use shipagent::adapters::builtin;
@@ -22,23 +22,34 @@ use super::daemon::{PATIENCE, Project};
 /// 2026-11-18, 20:00 UTC.
 const EVENING: i64 = 1_795_032_000_000;
 
-/// A clock that only the test advances.
+/// A clock that the test advances.
 #[derive(Debug)]
-pub(crate) struct HandClock(AtomicI64);
+pub(crate) struct HandClock {
+    millis: AtomicI64,
+    /// Since when it runs by itself as well.
+    runs: Option<Instant>,
+}
 
 impl HandClock {
     pub(crate) fn evening() -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(EVENING)))
+        Arc::new(Self { millis: AtomicI64::new(EVENING), runs: None })
+    }
+
+    /// From the real time on, running like a real clock.
+    pub(crate) fn running() -> Arc<Self> {
+        let now = jiff::Timestamp::now().as_millisecond();
+        Arc::new(Self { millis: AtomicI64::new(now), runs: Some(Instant::now()) })
     }
 
     pub(crate) fn advance(&self, time: Duration) {
-        self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+        self.millis.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }
 
 impl Clock for HandClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+        let run = self.runs.map_or(0, |since| i64::try_from(since.elapsed().as_millis()).unwrap());
+        Timestamp::from_millis(self.millis.load(Ordering::SeqCst) + run)
     }
 }
 

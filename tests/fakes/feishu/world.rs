@@ -166,6 +166,12 @@ impl Environment {
         self.posted.iter().filter(|posted| posted.chat == chat).map(|posted| self.words(posted)).collect()
     }
 
+    /// The texts of the app that it sent into topics of a chat with `reply_in_thread`, or outside of them.
+    pub(crate) fn said_in_topics(&self, chat: &str, in_topics: bool) -> Vec<String> {
+        let posted = self.posted.iter().filter(|posted| posted.chat == chat && posted.in_thread == in_topics);
+        posted.map(|posted| self.words(posted)).collect()
+    }
+
     pub(crate) fn forget_tokens(&mut self) {
         self.tokens.clear();
     }

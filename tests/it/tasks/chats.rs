@@ -1,13 +1,17 @@
 //! The agent creates tasks in a conversation, in English and Chinese, on every platform: a person approves, the task runs
 //! at its time, its result comes back there, and an answer to it goes on in that conversation.
 
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use super::runs::in_millis;
+use jiff::{SignedDuration, Timestamp, Unit};
+use serde_json::{Value, json};
+use shipagent::ports::Clock as _;
+
 use crate::fakes::daemon::{Project, merge};
 use crate::fakes::fake_model::{FakeModel, Reply, Script, Seen};
 use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
+use crate::fakes::in_process::{HandClock, InProcess};
 use crate::fakes::qq::QqFake;
 use crate::fakes::qq::people::Place;
 use crate::fakes::telegram::people::Chat;
@@ -39,6 +43,7 @@ pub(super) enum Spot {
     FeishuTopic,
     QqDirect,
     QqGroup,
+    QqChannel,
 }
 
 impl Scene {
@@ -50,13 +55,16 @@ impl Scene {
         let topic = forum.topic("Deploys");
         let mut config = json!({
             "queue": { "mergeMs": 0 },
-            "owners": [format!("telegram:user:{ANN}"), "feishu:user:ou_ada", "qq:user:U1", "qq:user:M1"],
+            "owners": [format!("telegram:user:{ANN}"), "feishu:user:ou_ada", "qq:user:U1", "qq:user:M1", "qq:user:70"],
             "adapters": { "telegram": { "botToken": telegram.token(), "apiUrl": telegram.url(),
                 "allowedUsers": [ANN], "allowedChats": [GROUP] } },
         });
         merge(&mut config, feishu.section(json!({ "allowedChats": ["oc_group"] })));
         merge(&mut config, qq.config());
-        merge(&mut config, json!({ "adapters": { "qq": { "allowedChats": ["G1"], "markdown": true } } }));
+        merge(
+            &mut config,
+            json!({ "adapters": { "qq": { "allowedChats": ["G1", "C1"], "markdown": true } } }),
+        );
         merge(&mut config, extra);
         qq.rule(|rules| rules.markdown = true);
         let project = Project::with_model(&model.url(), config);
@@ -85,6 +93,7 @@ impl Scene {
             }
             Spot::QqDirect => drop(self.qq.says(Place::C2c("U1"), words)),
             Spot::QqGroup => drop(self.qq.says(Place::Group("G1", "M1"), words)),
+            Spot::QqChannel => drop(self.qq.says(Place::Channel("C1", "70"), words)),
         }
     }
 
@@ -101,9 +110,12 @@ impl Scene {
                 })
             }
             Spot::FeishuDirect => self.feishu.look(|world| world.said("oc_ada")),
-            Spot::FeishuGroup | Spot::FeishuTopic => self.feishu.look(|world| world.said("oc_group")),
+            Spot::FeishuGroup | Spot::FeishuTopic => {
+                self.feishu.look(|world| world.said_in_topics("oc_group", spot == Spot::FeishuTopic))
+            }
             Spot::QqDirect => self.qq.look(|rules| rules.texts("U1")),
             Spot::QqGroup => self.qq.look(|rules| rules.texts("G1")),
+            Spot::QqChannel => self.qq.look(|rules| rules.texts("C1")),
         }
     }
 
@@ -115,7 +127,7 @@ impl Scene {
                 if let Some(text) = self.texts(spot).into_iter().find(fits) {
                     return text;
                 }
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         let waited = tokio::time::timeout(crate::fakes::daemon::PATIENCE, found).await;
@@ -132,8 +144,8 @@ fn word_after<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
     words.next().map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
 }
 
-/// Creates a task on request, works in its runs, and goes on from results.
-fn assistant(seen: &Seen) -> Reply {
+/// Creates a task on request, works in its runs, and goes on from results. Reminders come once, reports every day.
+fn assistant(seen: &Seen, due: Timestamp) -> Reply {
     let messages = seen.body["messages"].as_array().unwrap();
     let text = seen.last_user_text();
     let last = messages.last().unwrap();
@@ -144,55 +156,78 @@ fn assistant(seen: &Seen) -> Reply {
         let known = seen.body.to_string().contains(&format!("for {name}."));
         return Reply::text(&if known { format!("continued {name}") } else { format!("lost {name}") });
     }
-    let Some(name) = word_after(text, &["remind", "提醒", "report"]) else { return Reply::text("hello") };
+    let Some(name) = word_after(text, &["remind", "提醒", "report", "汇报"]) else {
+        return Reply::text("hello");
+    };
     if last["role"] == "tool" {
         return Reply::text(&format!("Saved {name}: {}", last["content"].as_str().unwrap_or_default()));
     }
-    let at = in_millis(6_000);
-    let arguments = match text.contains("report") {
-        true => json!({ "id": name, "prompt": format!("work-on {name}"), "at": at }),
-        false => json!({ "id": name, "message": format!("Reminder for {name}."), "at": at }),
+    let arguments = match text.contains("report") || text.contains("汇报") {
+        true => {
+            let daily = due.strftime("%-M %-H * * *").to_string();
+            json!({ "id": name, "prompt": format!("work-on {name}"), "schedule": daily, "timezone": "UTC" })
+        }
+        false => {
+            json!({ "id": name, "message": format!("Reminder for {name}."), "at": due.to_string(), "timezone": "UTC" })
+        }
     };
     Reply::calls([("task_upsert", arguments)])
 }
 
+/// A wish, in the language of the person, and the name of its task.
+const WISHES: [(Spot, &str, &str); 9] = [
+    (Spot::TelegramDirect, "remind", "tgdm"),
+    (Spot::TelegramGroup, "report", "tggroup"),
+    (Spot::TelegramTopic, "请 汇报", "tgtopic"),
+    (Spot::FeishuDirect, "请 每天 汇报", "fsdm"),
+    (Spot::FeishuGroup, "remind", "fsgroup"),
+    (Spot::FeishuTopic, "report", "fstopic"),
+    (Spot::QqDirect, "请 明天 提醒", "qqdm"),
+    (Spot::QqGroup, "report", "qqgroup"),
+    (Spot::QqChannel, "请 汇报", "qqchannel"),
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_of_a_conversation_run_at_their_time_and_come_back_to_it_on_every_platform() {
-    let scene = Scene::new(Script::compute(assistant), json!({})).await;
-    let daemon = scene.project.start().await;
+    let clock = HandClock::running();
+    let soon = Timestamp::now().checked_add(SignedDuration::from_mins(4)).unwrap();
+    let due = soon.round(Unit::Minute).unwrap();
+    let scene = Scene::new(Script::compute(move |seen| assistant(seen, due)), json!({})).await;
+    let daemon = InProcess::start(&scene.project, &clock);
     let scene = &scene;
-    let person =
-        async |spot: Spot, name: &str, ask: &str, next: &str, yes: &str, result: &str, explain: &str| {
-            scene.say(spot, &format!("{ask} {name}"));
-            let question = scene.hear(spot, &["A", "task_upsert", name]).await;
-            assert!(question.contains(next), "{question}");
-            scene.say(spot, yes);
-            scene.hear(spot, &[&format!("Saved {name}")]).await;
-            scene.hear(spot, &[&format!("{result} for {name}.")]).await;
-            scene.say(spot, &format!("{explain} {name}"));
-            scene.hear(spot, &[&format!("continued {name}")]).await;
-        };
-    // One place of a chat after the other: the fakes tell the chats apart, not all topics.
-    tokio::join!(
-        person(Spot::TelegramDirect, "tgdm", "remind", "Next:", "approve", "Reminder", "explain"),
-        async {
-            person(Spot::TelegramGroup, "tggroup", "report", "Next:", "approve", "Report", "explain").await;
-            person(Spot::TelegramTopic, "tgtopic", "请 提醒", "接下来", "同意", "Reminder", "解释").await;
-        },
-        person(Spot::FeishuDirect, "fsdm", "请 明天 提醒", "接下来", "同意", "Reminder", "解释"),
-        async {
-            person(Spot::FeishuGroup, "fsgroup", "remind", "Next:", "approve", "Reminder", "explain").await;
-            person(Spot::FeishuTopic, "fstopic", "report", "Next:", "approve", "Report", "explain").await;
-        },
-        person(Spot::QqDirect, "qqdm", "请 提醒", "接下来", "同意", "Reminder", "解释"),
-        person(Spot::QqGroup, "qqgroup", "report", "Next:", "approve", "Report", "explain"),
-    );
-    let tasks = daemon.get_json("/api/tasks").await;
-    let tasks = tasks["tasks"].as_array().unwrap();
-    assert_eq!(tasks.len(), 8);
-    for task in tasks {
-        assert_eq!((&task["status"], &task["last"]["outcome"]), (&json!("over"), &json!("done")), "{task}");
-        assert!(task["author"].as_str().unwrap().contains(":user:"), "{task}");
+    let create = async |(spot, ask, name): (Spot, &'static str, &'static str)| {
+        scene.say(spot, &format!("{ask} {name}"));
+        let question = scene.hear(spot, &["A", "task_upsert", name]).await;
+        let chinese = ask.starts_with('请');
+        let next = if chinese { "接下来：" } else { "Next: " };
+        assert!(question.contains(&format!("{next}{}", due.strftime("%Y-%m-%d"))), "{question}");
+        let limited = matches!(spot, Spot::QqDirect | Spot::QqGroup | Spot::QqChannel);
+        let warned = question.contains("may wait until somebody writes") || question.contains("主动消息");
+        assert_eq!(warned, limited, "QQ alone limits messages that nobody asked for: {question}");
+        scene.say(spot, if chinese { "同意" } else { "approve" });
+        scene.hear(spot, &[&format!("Saved {name}")]).await;
+    };
+    futures_util::future::join_all(WISHES.map(create)).await;
+    let now = clock.now().as_millis();
+    let left = u64::try_from(due.as_millisecond() - now).unwrap_or_default();
+    clock.advance(Duration::from_millis(left + 500));
+    // The scheduler looks at the clock when a file changes.
+    scene.project.write(".ship/tasks/other.md", "---\nevery: 10h\n---\nlook");
+    let answer = async |(spot, ask, name): (Spot, &'static str, &'static str)| {
+        scene.hear(spot, &[&format!(" for {name}.")]).await;
+        let explain = if ask.starts_with('请') { "解释" } else { "explain" };
+        scene.say(spot, &format!("{explain} {name}"));
+        scene.hear(spot, &[&format!("continued {name}")]).await;
+    };
+    futures_util::future::join_all(WISHES.map(answer)).await;
+    daemon.stop().await;
+    let listed: Value =
+        serde_json::from_str(&scene.project.run(&["tasks", "list", "--json"]).stdout).unwrap();
+    for (spot, ask, name) in WISHES {
+        let task = listed["tasks"].as_array().unwrap().iter().find(|task| task["id"] == name).unwrap();
+        let daily = ask.contains("report") || ask.contains("汇报");
+        let status = if daily { "waiting" } else { "over" };
+        assert_eq!((&task["status"], &task["last"]["outcome"]), (&json!(status), &json!("done")), "{task}");
+        assert!(task["author"].as_str().unwrap().contains(":user:"), "{spot:?}: {task}");
     }
-    assert!(daemon.stop().await.success());
 }

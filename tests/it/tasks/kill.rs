@@ -19,6 +19,7 @@ use crate::fakes::telegram::server::FakeTelegram;
 const KILLS: usize = 42;
 const TASKS: usize = 40;
 const CHATS: usize = 4;
+const QQ_PEOPLE: [&str; 3] = ["U1", "U2", "U3"];
 const GREETING: &str = "done hi.";
 
 /// Where a process may die.
@@ -50,16 +51,17 @@ async fn die_at(project: &Project, step: &str) {
     child.wait().unwrap();
 }
 
-/// Tasks that are due while daemons come and go: half of them are reminders, the others run in threads of their own, every
-/// second one with a tool. Each delivers to a chat of a platform. Telegram knows no idempotency keys: there a message
-/// may come twice when a process dies between its delivery and its receipt.
+/// Tasks that are due while daemons come and go: half of them are runs with a tool, the others runs without one and
+/// reminders. Each delivers to a chat of one of three platforms. Telegram knows no idempotency keys: there a message may
+/// come twice when a process dies between its delivery and its receipt.
 async fn every_slot_delivers_once(round: u64) {
-    let (feishu, telegram) = (Feishu::start().await, FakeTelegram::start().await);
+    let (feishu, telegram, qq) = (Feishu::start().await, FakeTelegram::start().await, QqFake::start().await);
     let model = FakeModel::unrecorded(Script::compute(numbered)).await;
     let people: Vec<String> = (0..CHATS).map(|chat| format!("ou_p{chat}")).collect();
     let mut config = feishu.section(json!({ "allowedUsers": people }));
     let section = json!({ "botToken": telegram.token(), "apiUrl": telegram.url(), "allowedUsers": [ANN] });
     merge(&mut config, json!({ "adapters": { "telegram": section } }));
+    merge(&mut config, qq.config());
     let project = Project::with_model(&model.url(), config);
     let ann = telegram.user(ANN, "Ann");
     telegram.private(&ann).say(&ann, "hi");
@@ -70,17 +72,17 @@ async fn every_slot_delivers_once(round: u64) {
         feishu.write(&Message::private(person, "hi"));
         feishu.wait_for_words(&person.replace("ou_", "oc_"), GREETING).await;
     }
+    for person in QQ_PEOPLE {
+        qq.says(Place::C2c(person), "hi");
+        qq.text_with(person, GREETING).await;
+    }
     assert!(daemon.stop().await.success());
     let seed = seed() ^ (round + 1).wrapping_mul(7919);
     let mut dice = Dice::new(seed);
     for number in 0..TASKS {
         let (kind, words) = words_of(number);
         let due = in_millis(300 + i64::try_from(dice.roll(9_000)).unwrap());
-        let chat = match on_telegram(number) {
-            true => format!("telegram:chat:{ANN}"),
-            false => format!("feishu:chat:oc_p{}", number % CHATS),
-        };
-        let file = format!("---\nat: {due}\nkind: {kind}\ndeliver: {chat}\n---\n{words}");
+        let file = format!("---\nat: {due}\nkind: {kind}\ndeliver: {}\n---\n{words}", target_of(number));
         project.write(&format!(".ship/tasks/t{number}.md"), &file);
     }
     for _ in 0..KILLS {
@@ -94,6 +96,10 @@ async fn every_slot_delivers_once(round: u64) {
         daemon.kill();
     }
     let daemon = project.start().await;
+    // QQ lets the agent answer for some minutes only; a slow machine may have taken longer.
+    for person in QQ_PEOPLE {
+        qq.says(Place::C2c(person), "hi");
+    }
     let expected: BTreeMap<String, usize> = (0..TASKS)
         .map(|number| match words_of(number) {
             ("prompt", words) => format!("done {words}."),
@@ -105,7 +111,8 @@ async fn every_slot_delivers_once(round: u64) {
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         let said = feishu
             .look(|world| (0..CHATS).flat_map(|chat| world.said(&format!("oc_p{chat}"))).collect::<Vec<_>>());
-        for text in said.into_iter().filter(|text| text != GREETING) {
+        let on_qq = qq.look(|rules| QQ_PEOPLE.map(|person| rules.texts(person)).concat());
+        for text in said.into_iter().chain(on_qq).filter(|text| text != GREETING) {
             *found.entry(text).or_default() += 1;
         }
         for text in telegram.read(|world| world.bot_texts(ANN)).into_iter().filter(|text| text != GREETING) {
@@ -126,17 +133,22 @@ async fn every_slot_delivers_once(round: u64) {
     }
 }
 
+/// Where the result of a task goes.
+fn target_of(number: usize) -> String {
+    match number % 5 {
+        0 => format!("telegram:chat:{ANN}"),
+        1 => format!("qq:chat:{}", QQ_PEOPLE[number % QQ_PEOPLE.len()]),
+        _ => format!("feishu:chat:oc_p{}", number % CHATS),
+    }
+}
+
 /// The kind and the words of a task.
 fn words_of(number: usize) -> (&'static str, String) {
     match number % 4 {
         0 => ("prompt", format!("prompt {number}")),
-        2 => ("prompt", format!("look {number}")),
-        _ => ("message", format!("message {number}")),
+        1 => ("message", format!("message {number}")),
+        _ => ("prompt", format!("look {number}")),
     }
-}
-
-fn on_telegram(number: usize) -> bool {
-    number.is_multiple_of(5)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
