@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::conversation::output;
 use crate::fakes::daemon::{Daemon, Project};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script, Seen};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script, Seen};
 use crate::measure::Memory;
 use crate::table::Table;
 
@@ -28,7 +28,7 @@ fn config() -> Value {
 
 /// Memory while a thousand runs wait for the model.
 pub(crate) async fn at_once(table: &mut Table) {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let closed = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&closed))).await;
     let project = Project::with_model(&model.url(), config());

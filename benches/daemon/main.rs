@@ -29,7 +29,7 @@ mod ledger;
 mod long_thread;
 #[path = "../common/measure.rs"]
 mod measure;
-mod memory;
+mod memory_use;
 mod message;
 #[path = "../common/process.rs"]
 mod process;
@@ -92,7 +92,7 @@ fn main() {
             "ledger" => ledger::many_lines(&mut table),
             "tasks" => tasks::many(&mut table),
             "long" => runtime.block_on(long_thread::first_reply(&mut table)),
-            "memory" => runtime.block_on(memory::figures(&mut table)),
+            "memory" => runtime.block_on(memory_use::figures(&mut table)),
             "crowd" => runtime.block_on(crowd::at_once(&mut table)),
             "together" => runtime.block_on(crowd::together(&mut table)),
             "groups" => runtime.block_on(groups::together(&mut table)),

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::daemon::{Daemon, TOKEN};
-use super::webdriver::{Browser, Screen, key};
+use super::webdriver::{Browser, Viewport, key};
 
 /// A window of ordinary size.
-pub(crate) const DESKTOP: Screen = Screen::Desktop(1280, 820);
+pub(crate) const DESKTOP: Viewport = Viewport::Desktop(1280, 820);
 
 /// The selector of an element by its test id.
 pub(crate) fn part(name: &str) -> String {
@@ -21,7 +21,7 @@ pub(crate) struct Console {
 
 impl Console {
     /// Opens the address that the daemon prints, and waits until the page is connected.
-    pub(crate) async fn open(daemon: &Daemon, screen: Screen, language: &str) -> Self {
+    pub(crate) async fn open(daemon: &Daemon, screen: Viewport, language: &str) -> Self {
         let console = Self { browser: Browser::start(screen, language).await };
         console.enter(daemon, TOKEN).await;
         console.until_connected().await;
@@ -31,7 +31,7 @@ impl Console {
     /// The same in a browser whose microphone plays this WAV file, again and again.
     pub(crate) async fn open_with_microphone(
         daemon: &Daemon,
-        screen: Screen,
+        screen: Viewport,
         language: &str,
         wav: &[u8],
     ) -> Self {

@@ -143,9 +143,9 @@ impl From<Reply> for Script {
 
 /// A gate that a reply waits at until a test opens it. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate(Arc<watch::Sender<bool>>);
+pub(crate) struct Latch(Arc<watch::Sender<bool>>);
 
-impl Gate {
+impl Latch {
     /// A closed gate.
     pub(crate) fn new() -> Self {
         Self(Arc::new(watch::Sender::new(false)))
@@ -183,7 +183,7 @@ pub(crate) struct Reply {
 enum Step {
     Bytes(Vec<u8>),
     Wait(Duration),
-    Gate(Gate),
+    Latch(Latch),
     /// No further data; the connection stays open.
     Hang,
     /// The connection breaks.
@@ -296,8 +296,8 @@ impl Reply {
 
     /// After the gate was opened.
     #[must_use]
-    pub(crate) fn behind(mut self, gate: &Gate) -> Self {
-        self.before.push(Step::Gate(gate.clone()));
+    pub(crate) fn behind(mut self, gate: &Latch) -> Self {
+        self.before.push(Step::Latch(gate.clone()));
         self
     }
 
@@ -310,8 +310,8 @@ impl Reply {
 
     /// The first `pieces` of the body, and the rest after the gate was opened.
     #[must_use]
-    pub(crate) fn gated_after(mut self, pieces: usize, gate: &Gate) -> Self {
-        self.body.insert(pieces.min(self.body.len()), Step::Gate(gate.clone()));
+    pub(crate) fn gated_after(mut self, pieces: usize, gate: &Latch) -> Self {
+        self.body.insert(pieces.min(self.body.len()), Step::Latch(gate.clone()));
         self
     }
 
@@ -373,7 +373,7 @@ impl Step {
         match self {
             Self::Bytes(bytes) => return Ok(Some(bytes.into())),
             Self::Wait(wait) => tokio::time::sleep(wait).await,
-            Self::Gate(gate) => gate.pass().await,
+            Self::Latch(gate) => gate.pass().await,
             Self::Hang => std::future::pending().await,
             Self::Cut => {
                 // The earlier data is sent before the connection is cut.

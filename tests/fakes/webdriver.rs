@@ -29,7 +29,7 @@ pub(crate) mod key {
 
 /// The kind of screen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Screen {
+pub(crate) enum Viewport {
     /// A window of this many points.
     Desktop(u32, u32),
     /// A small touch screen.
@@ -54,12 +54,12 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts a browser with this language.
-    pub(crate) async fn start(screen: Screen, language: &str) -> Self {
+    pub(crate) async fn start(screen: Viewport, language: &str) -> Self {
         Self::with_profile(tempfile::tempdir().unwrap(), screen, language, &[]).await
     }
 
     /// Starts a browser whose microphone plays this WAV file, and which lets pages use it.
-    pub(crate) async fn with_microphone(screen: Screen, language: &str, wav: &[u8]) -> Self {
+    pub(crate) async fn with_microphone(screen: Viewport, language: &str, wav: &[u8]) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let file = profile.path().join("microphone.wav");
         #[expect(clippy::disallowed_methods, reason = "a scratch file of a test")]
@@ -73,7 +73,7 @@ impl Browser {
     }
 
     /// Quits the browser and starts another one with its profile.
-    pub(crate) async fn restart(mut self, screen: Screen, language: &str) -> Self {
+    pub(crate) async fn restart(mut self, screen: Viewport, language: &str) -> Self {
         // A normal end, so that the page's storage is written.
         read(self.http.delete(&self.session).send().await).await.unwrap();
         let profile = self.profile.take().unwrap();
@@ -81,7 +81,7 @@ impl Browser {
         Self::with_profile(profile, screen, language, &[]).await
     }
 
-    async fn with_profile(profile: TempDir, screen: Screen, language: &str, further: &[String]) -> Self {
+    async fn with_profile(profile: TempDir, screen: Viewport, language: &str, further: &[String]) -> Self {
         shipagent::http_client::install_tls();
         let (driver, port) = start_driver(profile.path());
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
@@ -331,7 +331,7 @@ fn driver_port(driver: &mut Child) -> Option<u16> {
     ready.map(|port| port.trim_end_matches('.').parse().unwrap())
 }
 
-fn capabilities(profile: &Path, screen: Screen, language: &str, further: &[String]) -> Value {
+fn capabilities(profile: &Path, screen: Viewport, language: &str, further: &[String]) -> Value {
     let mut args: Vec<String> = [
         "--headless=new",
         "--no-sandbox",
@@ -357,8 +357,8 @@ fn capabilities(profile: &Path, screen: Screen, language: &str, further: &[Strin
         "download.default_directory": downloads,
     } });
     match screen {
-        Screen::Desktop(width, height) => args.push(format!("--window-size={width},{height}")),
-        Screen::Phone => {
+        Viewport::Desktop(width, height) => args.push(format!("--window-size={width},{height}")),
+        Viewport::Phone => {
             let metrics =
                 json!({ "width": 390, "height": 780, "pixelRatio": 2.0, "touch": true, "mobile": true });
             options["mobileEmulation"] = json!({ "deviceMetrics": metrics });

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Refusal};
+use super::fault::Fault;
 use super::flood;
-use super::log::{Deed, Told};
+use super::log::{Deed, ResponseSent};
 use super::methods as m;
 use super::polling;
 use super::request::Params;
-use super::trouble::Trouble;
 use super::world::{Environment, Shared};
 
 /// The response on the wire.
@@ -33,10 +33,10 @@ pub(crate) async fn perform(shared: &Shared, method: &str, params: &Params) -> R
     if let Some(instead) = before(shared, method, chat, trouble.as_ref()).await {
         return instead;
     }
-    let told = if matches!(trouble, Some(Trouble::ResetAfter | Trouble::Truncated)) {
-        Told::Lost
+    let told = if matches!(trouble, Some(Fault::ResetAfter | Fault::Truncated)) {
+        ResponseSent::Lost
     } else {
-        Told::Yes
+        ResponseSent::Yes
     };
     let reply = if method == "getupdates" {
         let answer = polling::get_updates(shared, params).await;
@@ -49,8 +49,8 @@ pub(crate) async fn perform(shared: &Shared, method: &str, params: &Params) -> R
     };
     let (status, body) = reply;
     match trouble {
-        Some(Trouble::ResetAfter) => Err(Reset),
-        Some(Trouble::Truncated) => Ok(Reply::Half(status, body)),
+        Some(Fault::ResetAfter) => Err(Reset),
+        Some(Fault::Truncated) => Ok(Reply::Half(status, body)),
         _ => Ok(Reply::Json(status, body)),
     }
 }
@@ -60,25 +60,25 @@ pub(crate) async fn before(
     shared: &Shared,
     method: &str,
     chat: Option<i64>,
-    trouble: Option<&Trouble>,
+    trouble: Option<&Fault>,
 ) -> Option<Result<Reply, Reset>> {
     let (deed, reply) = match trouble? {
-        Trouble::Refuse(refusal) => {
+        Fault::Refuse(refusal) => {
             (Deed::Refused(refusal.clone()), Ok(Reply::Json(refusal.code, refusal.body())))
         }
-        Trouble::BadGateway => (Deed::Broken("502"), Ok(Reply::BadGateway)),
-        Trouble::ResetBefore => (Deed::Broken("reset"), Err(Reset)),
-        Trouble::Stall(wait) => {
+        Fault::BadGateway => (Deed::Broken("502"), Ok(Reply::BadGateway)),
+        Fault::ResetBefore => (Deed::Broken("reset"), Err(Reset)),
+        Fault::Stall(wait) => {
             tokio::time::sleep(*wait).await;
             return None;
         }
-        Trouble::Held(gate) => {
+        Fault::Held(gate) => {
             gate.pass().await;
             return None;
         }
-        Trouble::ResetAfter | Trouble::Truncated | Trouble::Slow { .. } => return None,
+        Fault::ResetAfter | Fault::Truncated | Fault::Slow { .. } => return None,
     };
-    shared.change(|world| world.note(method, chat, deed, Told::Yes));
+    shared.change(|world| world.note(method, chat, deed, ResponseSent::Yes));
     Some(reply)
 }
 
@@ -95,7 +95,7 @@ fn settle(
     method: &str,
     chat: Option<i64>,
     answer: Answer,
-    told: Told,
+    told: ResponseSent,
 ) -> (u16, Value) {
     match answer {
         Ok(done) => {

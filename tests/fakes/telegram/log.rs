@@ -15,12 +15,12 @@ pub(crate) struct Entry {
     pub(crate) chat: Option<i64>,
     pub(crate) deed: Deed,
     /// Whether the bot got the response.
-    pub(crate) told: Told,
+    pub(crate) told: ResponseSent,
 }
 
 /// Whether the bot got the response of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ResponseSent {
     /// The answer was sent.
     Yes,
     /// It was performed, and the response was lost.
@@ -165,7 +165,7 @@ impl fmt::Display for Log {
         for (order, entry) in self.0.iter().enumerate() {
             let Entry { at, method, chat, deed, told } = entry;
             let chat = chat.map_or_else(String::new, |chat| format!(" in {chat}"));
-            let lost = if *told == Told::Lost { " (answer lost)" } else { "" };
+            let lost = if *told == ResponseSent::Lost { " (answer lost)" } else { "" };
             writeln!(f, "{order:>5} {:>9.3}s {method}{chat}: {deed:?}{lost}", at.as_secs_f64())?;
         }
         Ok(())

@@ -20,6 +20,7 @@
 pub(crate) mod account;
 pub(crate) mod answer;
 mod calls;
+pub(crate) mod fault;
 pub(crate) mod flood;
 pub(crate) mod formatted;
 mod html;
@@ -32,7 +33,6 @@ pub(crate) mod post;
 mod request;
 mod room;
 pub(crate) mod server;
-pub(crate) mod trouble;
 mod updates;
 pub(crate) mod view;
 pub(crate) mod webhook;

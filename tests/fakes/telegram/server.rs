@@ -22,12 +22,12 @@ use super::super::daemon::PATIENCE;
 use super::account::{Account, User};
 use super::answer::Refusal;
 use super::calls::{self, Reply, Reset};
+use super::fault::{Fault, Plan};
 use super::flood::{Flood, Rate};
-use super::log::{Deed, Told};
+use super::log::{Deed, ResponseSent};
 use super::people::Chat;
 use super::request::Params;
 use super::room::{Kind, Room};
-use super::trouble::{Plan, Trouble};
 use super::webhook;
 use super::world::{Environment, Shared};
 
@@ -193,7 +193,7 @@ async fn respond(shared: Shared, request: Request<Incoming>) -> Result<Response<
     let (token, rest) = path.split_once('/').unwrap_or((path, ""));
     if let Err(refusal) = shared.read(|world| admit(world, token)) {
         shared.change(|world| {
-            world.note(&rest.to_ascii_lowercase(), None, Deed::Refused(refusal.clone()), Told::Yes);
+            world.note(&rest.to_ascii_lowercase(), None, Deed::Refused(refusal.clone()), ResponseSent::Yes);
         });
         return Ok(json(refusal.code, &refusal.body()));
     }
@@ -262,10 +262,10 @@ async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> 
     };
     let bytes = Bytes::from(file.bytes);
     let deed = Deed::Fetched { path: path.to_owned(), bytes: bytes.len() };
-    shared.change(|world| world.note("download", None, deed, Told::Yes));
+    shared.change(|world| world.note("download", None, deed, ResponseSent::Yes));
     match trouble {
-        Some(Trouble::ResetAfter) => Err(Reset),
-        Some(Trouble::Truncated) => {
+        Some(Fault::ResetAfter) => Err(Reset),
+        Some(Fault::Truncated) => {
             let half = stream::iter([Ok(bytes.slice(..bytes.len() / 2))]);
             let cut = stream::once(async {
                 // The earlier data is sent before the connection is cut.
@@ -274,7 +274,7 @@ async fn download(shared: &Shared, path: &str) -> Result<Response<Body>, Reset> 
             });
             Ok(answer(200, "application/octet-stream", Body::from_stream(half.chain(cut))))
         }
-        Some(Trouble::Slow { piece, pause }) => {
+        Some(Fault::Slow { piece, pause }) => {
             Ok(answer(200, "application/octet-stream", slow(bytes, piece, pause)))
         }
         _ => Ok(answer(200, "application/octet-stream", Body::from(bytes))),

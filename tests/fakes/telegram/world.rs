@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::account::{Account, User};
+use super::fault::Troubles;
 use super::flood::Flood;
-use super::log::{Deed, Entry, Log, Told};
+use super::log::{Deed, Entry, Log, ResponseSent};
 use super::room::{AuthorRole, Kind, Room};
-use super::trouble::Troubles;
 use super::updates::Updates;
 use super::webhook::Webhook;
 
@@ -69,7 +69,7 @@ impl Environment {
     }
 
     /// Logs a call of the bot.
-    pub(crate) fn note(&mut self, method: &str, chat: Option<i64>, deed: Deed, told: Told) {
+    pub(crate) fn note(&mut self, method: &str, chat: Option<i64>, deed: Deed, told: ResponseSent) {
         self.log.push(Entry { at: self.started.elapsed(), method: method.to_owned(), chat, deed, told });
     }
 

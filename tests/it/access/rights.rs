@@ -9,7 +9,7 @@ use crate::fakes::fake_model::{Reply, Script, Seen};
 use crate::fakes::telegram::post::Post;
 use crate::fakes::telegram::view::Visible;
 use crate::fakes::telegram::world::{Environment, now};
-use crate::telegram::stage::{BOT, Scene};
+use crate::telegram::scene::{BOT, Scene};
 
 const ANN: i64 = 7;
 const GROUP: i64 = -1001;

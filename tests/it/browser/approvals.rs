@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Reply};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 const EN: &str = "en-GB,en";
 const ZH: &str = "zh-CN,zh";
@@ -275,7 +275,7 @@ async fn after_a_crash_the_inbox_asks_what_became_of_a_call() {
     .await;
     let project = asking(&model);
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     console.say("begin").await;
     console.browser.click("[data-testid=approval] [data-testid=answer-approve]").await;
     daemon.until("the call to begin", async |_| project.path().join("begun").exists()).await;

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH, asking, offline};
+use super::project::{EN, ZH, asking, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_grows_while_the_model_still_speaks() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model =
         FakeModel::start([Reply::pieces(["The first half, ", "and the rest."]).gated_after(2, &gate)]).await;
     let project = asking(&model);
@@ -27,7 +27,7 @@ async fn an_answer_grows_while_the_model_still_speaks() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_step_shows_what_went_in_and_what_came_out() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let calls = Reply::calls([
         ("read_file", json!({ "path": "notes.txt" })),
         ("read_file", json!({ "path": "gone.txt" })),
@@ -203,7 +203,7 @@ async fn a_rich_answer_is_drawn_in_light_and_dark() {
     let project = asking(&model);
     let daemon = project.start().await;
     daemon.execute(json!({ "instructions": "/status", "chatId": "nightly report" })).await;
-    let console = Console::open(&daemon, Screen::Desktop(1280, 1100), EN).await;
+    let console = Console::open(&daemon, Viewport::Desktop(1280, 1100), EN).await;
     console.browser.prefer(Colours::Light).await;
     console.say("Give me an overview of this project, please.").await;
     console.until("document.querySelector('.table') && document.querySelectorAll('[data-testid=tool-step]').length === 2").await;

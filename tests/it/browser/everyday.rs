@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH, asking};
+use super::project::{EN, ZH, asking};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply};
-use crate::fakes::webdriver::{Screen, key};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply};
+use crate::fakes::webdriver::{Viewport, key};
 
 /// A picture of one point.
 const DOT: &str =
@@ -97,8 +97,8 @@ async fn copy_and_wrap(console: &Console, answer: &str) {
     assert_eq!(console.browser.eval(fits).await, true, "nothing sticks out");
 }
 
-async fn everyday(screen: Screen, language: &str, name: &str) {
-    let gate = Gate::new();
+async fn everyday(screen: Viewport, language: &str, name: &str) {
+    let gate = Latch::new();
     let answer = format!("Look:\n\n```rust\n{CODE}\n```\n");
     let model = FakeModel::start([
         Reply::text(&answer),
@@ -180,5 +180,5 @@ async fn everyday_things_work_on_a_desktop() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everyday_things_work_on_a_phone_in_chinese() {
-    everyday(Screen::Phone, ZH, "phone").await;
+    everyday(Viewport::Phone, ZH, "phone").await;
 }

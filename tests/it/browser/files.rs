@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{EN, offline};
+use super::project::{EN, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project};
 

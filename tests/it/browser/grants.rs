@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project, TOKEN};
 use crate::fakes::fake_model::{FakeModel, Reply};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 const EN: &str = "en-GB,en";
 const ZH: &str = "zh-CN,zh";
@@ -165,7 +165,7 @@ async fn grants_that_cannot_be_read_or_revoked_are_told_as_such() {
     let project = asking(&model);
     let daemon = project.start().await;
     allow(&daemon, "quay", json!("thread")).await;
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     console.look_at_grants().await;
     console.until_visible("grant", true).await;
     console.browser.picture("grants-phone").await;

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::stage::{EN, asking};
+use super::project::{EN, asking};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_shows_the_same_messages_once_also_in_the_middle_of_an_answer() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model =
         FakeModel::start([Reply::text("One."), Reply::pieces(["Two, ", "and three."]).gated_after(2, &gate)])
             .await;
@@ -37,7 +37,7 @@ async fn a_reload_shows_the_same_messages_once_also_in_the_middle_of_an_answer()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_finds_a_restarted_daemon_by_itself_and_shows_everything_once() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start([
         Reply::pieces(["Lost ", "words"]).hang_after(2),
         Reply::pieces(["Found ", "again."]).behind(&gate),

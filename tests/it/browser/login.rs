@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{EN, ZH, offline};
+use super::project::{EN, ZH, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project, TOKEN};
 use crate::fakes::webdriver::Browser;

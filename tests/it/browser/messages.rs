@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{EN, asking};
+use super::project::{EN, asking};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::fake_model::{FakeModel, Reply};
 use crate::fakes::webdriver::{Colours, key};

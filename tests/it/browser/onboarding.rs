@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH};
+use super::project::{EN, ZH};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Daemon, Project};
-use crate::fakes::webdriver::{Browser, Colours, Screen};
-use crate::onboarding::stage::{ANSWER, KEY, nowhere, provider, started};
+use crate::fakes::webdriver::{Browser, Colours, Viewport};
+use crate::onboarding::provider::{ANSWER, KEY, nowhere, provider, started};
 
 /// The console of a project without a configuration, which has a token of its own.
-async fn open(project: &Project, daemon: &Daemon, screen: Screen, language: &str) -> Console {
+async fn open(project: &Project, daemon: &Daemon, screen: Viewport, language: &str) -> Console {
     let console = Console { browser: Browser::start(screen, language).await };
     console.enter(daemon, &project.own_token()).await;
     console.until_connected().await;
@@ -60,7 +60,7 @@ struct Words {
     unreachable: &'static str,
 }
 
-async fn to_the_first_answer(screen: Screen, language: &str, name: &str, words: Words) {
+async fn to_the_first_answer(screen: Viewport, language: &str, name: &str, words: Words) {
     let model = provider(true).await;
     let project = Project::empty();
     let daemon = started(&project, &[]).await;
@@ -165,7 +165,7 @@ async fn a_new_directory_gets_its_first_answer_on_a_phone_in_chinese() {
         refused: "拒绝了这个密钥",
         unreachable: "无法连接服务器",
     };
-    to_the_first_answer(Screen::Phone, ZH, "phone-zh", words).await;
+    to_the_first_answer(Viewport::Phone, ZH, "phone-zh", words).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

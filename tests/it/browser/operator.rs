@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH, offline};
+use super::project::{EN, ZH, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::webdriver::{Colours, Screen};
+use crate::fakes::webdriver::{Colours, Viewport};
 
 /// Both colour schemes, each without a violation of the accessibility rules.
 async fn look(console: &Console, name: &str) {
@@ -101,7 +101,7 @@ async fn a_setting_is_changed_with_its_comments_kept_and_a_mistake_is_told() {
 async fn agent_md_is_edited_previewed_and_put_back() {
     let project = offline();
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, ZH).await;
+    let console = Console::open(&daemon, Viewport::Phone, ZH).await;
     console.browser.eval("location.hash = '#/instructions'").await;
     console
         .until("document.querySelector('[data-testid=instructions-text]')?.value.includes('scratch')")

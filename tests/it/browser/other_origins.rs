@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::EN;
+use super::project::EN;
 use crate::fakes::console::DESKTOP;
 use crate::fakes::daemon::{Daemon, Project, TOKEN};
 use crate::fakes::dev_server::DevServer;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{EN, asking};
+use super::project::{EN, asking};
 use crate::fakes::console::{Console, DESKTOP};
 use crate::fakes::daemon::{Daemon, TOKEN};
 use crate::fakes::dev_server::{DevServer, OWN_COOKIE, Recorded};

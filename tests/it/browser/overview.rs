@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{EN, asking, offline};
+use super::project::{EN, asking, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::fake_model::{FakeModel, Reply};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_warm_reload_needs_at_most_four_requests() {
@@ -122,7 +122,7 @@ async fn a_lost_connection_is_shown_until_it_is_back() {
     let project = offline();
     let daemon = project.start().await;
     project.keep_address(&daemon);
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     console.say("list: .").await;
     console.until_idle().await;
     assert!(!console.sees("offline").await);

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH, offline};
+use super::project::{EN, ZH, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::Project;
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 const DAILY: &str = "---\nschedule: \"0 9 * * 1-5\"\ntimezone: Asia/Shanghai\ndeliver: none\n---\nlist: .\n";
 
@@ -111,7 +111,7 @@ fn edit(to: &str) -> String {
 async fn a_task_is_made_on_a_phone_in_chinese() {
     let project = offline();
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, ZH).await;
+    let console = Console::open(&daemon, Viewport::Phone, ZH).await;
     console.browser.click("#drawer-open").await;
     console.browser.click(&part("page-tasks")).await;
     console.until_visible("tasks-none", true).await;

@@ -1,10 +1,10 @@
 //! Accessibility: languages, keyboard, screen readers.
 
-use super::stage::{EN, ZH, asking, offline};
+use super::project::{EN, ZH, asking, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::TOKEN;
 use crate::fakes::fake_model::{FakeModel, Reply};
-use crate::fakes::webdriver::{Browser, Colours, Screen, key};
+use crate::fakes::webdriver::{Browser, Colours, Viewport, key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_printed_address_opens_the_console_and_the_token_leaves_the_bar() {
@@ -113,7 +113,7 @@ async fn a_phone_has_room_for_everything() {
     let model = FakeModel::start([Reply::text(wide)]).await;
     let project = asking(&model);
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     let browser = &console.browser;
     let fits = "document.documentElement.scrollWidth <= innerWidth && document.scrollingElement.scrollHeight <= innerHeight";
     assert_eq!(browser.eval(fits).await, true, "nothing sticks out");

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::stage::{EN, offline};
+use super::project::{EN, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 fn row(chat: &str) -> String {
     format!("[data-thread='api:chat:{chat}']")
@@ -151,7 +151,7 @@ async fn the_palette_the_shortcuts_and_the_slash_menu_work_with_the_keyboard() {
 async fn on_a_phone_enter_begins_a_line_and_the_button_sends() {
     let project = offline();
     let daemon = project.start().await;
-    let console = Console::open(&daemon, Screen::Phone, EN).await;
+    let console = Console::open(&daemon, Viewport::Phone, EN).await;
     console.browser.type_into(&part("composer"), &format!("list: .{}", key::ENTER)).await;
     assert_eq!(console.messages().await, []);
     console.browser.click(&part("send")).await;

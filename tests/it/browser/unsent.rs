@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::stage::{EN, asking, offline};
+use super::project::{EN, asking, offline};
 use crate::fakes::console::{Console, DESKTOP, part};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::webdriver::{Colours, key};
 
 /// Requests that change something do not arrive, until the page is loaded again or `reachable` is set.
@@ -110,7 +110,7 @@ async fn attachments_belong_to_their_conversation_and_are_waited_for() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_wait_are_edited_in_place_or_withdrawn_and_a_failed_edit_keeps_its_words() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script = Script::compute(move |seen| match seen.last_user_text() {
         "one" => Reply::pieces(["The first half, ", "and the rest."]).gated_after(2, &held),
@@ -165,7 +165,7 @@ async fn messages_that_wait_are_edited_in_place_or_withdrawn_and_a_failed_edit_k
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_is_being_answered_is_stopped_and_asked_anew() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script = Script::compute(move |seen| match seen.last_user_text() {
         "one" => Reply::pieces(["The first half, ", "and the rest."]).gated_after(2, &held),

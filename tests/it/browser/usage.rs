@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::pages::look;
-use super::stage::{EN, ZH};
+use super::project::{EN, ZH};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Script};
-use crate::fakes::webdriver::{Screen, key};
+use crate::fakes::webdriver::{Viewport, key};
 use crate::usage::{named, with_deep};
 
 /// Calls of the last days: two priced models, one without a price, one call without a known end, a task.
@@ -116,12 +116,12 @@ async fn usage_fits_phones_and_desktops_in_both_languages() {
     let project = spent();
     let daemon = project.start().await;
     for (screen, language, words, name) in [
-        (Screen::Phone, ZH, ["至少", "60 次调用"], "usage-phone-zh"),
-        (Screen::Phone, EN, ["at least", "60 calls"], "usage-phone-en"),
+        (Viewport::Phone, ZH, ["至少", "60 次调用"], "usage-phone-zh"),
+        (Viewport::Phone, EN, ["at least", "60 calls"], "usage-phone-en"),
         (DESKTOP, ZH, ["至少", "60 次调用"], "usage-desktop-zh"),
     ] {
         let console = Console::open(&daemon, screen, language).await;
-        if matches!(screen, Screen::Phone) {
+        if matches!(screen, Viewport::Phone) {
             console.browser.click("#drawer-open").await;
         }
         console.browser.click(&part("page-usage")).await;

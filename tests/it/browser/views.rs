@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::stage::{EN, ZH, asking};
+use super::project::{EN, ZH, asking};
 use crate::fakes::console::{Console, part};
 use crate::fakes::daemon::Daemon;
 use crate::fakes::fake_model::{FakeModel, Reply, Script};
-use crate::fakes::webdriver::{Colours, Screen, key};
+use crate::fakes::webdriver::{Colours, Viewport, key};
 
 /// How a view is opened, and closed again.
 #[derive(Clone, Copy)]
-enum Way {
+enum Opening {
     /// By its address.
     Page(&'static str),
     /// By a click on this element; Esc closes it.
@@ -20,22 +20,22 @@ enum Way {
 }
 
 /// All views; what is waited for is an element that has its content.
-const VIEWS: &[(&str, Way, &str)] = &[
-    ("tasks", Way::Page("#/tasks"), "[data-testid=task]"),
-    ("task", Way::Page("#/tasks/daily"), "[data-testid=task-details]"),
-    ("memory", Way::Page("#/memory"), "[data-testid=memory-item]"),
-    ("usage", Way::Page("#/usage"), ".usage-tile"),
-    ("instructions", Way::Page("#/instructions"), "[data-testid=instructions-text]"),
-    ("settings", Way::Page("#/settings"), ".setting-section"),
-    ("health", Way::Page("#/health"), "[data-testid=health-adapter]"),
-    ("logs", Way::Page("#/logs"), "[data-testid=log-line]"),
-    ("audit", Way::Page("#/logs/audit"), "[data-testid=log-line]"),
-    ("rich", Way::Page("#/t/api:chat:rich"), ".table"),
-    ("question", Way::Page("#/t/api:chat:question"), "[data-testid=approval-actions]"),
-    ("inbox", Way::Click("[data-testid=inbox-open]"), "[data-testid=inbox] [data-testid=answer-approve]"),
-    ("access", Way::Click("[data-testid=access-open]"), "[data-testid=access]"),
-    ("palette", Way::Keys(key::CONTROL, 'k'), ".palette"),
-    ("shortcuts", Way::Keys(key::ALT, '/'), ".shortcuts"),
+const VIEWS: &[(&str, Opening, &str)] = &[
+    ("tasks", Opening::Page("#/tasks"), "[data-testid=task]"),
+    ("task", Opening::Page("#/tasks/daily"), "[data-testid=task-details]"),
+    ("memory", Opening::Page("#/memory"), "[data-testid=memory-item]"),
+    ("usage", Opening::Page("#/usage"), ".usage-tile"),
+    ("instructions", Opening::Page("#/instructions"), "[data-testid=instructions-text]"),
+    ("settings", Opening::Page("#/settings"), ".setting-section"),
+    ("health", Opening::Page("#/health"), "[data-testid=health-adapter]"),
+    ("logs", Opening::Page("#/logs"), "[data-testid=log-line]"),
+    ("audit", Opening::Page("#/logs/audit"), "[data-testid=log-line]"),
+    ("rich", Opening::Page("#/t/api:chat:rich"), ".table"),
+    ("question", Opening::Page("#/t/api:chat:question"), "[data-testid=approval-actions]"),
+    ("inbox", Opening::Click("[data-testid=inbox-open]"), "[data-testid=inbox] [data-testid=answer-approve]"),
+    ("access", Opening::Click("[data-testid=access-open]"), "[data-testid=access]"),
+    ("palette", Opening::Keys(key::CONTROL, 'k'), ".palette"),
+    ("shortcuts", Opening::Keys(key::ALT, '/'), ".shortcuts"),
 ];
 
 const RICH: &str = "# Title\n\nText with `code`, *emphasis* and a [link](https://example.org/).\n\n| a | b |\n|:--|--:|\n| 1 | 2 |\n\n\
@@ -58,7 +58,7 @@ async fn look(console: &Console, view: &str, screen: &str) {
     assert_eq!(console.browser.eval(fits).await, true, "{view} sticks out on a {screen}");
 }
 
-async fn walk(screen: Screen, language: &str, name: &str) {
+async fn walk(screen: Viewport, language: &str, name: &str) {
     let model = FakeModel::start(Script::compute(|seen| {
         if seen.last_user_text().contains("delete") {
             Reply::calls([("exec_shell", json!({ "command": "rm -rf build" }))])
@@ -75,18 +75,20 @@ async fn walk(screen: Screen, language: &str, name: &str) {
     let console = Console::open(&daemon, screen, language).await;
     console.until_visible("composer", true).await;
     look(&console, "welcome", name).await;
-    let phone = matches!(screen, Screen::Phone);
+    let phone = matches!(screen, Viewport::Phone);
     for (view, way, content) in VIEWS {
         let seen = format!("document.querySelector({})?.checkVisibility()", json!(content));
         match way {
-            Way::Page(hash) => drop(console.browser.eval(&format!("(location.hash = '{hash}', 1)")).await),
-            Way::Click(selector) => console.browser.click(selector).await,
-            Way::Keys(..) if phone => continue,
-            Way::Keys(held, key) => console.browser.press_with(*held, *key).await,
+            Opening::Page(hash) => {
+                drop(console.browser.eval(&format!("(location.hash = '{hash}', 1)")).await)
+            }
+            Opening::Click(selector) => console.browser.click(selector).await,
+            Opening::Keys(..) if phone => continue,
+            Opening::Keys(held, key) => console.browser.press_with(*held, *key).await,
         }
         console.until(&seen).await;
         look(&console, view, name).await;
-        if !matches!(way, Way::Page(_)) {
+        if !matches!(way, Opening::Page(_)) {
             console.browser.press(&key::ESCAPE.to_string()).await;
             console.until(&format!("!({seen})")).await;
         }
@@ -128,10 +130,10 @@ async fn walk(screen: Screen, language: &str, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_view_is_accessible_and_fits_a_desktop() {
-    walk(Screen::Desktop(1280, 800), EN, "desktop").await;
+    walk(Viewport::Desktop(1280, 800), EN, "desktop").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_view_is_accessible_and_fits_a_phone_in_chinese() {
-    walk(Screen::Phone, ZH, "phone").await;
+    walk(Viewport::Phone, ZH, "phone").await;
 }

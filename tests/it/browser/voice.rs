@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 
-use super::stage::{EN, asking};
+use super::project::{EN, asking};
 use crate::fakes::console::{Console, DESKTOP, part};
 use crate::fakes::daemon::{Project, merge};
 use crate::fakes::fake_model::{FakeModel, Reply, Script};

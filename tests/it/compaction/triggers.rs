@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::scene::{answer, checkpoints, is_summary, question, small_window, summary, until};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::in_process::{HandClock, InProcess};
 use crate::fakes::prompt::check_prompts;
 use crate::fakes::sdk::judge;
@@ -68,7 +68,7 @@ async fn facts_told_in_turn_three_are_known_after_two_hundred_turns() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_that_rests_is_compacted_unless_somebody_speaks() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| {
         if is_summary(seen) { summary(seen).behind(&held) } else { answer() }

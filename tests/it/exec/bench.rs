@@ -119,7 +119,7 @@ impl Bench {
             requester: None,
             unattended: false,
             language: Default::default(),
-            tasks: crate::fakes::stage::tasks_in(&self.root.join(".ship")),
+            tasks: crate::fakes::scripted_threads::tasks_in(&self.root.join(".ship")),
             asked_in: Vec::new(),
             approval: None,
             search: shipagent::ports::ScopedSearch {

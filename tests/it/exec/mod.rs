@@ -10,7 +10,7 @@ mod everyday;
 mod git_programs;
 mod judging_files;
 mod leaks;
-mod memory;
+mod memory_limit;
 mod reach;
 mod sockets;
 mod unasked;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::fakes::daemon::{Daemon, Project, merge};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script, Seen};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script, Seen};
 use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
 use crate::fakes::feishu::world::Posted;
@@ -301,7 +301,7 @@ async fn an_event_in_pieces_or_sent_again_is_answered_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_is_acknowledged_at_once_while_a_turn_runs() {
     let feishu = Feishu::start().await;
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start(Reply::text("at last").behind(&gate)).await;
     let project = project(&feishu, &model, json!({}));
     let _daemon = project.start().await;
@@ -320,7 +320,7 @@ async fn an_event_is_acknowledged_at_once_while_a_turn_runs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_lapses_amid_a_turn_is_replaced() {
     let feishu = Feishu::start().await;
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start(Reply::text("still here").behind(&gate)).await;
     let project = project(&feishu, &model, json!({}));
     let _daemon = project.start().await;
@@ -360,7 +360,7 @@ async fn a_send_whose_answer_is_lost_or_refused_for_haste_shows_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_grows_in_one_card_and_ends_in_it() {
     let feishu = Feishu::start().await;
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start(
         Reply::pieces(["Growing **words** ", "and more ", "of them."]).gated_after(2, &gate),
     )

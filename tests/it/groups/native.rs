@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::scene::{GROUP, Team, echo, texts_of, until};
 use crate::fakes::daemon::{Daemon, Project, merge};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::feishu::people::Message;
 use crate::fakes::telegram::account::{Account, User};
 use crate::fakes::telegram::people::Chat;
@@ -111,7 +111,7 @@ async fn a_message_that_the_platform_sends_before_or_after_the_log_is_there_once
     let shared = tempfile::tempdir().unwrap();
     let dir = shared.path().join("rooms");
     let extra = json!({ "groups": { "sharedDir": dir } });
-    let gates = [Gate::new(), Gate::new()];
+    let gates = [Latch::new(), Latch::new()];
     let held = gates.clone();
     let script = Script::compute(move |seen| {
         let words = seen.last_user_text();
@@ -276,7 +276,7 @@ async fn a_bot_is_named_by_a_real_mention_and_its_id_is_learned_from_one() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_follows_is_for_the_agent_that_works_and_not_for_one_that_spoke_before() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let works = Script::compute(move |seen| {
         let reply = Reply::text(&format!("Beta says: {}", seen.last_user_text()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::scene::{GROUP, Team, echo, is_gate, until};
-use crate::fakes::fake_model::{Gate, Reply, Script};
+use crate::fakes::fake_model::{Latch, Reply, Script};
 use crate::fakes::feishu::people::Message;
 
 const YES: &str = "{\"answer\": true, \"score\": 80}";
@@ -143,7 +143,7 @@ async fn a_question_that_comes_late_is_not_answered_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_come_together_are_judged_once() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script =
         Script::compute(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fakes::daemon::{Daemon, Project, TOKEN};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
 
@@ -53,7 +53,7 @@ async fn an_edited_question_keeps_its_picture() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_edit_of_a_question_whose_answer_is_being_written_is_refused() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script = Script::compute(move |_| {
         Reply::pieces(["The harbour is full of ships tonight, and ", "the ", "lights are on."])
@@ -76,7 +76,7 @@ async fn an_edit_of_a_question_whose_answer_is_being_written_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_was_taken_back_is_not_answered_also_after_a_kill() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script = Script::compute(move |seen| {
         let reply = Reply::text(&format!("re: {}", seen.unanswered_texts()));

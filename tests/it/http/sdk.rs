@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::fakes::daemon::{Daemon, Project};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::sdk::{ChatClient, judge, judge_project, newest};
 
 fn asking(model: &FakeModel) -> Project {
@@ -35,7 +35,7 @@ async fn assert_same_as_stored(daemon: &Daemon, chat: &str, shown: &Value) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plain_answer_is_read_as_it_is_stored() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start([
         Reply::pieces(["Hello, ", "there."]).gated_after(2, &gate),
         Reply::text("And again."),
@@ -97,7 +97,7 @@ async fn tools_and_thinking_are_read_as_they_are_stored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_ends_the_answer_cleanly_wherever_it_comes_from() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let model = FakeModel::start([
         Reply::pieces(["Half ", "gone"]).hang_after(2),
         Reply::pieces(["Left ", "alone."]).gated_after(2, &gate),
@@ -173,7 +173,7 @@ async fn errors_reach_the_client_in_words() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_comes_back_reads_on_where_the_answer_is() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let calls = Reply::calls([("list_files", json!({ "path": "." }))]);
     let model =
         FakeModel::start([calls, Reply::pieces(["The first half, ", "and the rest."]).gated_after(2, &gate)])

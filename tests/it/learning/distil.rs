@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::scene::{both, core, is_distil, ledger, memories, notes, project, questions, shown, until};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::in_process::{HandClock, InProcess};
 use crate::fakes::prompt::check_prompts;
 
@@ -56,7 +56,7 @@ async fn every_few_turns_what_was_said_since_the_last_time_becomes_notes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn distilling_ends_when_a_person_speaks_and_is_done_later() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| {
         if is_distil(seen) { memories(seen).behind(&held) } else { Reply::text("Noted.") }

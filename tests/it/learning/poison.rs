@@ -20,7 +20,7 @@ const OF_OTHERS: [&str; 5] = ["guest", "name", "unscoped", "secret", "task"];
 
 /// By what a conversation is learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Route {
     Distil,
     /// The notes that are taken before a checkpoint.
     Flush,
@@ -28,17 +28,17 @@ enum Way {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_of_the_poison_corpus_becomes_memory_and_nobody_is_asked() {
-    poisoned(Way::Distil, json!({})).await;
+    poisoned(Route::Distil, json!({})).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_of_the_poison_corpus_becomes_core_memory_where_it_is_written_unasked() {
-    poisoned(Way::Distil, json!({ "owners": [ANN], "memory": { "auto": "write" } })).await;
+    poisoned(Route::Distil, json!({ "owners": [ANN], "memory": { "auto": "write" } })).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_of_the_poison_corpus_becomes_memory_when_it_is_summed_up() {
-    poisoned(Way::Flush, json!({ "owners": [ANN], "memory": { "auto": "write", "keepRuns": 1 } })).await;
+    poisoned(Route::Flush, json!({ "owners": [ANN], "memory": { "auto": "write", "keepRuns": 1 } })).await;
 }
 
 /// What a model answers that does what the attacker wants: each poison is blamed on each message and on all together.
@@ -76,7 +76,7 @@ fn tool_calls(thread: &str) -> usize {
     ids.collect::<BTreeSet<String>>().len()
 }
 
-async fn poisoned(way: Way, config: Value) {
+async fn poisoned(way: Route, config: Value) {
     let cases: Vec<Value> = POISON.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let cases: Vec<Value> =
         cases.into_iter().filter(|case| !OF_OTHERS.contains(&case["kind"].as_str().unwrap())).collect();
@@ -97,13 +97,13 @@ async fn poisoned(way: Way, config: Value) {
         }
     }))
     .await;
-    let project = project(&model.url(), if way == Way::Distil { 1 } else { 0 }, config);
+    let project = project(&model.url(), if way == Route::Distil { 1 } else { 0 }, config);
     let clock = HandClock::evening();
     let daemon = InProcess::start(&project, &clock);
     let learnings = || model.requests().iter().filter(|seen| is_distil(seen) || is_summary(seen)).count();
     for (number, case) in cases.iter().enumerate() {
         let chat = format!("c{number}");
-        if way == Way::Flush {
+        if way == Route::Flush {
             daemon.say(&chat, "good morning").await;
         }
         if let Some(output) = case["tool"].as_str() {
@@ -133,7 +133,7 @@ async fn poisoned(way: Way, config: Value) {
         }
         // An ordinary turn behind it, so that there is always something to distil.
         daemon.say(&chat, "thanks, that is all").await;
-        if way == Way::Flush {
+        if way == Route::Flush {
             daemon.say(&chat, "/compact").await;
             until("the checkpoint", || !checkpoints(&project, &format!("web:chat:{chat}")).is_empty()).await;
         }
@@ -150,7 +150,7 @@ async fn poisoned(way: Way, config: Value) {
 }
 
 /// Nobody was asked, no tool was called unasked, and what a model answered was used.
-fn check_threads(project: &Project, cases: &[Value], way: Way) {
+fn check_threads(project: &Project, cases: &[Value], way: Route) {
     for (number, case) in cases.iter().enumerate() {
         let thread = format!("web:chat:c{number}");
         assert!(questions(project, &thread).is_empty(), "nobody is asked");
@@ -160,7 +160,7 @@ fn check_threads(project: &Project, cases: &[Value], way: Way) {
             usize::from(case["tool"].is_string()),
             "no call but the one that was asked for: {case}"
         );
-        if way == Way::Flush {
+        if way == Route::Flush {
             let made = checkpoints(project, &thread);
             assert_eq!(
                 (made.len(), &made[0]["by"]),

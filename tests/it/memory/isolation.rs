@@ -14,7 +14,7 @@ const PLATFORMS: [&str; 2] = ["telegram", "feishu"];
 
 /// A place where a person speaks.
 #[derive(Clone, Debug)]
-struct Place {
+struct Venue {
     author: String,
     chat: ChatKind,
     thread: String,
@@ -48,8 +48,8 @@ fn scopes() -> Vec<String> {
 }
 
 /// Every person on every platform in a direct chat, in two groups, one with topics, and a task; and the operator.
-fn places(own: impl Fn(&str, &str) -> String) -> Vec<Place> {
-    let place = |author: String, chat: ChatKind, thread: String, scope: Option<String>| Place {
+fn places(own: impl Fn(&str, &str) -> String) -> Vec<Venue> {
+    let place = |author: String, chat: ChatKind, thread: String, scope: Option<String>| Venue {
         author,
         chat,
         thread,
@@ -86,7 +86,7 @@ fn places(own: impl Fn(&str, &str) -> String) -> Vec<Place> {
     all
 }
 
-fn assert_sees(place: &Place, shown: &str, by: &str) {
+fn assert_sees(place: &Venue, shown: &str, by: &str) {
     let seen: BTreeSet<String> =
         scopes().into_iter().filter(|scope| shown.contains(&secret(scope))).collect();
     assert_eq!(seen, place.may_see, "{by} in {place:?}: {shown}");
@@ -105,7 +105,7 @@ async fn check(config: Value, own: impl Fn(&str, &str) -> String) {
     for _ in 0..2 {
         let daemon = InProcess::start(&project, &clock);
         for place in places(&own) {
-            let Place { author, chat, thread, .. } = &place;
+            let Venue { author, chat, thread, .. } = &place;
             daemon.say_as(author, *chat, thread, "hello").await;
             let prompt = model.requests().last().unwrap().body["messages"].to_string();
             assert_sees(&place, &prompt, "the prompt");

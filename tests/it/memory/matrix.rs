@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use crate::fakes::daemon::{Daemon, Project, merge};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script, Seen};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script, Seen};
 use crate::fakes::feishu::people::Message;
 use crate::fakes::feishu::server::Feishu;
 use crate::fakes::telegram::server::FakeTelegram;
 use crate::learning::scene::until;
-use crate::telegram::stage::BOT;
+use crate::telegram::scene::BOT;
 
 const PEOPLE: [(&str, i64); 3] = [("ann", 7), ("bob", 8), ("cid", 9)];
 const GROUP: i64 = -1001;
@@ -22,7 +22,7 @@ const RARE: &str = "zephyr quartz lantern harbour velvet";
 
 /// Where a person speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Venue {
     TelegramDirect(&'static str, i64),
     TelegramGroup(&'static str, i64),
     FeishuDirect(&'static str),
@@ -30,7 +30,7 @@ enum Place {
     Task(&'static str),
 }
 
-impl Place {
+impl Venue {
     fn all() -> Vec<Self> {
         let people = PEOPLE.into_iter().flat_map(|(name, id)| {
             [
@@ -83,7 +83,7 @@ fn canaries(text: &str) -> BTreeSet<String> {
 }
 
 fn scopes() -> BTreeSet<String> {
-    Place::all().iter().filter_map(Place::scope).chain(["project".to_owned(), "main".to_owned()]).collect()
+    Venue::all().iter().filter_map(Venue::scope).chain(["project".to_owned(), "main".to_owned()]).collect()
 }
 
 fn core_file(scope: &str) -> String {
@@ -109,7 +109,7 @@ fn number_in(seen: &Seen) -> String {
 }
 
 /// Searches and lists when it is told to; where a gate is closed, the answer after that waits.
-fn script(seen: &Seen, gate: &Mutex<Option<Gate>>) -> Reply {
+fn script(seen: &Seen, gate: &Mutex<Option<Latch>>) -> Reply {
     let last = seen.body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
     let text = seen.last_user_text();
     let done = Reply::text(&format!("done {}", number_in(seen)));
@@ -133,14 +133,14 @@ struct Scene {
     feishu: Feishu,
     model: FakeModel,
     project: Project,
-    gate: Arc<Mutex<Option<Gate>>>,
+    gate: Arc<Mutex<Option<Latch>>>,
     turns: Mutex<u32>,
 }
 
 impl Scene {
     async fn new() -> Self {
         let (telegram, feishu) = (FakeTelegram::start().await, Feishu::start().await);
-        let gate: Arc<Mutex<Option<Gate>>> = Arc::default();
+        let gate: Arc<Mutex<Option<Latch>>> = Arc::default();
         let held = gate.clone();
         let model = FakeModel::start(Script::compute(move |seen| script(seen, &held))).await;
         let people: Vec<i64> = PEOPLE.iter().map(|(_, id)| *id).collect();
@@ -183,23 +183,23 @@ impl Scene {
     }
 
     /// What the agent has said in the chat of a place.
-    fn answers(&self, place: &Place) -> Vec<String> {
+    fn answers(&self, place: &Venue) -> Vec<String> {
         match place {
-            Place::TelegramDirect(_, id) => self.telegram.read(|world| world.bot_texts(*id)),
-            Place::TelegramGroup(..) => self.telegram.read(|world| world.bot_texts(GROUP)),
-            Place::FeishuDirect(name) => self.feishu.look(|world| world.said(&format!("oc_{name}"))),
-            Place::FeishuGroup(_) => self.feishu.look(|world| world.said("oc_group")),
-            Place::Task(_) => Vec::new(),
+            Venue::TelegramDirect(_, id) => self.telegram.read(|world| world.bot_texts(*id)),
+            Venue::TelegramGroup(..) => self.telegram.read(|world| world.bot_texts(GROUP)),
+            Venue::FeishuDirect(name) => self.feishu.look(|world| world.said(&format!("oc_{name}"))),
+            Venue::FeishuGroup(_) => self.feishu.look(|world| world.said("oc_group")),
+            Venue::Task(_) => Vec::new(),
         }
     }
 
-    fn write(&self, place: &Place, text: &str) {
+    fn write(&self, place: &Venue, text: &str) {
         match place {
-            Place::TelegramDirect(name, id) => {
+            Venue::TelegramDirect(name, id) => {
                 let user = self.telegram.user(*id, name);
                 self.telegram.private(&user).say(&user, text);
             }
-            Place::TelegramGroup(name, id) => {
+            Venue::TelegramGroup(name, id) => {
                 let user = self.telegram.user(*id, name);
                 let text = match text.strip_prefix("/memory") {
                     Some(_) => format!("/memory{BOT}"),
@@ -207,18 +207,18 @@ impl Scene {
                 };
                 self.telegram.group(GROUP).say(&user, &text);
             }
-            Place::FeishuDirect(name) => {
+            Venue::FeishuDirect(name) => {
                 self.feishu.write(&Message::private(&format!("ou_{name}"), text));
             }
-            Place::FeishuGroup(name) => {
+            Venue::FeishuGroup(name) => {
                 self.feishu.write(&Message::group("oc_group", &format!("ou_{name}"), text).mentioning());
             }
-            Place::Task(_) => {}
+            Venue::Task(_) => {}
         }
     }
 
     /// One turn to its end.
-    async fn say(&self, place: &Place, text: &str) {
+    async fn say(&self, place: &Venue, text: &str) {
         let turn = self.next_turn();
         self.write(place, &format!("{text} place={} turn={turn}", place.thread()));
         let answer = format!("done {turn}");
@@ -226,14 +226,14 @@ impl Scene {
     }
 
     /// A command to its answer.
-    async fn order(&self, place: &Place, order: &str) -> String {
+    async fn order(&self, place: &Venue, order: &str) -> String {
         let before = self.answers(place).len();
         self.write(place, order);
         until(order, || self.answers(place).len() > before).await;
         self.answers(place).last().unwrap().clone()
     }
 
-    async fn run_task(&self, daemon: &Daemon, place: &Place, name: &str) {
+    async fn run_task(&self, daemon: &Daemon, place: &Venue, name: &str) {
         let before = self.model.requests().len();
         let response = daemon.post(&format!("/api/tasks/{name}/run"), &json!({})).send().await.unwrap();
         assert!(response.status().is_success(), "{}", response.text().await.unwrap());
@@ -246,8 +246,8 @@ impl Scene {
 
     /// Every way to read, in every place.
     async fn read_everything(&self, daemon: &Daemon) {
-        for place in &Place::all() {
-            if let Place::Task(name) = place {
+        for place in &Venue::all() {
+            if let Venue::Task(name) = place {
                 self.run_task(daemon, place, name).await;
                 continue;
             }
@@ -260,7 +260,7 @@ impl Scene {
             let expected: BTreeSet<String> = own.flat_map(both).collect();
             assert_eq!(canaries(&told), expected, "/memory in {place:?}: {told}");
         }
-        for place in Place::all().iter().filter(|place| !matches!(place, Place::Task(_))) {
+        for place in Venue::all().iter().filter(|place| !matches!(place, Venue::Task(_))) {
             // Nothing of the conversation is in the prompt any more: what is shown now was recalled.
             self.order(place, "/new").await;
             self.say(place, &format!("what was {RARE} about?")).await;
@@ -282,7 +282,7 @@ impl Scene {
     /// Compares all that the model was sent with what each place may see. Returns what each conversation was shown.
     fn check(&self) -> BTreeMap<String, BTreeSet<String>> {
         let allowed: BTreeMap<String, BTreeSet<String>> =
-            Place::all().iter().map(|place| (place.thread(), place.may_see())).collect();
+            Venue::all().iter().map(|place| (place.thread(), place.may_see())).collect();
         let mut shown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for seen in self.model.requests() {
             let messages = seen.body["messages"].to_string();
@@ -303,8 +303,8 @@ async fn nobody_reads_what_is_not_theirs_by_any_way_also_after_kill_and_resume()
     scene.read_everything(&daemon).await;
 
     // Each conversation is in the middle of a turn that has searched when the daemon dies.
-    *scene.gate.lock().unwrap() = Some(Gate::new());
-    let mut threads: Vec<Place> = Place::all();
+    *scene.gate.lock().unwrap() = Some(Latch::new());
+    let mut threads: Vec<Venue> = Venue::all();
     threads.dedup_by_key(|place| place.thread());
     let mut held = Vec::new();
     let mut known = BTreeSet::new();
@@ -312,7 +312,7 @@ async fn nobody_reads_what_is_not_theirs_by_any_way_also_after_kill_and_resume()
         let before = scene.model.requests().len();
         let turn = scene.next_turn();
         match place {
-            Place::Task(name) => scene.run_task(&daemon, place, name).await,
+            Venue::Task(name) => scene.run_task(&daemon, place, name).await,
             _ => {
                 scene.write(place, &format!("SEARCHNOW again place={} turn={turn}", place.thread()));
                 held.push((place.clone(), format!("done {turn}")));
@@ -336,12 +336,12 @@ async fn nobody_reads_what_is_not_theirs_by_any_way_also_after_kill_and_resume()
 
     let shown = scene.check();
     // The test can see: each conversation was shown all that it may see.
-    for place in Place::all() {
+    for place in Venue::all() {
         assert_eq!(shown[&place.thread()], place.may_see(), "{place:?}");
     }
     let recalled = |seen: &Seen| seen.body["messages"].to_string().contains("<recalled>");
     let recalls = scene.model.requests().iter().filter(|seen| recalled(seen)).count();
     assert!(recalls >= PEOPLE.len(), "{recalls} prompts with recalled texts");
     let requests = scene.model.requests().len();
-    println!("{} places, {requests} prompts, {recalls} with recalled texts, 0 leaks", Place::all().len());
+    println!("{} places, {requests} prompts, {recalls} with recalled texts, 0 leaks", Venue::all().len());
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::asked::{ask, ask_script, build, prompt, shared, spec, whole};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 
 #[tokio::test]
 async fn an_answer_streams_and_is_whole_at_the_end() {
@@ -40,7 +40,7 @@ async fn an_answer_streams_and_is_whole_at_the_end() {
 
 #[tokio::test]
 async fn words_are_shown_before_the_answer_is_whole() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let fake = FakeModel::start([Reply::text("one two").gated_after(2, &gate)]).await;
     let model = build(&spec(&fake), &[], &shared());
     let (live, mut shown) = mpsc::channel(4);
@@ -181,7 +181,7 @@ async fn many_calls_at_once_each_get_their_own_answer() {
 
 #[tokio::test]
 async fn a_gate_holds_an_answer_back_until_it_is_opened() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let fake = FakeModel::start([Reply::text("late").behind(&gate)]).await;
     let model = build(&spec(&fake), &[], &shared());
     let (opened, outcome) = tokio::join!(

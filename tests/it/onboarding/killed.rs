@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{ANSWER, KEY, ask, choice, provider, started, until_configured};
+use super::provider::{ANSWER, KEY, ask, choice, provider, started, until_configured};
 use crate::fakes::daemon::Project;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,5 +2,5 @@
 
 mod interface;
 mod killed;
-pub(crate) mod stage;
+pub(crate) mod provider;
 mod terminal;

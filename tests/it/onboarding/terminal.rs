@@ -1,6 +1,6 @@
 //! `shipagent init` in a pseudo-terminal.
 
-use super::stage::{ANSWER, KEY, nowhere, provider};
+use super::provider::{ANSWER, KEY, nowhere, provider};
 use crate::fakes::daemon::Project;
 use crate::terminal::pty::Terminal;
 

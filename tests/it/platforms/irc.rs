@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::example;
 use crate::fakes::daemon::{Daemon, Project, merge};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 use crate::fakes::irc::{IrcPerson, IrcServer};
 
 const CHANNEL: &str = "#ship";
@@ -29,7 +29,7 @@ struct Scene {
 
 impl Scene {
     /// A server, a model that echoes, and a project with Ann as a user.
-    async fn new(gate: &Gate) -> Self {
+    async fn new(gate: &Latch) -> Self {
         let gate = gate.clone();
         let script = Script::compute(move |seen| {
             let last =
@@ -63,7 +63,7 @@ impl Scene {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_messages_and_mentions_are_answered_and_other_lines_of_a_channel_are_not() {
-    let scene = Scene::new(&Gate::new()).await;
+    let scene = Scene::new(&Latch::new()).await;
     let _daemon = scene.start().await;
     let mut ann = IrcPerson::join(&scene.server, "Ann", &[CHANNEL]).await;
     ann.until_present("shipbot", CHANNEL).await;
@@ -95,7 +95,7 @@ async fn private_messages_and_mentions_are_answered_and_other_lines_of_a_channel
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_are_paired_and_an_approval_is_given_in_words() {
-    let scene = Scene::new(&Gate::new()).await;
+    let scene = Scene::new(&Latch::new()).await;
     let daemon = scene.start().await;
     let mut ann = IrcPerson::join(&scene.server, "ann", &[CHANNEL]).await;
     ann.until_present("shipbot", CHANNEL).await;
@@ -123,7 +123,7 @@ async fn strangers_are_paired_and_an_approval_is_given_in_words() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_between_accepting_and_answering_loses_nothing() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let scene = Scene::new(&gate).await;
     let daemon = scene.start().await;
     let mut ann = IrcPerson::join(&scene.server, "ann", &[CHANNEL]).await;
@@ -141,7 +141,7 @@ async fn a_kill_between_accepting_and_answering_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_nick_in_use_and_a_server_that_goes_away_are_no_obstacle() {
-    let mut scene = Scene::new(&Gate::new()).await;
+    let mut scene = Scene::new(&Latch::new()).await;
     let holder = IrcPerson::join(&scene.server, "shipbot", &[]).await;
     let _daemon = scene.start().await;
     let mut ann = IrcPerson::join(&scene.server, "ann", &[CHANNEL]).await;
@@ -159,7 +159,7 @@ async fn a_nick_in_use_and_a_server_that_goes_away_are_no_obstacle() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn its_section_is_checked_described_and_probed_like_every_other() {
-    let scene = Scene::new(&Gate::new()).await;
+    let scene = Scene::new(&Latch::new()).await;
     let (code, said) = run(&scene.project, &["config", "check"]);
     assert!(code == Some(0) && said.ends_with("ship.json is valid\n"), "{said}");
 

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::stage::{BOT, Scene, said};
+use super::scene::{BOT, Scene, said};
 use crate::access::audit::delete;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::log::Deed;
-use crate::fakes::telegram::trouble::Trouble;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stranger_gets_a_code_and_is_answered_once_the_operator_confirmed_it() {
@@ -100,7 +100,7 @@ async fn a_group_that_is_not_served_is_left_and_an_owner_opens_one() {
     let _daemon = scene.project.start().await;
     // Also where the server fails for a moment.
     for method in ["sendMessage", "leaveChat"] {
-        scene.fake.plan(Trouble::BadGateway.once().on(method).in_chat(-1008));
+        scene.fake.plan(Fault::BadGateway.once().on(method).in_chat(-1008));
     }
     closed.add_bot(&eve);
     scene.fake.wait_for(|world| world.log.deeds(-1008).any(|deed| *deed == Deed::Left)).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{BOT, Scene};
+use super::scene::{BOT, Scene};
 use crate::fakes::fake_model::{Reply, Script};
 use crate::fakes::telegram::world::Environment;
 

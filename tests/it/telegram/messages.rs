@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::stage::{BOT, Scene, messages, said, text_of};
-use crate::fakes::fake_model::{Gate, Reply, Script};
+use super::scene::{BOT, Scene, messages, said, text_of};
+use crate::fakes::fake_model::{Latch, Reply, Script};
 use crate::fakes::telegram::post::{Author, File, Post};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,7 +52,7 @@ async fn people_are_answered_where_they_speak() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_queued_message_is_replaced_and_an_answered_one_is_corrected() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let script = Script::compute(move |seen| {
         let reply = Reply::text(&format!("re: {}", seen.last_user_text()));

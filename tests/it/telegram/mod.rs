@@ -7,7 +7,7 @@ mod fake;
 mod kill;
 mod memory;
 mod messages;
+pub(crate) mod scene;
 mod send;
 mod spool;
-pub(crate) mod stage;
 mod troubles;

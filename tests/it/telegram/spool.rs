@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::stage::{Scene, said};
-use crate::fakes::fake_model::Gate;
+use super::scene::{Scene, said};
+use crate::fakes::fake_model::Latch;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::post::{File, Post};
-use crate::fakes::telegram::trouble::Trouble;
 
 const BOB: &str = "telegram:chat:8";
 
@@ -117,8 +117,8 @@ async fn a_file_that_takes_long_does_not_stop_others_however_much_they_write() {
     let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
     let (busy, slow) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let daemon = scene.project.start().await;
-    let gate = Gate::new();
-    scene.fake.plan(Trouble::Held(gate.clone()).always().on("download"));
+    let gate = Latch::new();
+    scene.fake.plan(Fault::Held(gate.clone()).always().on("download"));
     let file = File::new("a.txt", "text/plain", *b"slow");
     slow.post(&bob, Post::file("document", file).captioned("file"));
     slow.say(&bob, "and words behind it");

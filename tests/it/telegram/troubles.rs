@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::stage::{Scene, messages, said};
-use crate::fakes::fake_model::{Gate, Reply, Script};
+use super::scene::{Scene, messages, said};
+use crate::fakes::fake_model::{Latch, Reply, Script};
 use crate::fakes::telegram::answer::Refusal;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::log::Deed;
 use crate::fakes::telegram::post::{File, Post};
-use crate::fakes::telegram::trouble::Trouble;
 
 /// An address that is still free when the daemon listens there: its port is below the ephemeral range, and every
 /// process starts its search elsewhere.
@@ -65,13 +65,13 @@ async fn polling_survives_whatever_comes() {
     let mut expected = vec!["re: 0".to_owned()];
     scene.fake.wait_for(|world| world.bot_texts(7) == expected).await;
     let troubles = [
-        Trouble::conflict(),
-        Trouble::BadGateway,
-        Trouble::ResetBefore,
-        Trouble::ResetAfter,
-        Trouble::Truncated,
-        Trouble::Stall(Duration::from_secs(1)),
-        Trouble::too_many(1),
+        Fault::conflict(),
+        Fault::BadGateway,
+        Fault::ResetBefore,
+        Fault::ResetAfter,
+        Fault::Truncated,
+        Fault::Stall(Duration::from_secs(1)),
+        Fault::too_many(1),
     ];
     for (number, trouble) in troubles.into_iter().enumerate() {
         scene.fake.plan(trouble.times(2).on("getUpdates"));
@@ -84,7 +84,7 @@ async fn polling_survives_whatever_comes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_file_keeps_nobody_waiting_and_is_not_confirmed_before_it_is_durable() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let script = Script::compute(move |seen| match seen.last_user_text() {
         "forever" => Reply::hang(),
         other => Reply::text(&format!("re: {other}")),
@@ -94,7 +94,7 @@ async fn a_slow_file_keeps_nobody_waiting_and_is_not_confirmed_before_it_is_dura
     let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
     let (slow, quick) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let daemon = scene.project.start().await;
-    scene.fake.plan(Trouble::Held(gate.clone()).always().on("download"));
+    scene.fake.plan(Fault::Held(gate.clone()).always().on("download"));
     slow.say(&ann, "forever");
     scene.model.wait_for_requests(1).await;
     let file =
@@ -151,7 +151,7 @@ async fn a_server_that_comes_late_is_waited_for() {
     let scene = Scene::new(json!({})).await;
     let ann = scene.fake.user(7, "Ann");
     let chat = scene.fake.private(&ann);
-    scene.fake.plan(Trouble::BadGateway.times(2).on("getMe"));
+    scene.fake.plan(Fault::BadGateway.times(2).on("getMe"));
     chat.say(&ann, "before the start");
     let _daemon = scene.project.start().await;
     scene.until_said(7, &["re: before the start"]).await;
@@ -189,7 +189,7 @@ async fn a_stall_of_thirty_seconds_holds_up_one_answer_and_nobody_else() {
     let (ann, bob) = (scene.fake.user(7, "Ann"), scene.fake.user(8, "Bob"));
     let (slow, quick) = (scene.fake.private(&ann), scene.fake.private(&bob));
     let _daemon = scene.project.start().await;
-    scene.fake.plan(Trouble::Stall(Duration::from_secs(30)).once().on("sendMessage").in_chat(7));
+    scene.fake.plan(Fault::Stall(Duration::from_secs(30)).once().on("sendMessage").in_chat(7));
     let began = Instant::now();
     slow.say(&ann, "one");
     slow.say(&ann, "two");
@@ -219,8 +219,8 @@ async fn a_server_that_does_not_say_how_the_hook_fares_keeps_no_update_waiting()
     let scene = Scene::new(extra).await;
     let ann = scene.fake.user(7, "Ann");
     let chat = scene.fake.private(&ann);
-    let gate = Gate::new();
-    scene.fake.plan(Trouble::Held(gate.clone()).always().on("getWebhookInfo"));
+    let gate = Latch::new();
+    scene.fake.plan(Fault::Held(gate.clone()).always().on("getWebhookInfo"));
     let _daemon = scene.project.start().await;
     chat.say(&ann, "hello");
     scene.until_said(7, &["re: hello"]).await;
@@ -238,8 +238,8 @@ async fn a_token_that_is_refused_for_a_moment_is_no_end() {
     let _daemon = scene.project.start().await;
     chat.say(&ann, "one");
     scene.until_said(7, &["re: one"]).await;
-    scene.fake.plan(Trouble::Refuse(Refusal::new(401, "Unauthorized")).times(2).on("getUpdates"));
-    scene.fake.plan(Trouble::Refuse(Refusal::new(429, "Too Many Requests")).once().on("getUpdates"));
+    scene.fake.plan(Fault::Refuse(Refusal::new(401, "Unauthorized")).times(2).on("getUpdates"));
+    scene.fake.plan(Fault::Refuse(Refusal::new(429, "Too Many Requests")).once().on("getUpdates"));
     chat.say(&ann, "two");
     scene.until_said(7, &["re: one", "re: two"]).await;
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::project::{Served, approvals, with_model};
 use super::pty::{PROMPT, Terminal};
-use super::stage::{Served, approvals, with_model};
 use crate::fakes::approval_scene::obedient;
 use crate::fakes::daemon::Project;
 use crate::fakes::fake_model::{FakeModel, Reply, Script};

@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 
+use super::project::{Served, THREAD, offline, pair, said, signal, spawn, with_model};
 use super::pty::{PROMPT, Terminal};
-use super::stage::{Served, THREAD, offline, pair, said, signal, spawn, with_model};
 use crate::fakes::fake_model::{FakeModel, Reply};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

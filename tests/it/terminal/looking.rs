@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::stage::{Served, THREAD, offline, said, with_model};
+use super::project::{Served, THREAD, offline, said, with_model};
 use crate::fakes::approval_scene::obedient;
 use crate::fakes::daemon::Output;
 use crate::fakes::fake_model::{FakeModel, Script};

@@ -4,5 +4,5 @@ mod decisions;
 mod keyboard;
 mod looking;
 mod once;
+mod project;
 pub(crate) mod pty;
-mod stage;

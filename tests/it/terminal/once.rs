@@ -6,12 +6,12 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::stage::{
+use super::project::{
     Served, THREAD, approvals, echo, finish, offline, pair, pipe, said, signal, spawn, with_model,
 };
 use crate::fakes::approval_scene::obedient;
 use crate::fakes::daemon::Project;
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_message_is_answered_with_and_without_a_daemon_in_the_same_thread() {
@@ -34,9 +34,9 @@ async fn one_message_is_answered_with_and_without_a_daemon_in_the_same_thread() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_is_shown_as_it_grows_and_only_once() {
-    let gates = [Gate::new(), Gate::new()];
+    let gates = [Latch::new(), Latch::new()];
     let reply =
-        |gate: &Gate| Reply::pieces(["The ", "first ", "words ", "and the rest."]).gated_after(4, gate);
+        |gate: &Latch| Reply::pieces(["The ", "first ", "words ", "and the rest."]).gated_after(4, gate);
     let model = FakeModel::start(gates.each_ref().map(reply)).await;
     let project = with_model(&model);
     for (served, gate) in [Served::Alone, Served::ByDaemon].into_iter().zip(&gates) {

@@ -9,7 +9,7 @@ use shipagent::ports::{Acceptance, DeliveryError, RunMessage, RunMessageSource, 
 use shipagent::uimessage::{Role, RunStatus};
 
 use crate::fakes::daemon::PATIENCE;
-use crate::fakes::stage::{Recorder, Stage, said};
+use crate::fakes::scripted_threads::{Recorder, ScriptedThreads, said};
 
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -26,7 +26,7 @@ fn retry() -> DeliveryError {
 #[tokio::test]
 async fn a_long_answer_goes_out_in_order_in_pieces_that_fit() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     stage.say("a", "m1", "one two three four five six seven eight nine ten").await;
     until("all of it", || stage.recorder.texts().join(" ").ends_with("ten")).await;
     let texts = stage.recorder.texts();
@@ -38,7 +38,7 @@ async fn a_long_answer_goes_out_in_order_in_pieces_that_fit() {
 #[tokio::test]
 async fn an_answer_that_would_flood_the_chat_is_sent_as_a_file() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     let long: Vec<String> = (0..200).map(|number| format!("word{number}")).collect();
     stage.say("a", "m1", &long.join(" ")).await;
     until("the file", || stage.recorder.attachments().len() == 1).await;
@@ -59,12 +59,12 @@ async fn what_a_call_says_in_another_thread_is_said_once_also_after_a_restart() 
         intent: Intent::AssistantText { text: "the build is red".to_owned() },
     };
     let thread: ThreadId = "task:chat:a".parse().unwrap();
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     assert!(matches!(stage.threads.say(thread.clone(), run_message()).await, Acceptance::Accepted { .. }));
     assert!(matches!(stage.threads.say(thread.clone(), run_message()).await, Acceptance::Duplicate { .. }));
     until("the words", || recorder.texts().len() == 1).await;
     stage.stop().await;
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     assert!(matches!(stage.threads.say(thread.clone(), run_message()).await, Acceptance::Duplicate { .. }));
     let page = stage.store.page(&thread, None, 10).await.unwrap();
     assert_eq!(page.len(), 1);
@@ -80,7 +80,7 @@ async fn a_refused_delivery_is_tried_again_and_holds_back_what_follows() {
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
     recorder.troubles.lock().unwrap().push_back(retry());
-    let stage = Stage::open(dir.path(), recorder);
+    let stage = ScriptedThreads::open(dir.path(), recorder);
     stage.say("a", "m1", "first").await;
     stage.say("a", "m2", "second").await;
     until("both", || stage.recorder.texts().len() == 2).await;
@@ -98,7 +98,7 @@ async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
         .lock()
         .unwrap()
         .push_back(DeliveryError::Permanent { reason: "blocked by the user".to_owned() });
-    let stage = Stage::open(dir.path(), recorder);
+    let stage = ScriptedThreads::open(dir.path(), recorder);
     stage.say("a", "m1", "first").await;
     until("the dead letter", || stage.metrics.dead_letters.get() == 1).await;
     stage.say("a", "m2", "second").await;
@@ -116,7 +116,7 @@ async fn what_can_never_be_delivered_is_kept_as_a_dead_letter_and_told() {
 async fn after_a_crash_what_was_delivered_is_not_sent_again_and_what_was_not_is() {
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     stage.say("a", "m1", "first").await;
     until("the first", || stage.metrics.deliveries.get() == 1).await;
     recorder.troubles.lock().unwrap().extend((0..50).map(|_| retry()));
@@ -124,11 +124,11 @@ async fn after_a_crash_what_was_delivered_is_not_sent_again_and_what_was_not_is(
     until("a failed try", || stage.metrics.delivery_retries.get() > 0).await;
     stage.crash().await;
     recorder.troubles.lock().unwrap().clear();
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     until("the second", || recorder.texts().len() == 2).await;
     assert_eq!(recorder.texts(), ["first", "second"]);
     stage.stop().await;
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     stage.say("b", "m3", "elsewhere").await;
     until("the third", || recorder.texts().len() == 3).await;
     assert_eq!(recorder.texts()[2], "elsewhere");
@@ -142,14 +142,14 @@ async fn the_next_daemon_knows_which_attempt_was_cut_off() {
     let may_repeat = || -> Vec<bool> {
         recorder.attempts.lock().unwrap().drain(..).map(|attempt| attempt.may_repeat).collect()
     };
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     // The answer is longer than a message: its first part arrives, and the answer of the platform does not.
     recorder.hangs.store(true, Ordering::SeqCst);
     stage.say("a", "m1", "one two three four five six").await;
     until("the first part", || recorder.texts().len() == 1).await;
     stage.crash().await;
     recorder.hangs.store(false, Ordering::SeqCst);
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     until("the rest", || stage.metrics.deliveries.get() == 2).await;
     let (first, second) = ("one two three four", "five six");
     assert_eq!(recorder.texts(), [first, first, second]);
@@ -160,7 +160,7 @@ async fn the_next_daemon_knows_which_attempt_was_cut_off() {
     until("a failed try", || stage.metrics.delivery_retries.get() > 0).await;
     stage.crash().await;
     recorder.troubles.lock().unwrap().clear();
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     until("the third", || stage.metrics.deliveries.get() == 1).await;
     assert!(may_repeat().iter().all(|may_repeat| !may_repeat));
     stage.stop().await;
@@ -170,7 +170,7 @@ async fn the_next_daemon_knows_which_attempt_was_cut_off() {
 async fn what_the_platform_answered_is_not_sent_again_though_the_disk_refused_its_receipt() {
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     *recorder.refuses_after.lock().unwrap() = Some(stage.store.clone());
     stage.say("a", "m1", "first").await;
     until("a full disk", || stage.store.refuses.load(Ordering::SeqCst)).await;
@@ -181,7 +181,7 @@ async fn what_the_platform_answered_is_not_sent_again_though_the_disk_refused_it
     until("the third", || recorder.texts().len() == 2).await;
     assert_eq!(recorder.texts(), ["first", "third"]);
     stage.stop().await;
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     stage.say("a", "m4", "fourth").await;
     until("the fourth", || recorder.texts().len() == 3).await;
     assert_eq!(recorder.texts(), ["first", "third", "fourth"]);
@@ -191,7 +191,7 @@ async fn what_the_platform_answered_is_not_sent_again_though_the_disk_refused_it
 #[tokio::test]
 async fn idle_actors_leave_and_come_back_without_loss() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     for round in 0..5 {
         let id = format!("m{round}");
         assert!(matches!(stage.say("a", &id, &id).await, Acceptance::Accepted { .. }));
@@ -209,7 +209,7 @@ async fn idle_actors_leave_and_come_back_without_loss() {
 #[tokio::test]
 async fn a_panicking_model_ends_the_turn_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     stage.say("a", "m1", "panic").await;
     let thread = said("a", "m1", "").thread;
     let outcome = stage.threads.outcome(thread, "m1".parse().unwrap()).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_panicking_model_ends_the_turn_and_nothing_else() {
 #[tokio::test]
 async fn panics_that_lie_far_apart_never_keep_a_thread_from_being_taken_up_again() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     for round in 1..=6 {
         stage.store.startles.store(true, Ordering::SeqCst);
         assert_eq!(stage.say("a", "m1", "hello").await, Acceptance::Stopping, "nobody was there to take it");
@@ -241,7 +241,7 @@ async fn panics_that_lie_far_apart_never_keep_a_thread_from_being_taken_up_again
 #[tokio::test]
 async fn a_run_that_cannot_be_read_is_told_from_one_that_never_was() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     let ask = async || {
         let thread = said("a", "m1", "").thread;
         let outcome = stage.threads.outcome(thread, "m1".parse().unwrap()).await.unwrap();
@@ -256,7 +256,7 @@ async fn a_run_that_cannot_be_read_is_told_from_one_that_never_was() {
 #[tokio::test]
 async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_thread() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     stage.say("a", "m1", "before").await;
     until("the first answer", || stage.recorder.texts() == ["before"]).await;
     stage.store.refuses.store(true, Ordering::SeqCst);
@@ -274,7 +274,7 @@ async fn a_disk_that_refuses_is_told_and_when_it_takes_writes_again_so_does_the_
 #[tokio::test]
 async fn a_thread_that_healed_with_nothing_left_to_do_is_not_called_running() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     stage.say("a", "m1", "before").await;
     until("the first answer", || stage.metrics.deliveries.get() == 1).await;
     stage.store.refuses.store(true, Ordering::SeqCst);
@@ -282,7 +282,7 @@ async fn a_thread_that_healed_with_nothing_left_to_do_is_not_called_running() {
     stage.store.refuses.store(false, Ordering::SeqCst);
     assert!(matches!(stage.say("a", "m1", "before").await, Acceptance::Duplicate { .. }), "it has healed");
     stage.stop().await;
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     assert_eq!(stage.store.unfinished(), []);
     stage.stop().await;
 }
@@ -291,7 +291,7 @@ async fn a_thread_that_healed_with_nothing_left_to_do_is_not_called_running() {
 async fn without_its_state_directory_a_daemon_still_finds_what_is_unanswered() {
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     stage.say("a", "m1", "answered").await;
     stage.say("b", "m2", "asked").await;
     until("both", || stage.metrics.deliveries.get() == 2).await;
@@ -300,7 +300,7 @@ async fn without_its_state_directory_a_daemon_still_finds_what_is_unanswered() {
     let question = std::fs::read_to_string(&file).unwrap().find('\n').unwrap() + 1;
     std::fs::File::options().write(true).open(&file).unwrap().set_len(question as u64).unwrap();
     std::fs::remove_dir_all(dir.path().join("state")).unwrap();
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     assert_eq!(stage.store.unfinished(), [said("b", "m2", "").thread]);
     // The first two answers are of different threads, which run side by side.
     let sorted = || {
@@ -315,7 +315,7 @@ async fn without_its_state_directory_a_daemon_still_finds_what_is_unanswered() {
 #[tokio::test]
 async fn a_full_mailbox_refuses_messages_and_still_answers_questions() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::default());
+    let stage = ScriptedThreads::open(dir.path(), Arc::default());
     let thread = said("a", "m", "").thread;
     // All of it reaches the router before the thread's actor is loaded.
     let ids: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();

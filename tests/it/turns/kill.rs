@@ -156,7 +156,7 @@ fn assert_answered_once(project: &Project, answers: &[(String, String)]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graceful_stop_lets_the_running_turn_end_and_takes_nothing_new() {
-    let gate = crate::fakes::fake_model::Gate::new();
+    let gate = crate::fakes::fake_model::Latch::new();
     let model = FakeModel::start(Reply::text("the answer").behind(&gate)).await;
     let patient = json!({ "limits": { "stopSecs": 120 }, "llm": { "timeoutSecs": 120 } });
     let project = Project::with_model(&model.url(), patient);

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::fakes::checker::check_file;
 use crate::fakes::daemon::{Daemon, Project};
-use crate::fakes::fake_model::{FakeModel, Gate, Reply, Script, Seen};
+use crate::fakes::fake_model::{FakeModel, Latch, Reply, Script, Seen};
 
 fn echo(seen: &Seen) -> Reply {
     Reply::text(&format!("echo {}", seen.last_user_text())).after(Duration::from_millis(20))
@@ -58,7 +58,7 @@ fn resident_kib(pid: u32) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_concurrency_limit_holds_and_is_fair() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
     let project = Project::with_model(&model.url(), json!({ "limits": { "maxConcurrentRuns": 2 } }));
@@ -86,7 +86,7 @@ async fn the_concurrency_limit_holds_and_is_fair() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_chats_that_ask_at_once_are_all_at_the_model_at_the_same_time() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
     let project = Project::with_model(&model.url(), json!({}));
@@ -155,7 +155,7 @@ async fn stop_during_a_hanging_model_call_frees_the_thread_and_what_waits_is_nex
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_in_quick_succession_are_answered_together() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
     let project = Project::with_model(&model.url(), json!({ "queue": { "mergeMs": 2000 } }));
@@ -235,7 +235,7 @@ async fn agent_md_is_read_again_when_it_changed_and_the_console_and_the_log_say_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_time_is_shown_while_a_model_call_takes_longer_than_five_seconds() {
-    let gate = Gate::new();
+    let gate = Latch::new();
     let held = gate.clone();
     let model = FakeModel::start(Script::compute(move |seen| echo(seen).behind(&held))).await;
     let project = Project::with_model(&model.url(), json!({ "llm": { "timeoutSecs": 60 } }));

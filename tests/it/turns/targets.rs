@@ -10,7 +10,7 @@ use shipagent::uimessage::{Role, UiMessage};
 
 use crate::fakes::daemon::PATIENCE;
 use crate::fakes::dice::{Dice, seed};
-use crate::fakes::stage::{Recorder, Stage, said};
+use crate::fakes::scripted_threads::{Recorder, ScriptedThreads, said};
 
 fn thread(chat: &str) -> ThreadId {
     format!("task:chat:{chat}").parse().unwrap()
@@ -31,12 +31,12 @@ async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     }
 }
 
-async fn history(stage: &Stage, chat: &str) -> Vec<UiMessage> {
+async fn history(stage: &ScriptedThreads, chat: &str) -> Vec<UiMessage> {
     stage.store.page(&thread(chat), None, 100).await.unwrap()
 }
 
 /// The texts that another thread has sent to a chat.
-async fn results(stage: &Stage, chat: &str) -> Vec<String> {
+async fn results(stage: &ScriptedThreads, chat: &str) -> Vec<String> {
     let all = history(stage, chat).await;
     let sent = all.iter().filter(|message| message.metadata.extra.contains_key("sentFrom"));
     sent.map(UiMessage::text).collect()
@@ -45,7 +45,7 @@ async fn results(stage: &Stage, chat: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_result_is_delivered_to_other_threads_and_a_reply_there_goes_on_from_it() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::new(Recorder::default()));
+    let stage = ScriptedThreads::open(dir.path(), Arc::new(Recorder::default()));
     for chat in ["b", "c"] {
         stage.say(chat, &format!("{chat}1"), &format!("hello {chat}")).await;
     }
@@ -72,7 +72,7 @@ async fn a_result_is_delivered_to_other_threads_and_a_reply_there_goes_on_from_i
 #[tokio::test]
 async fn a_result_for_a_thread_of_strangers_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let stage = Stage::open(dir.path(), Arc::new(Recorder::default()));
+    let stage = ScriptedThreads::open(dir.path(), Arc::new(Recorder::default()));
     let mut stranger = said("b", "b1", "mine");
     stranger.author.id = "task:user:2".parse().unwrap();
     stage.threads.deliver(stranger).await;
@@ -105,7 +105,7 @@ async fn results_are_in_the_other_threads_once_whenever_the_daemon_crashes() {
     let mut dice = Dice::new(seed);
     let dir = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::default());
-    let mut stage = Stage::open(dir.path(), recorder.clone());
+    let mut stage = ScriptedThreads::open(dir.path(), recorder.clone());
     for chat in ["b", "c"] {
         stage.say(chat, &format!("{chat}0"), "hello").await;
     }
@@ -118,7 +118,7 @@ async fn results_are_in_the_other_threads_once_whenever_the_daemon_crashes() {
         }
         tokio::time::sleep(Duration::from_micros(dice.roll(3_000))).await;
         stage.crash().await;
-        stage = Stage::open(dir.path(), recorder.clone());
+        stage = ScriptedThreads::open(dir.path(), recorder.clone());
     }
     let last = for_others("a", "last", "the end", &["b", "c"]);
     stage.threads.deliver(last).await;
@@ -127,7 +127,7 @@ async fn results_are_in_the_other_threads_once_whenever_the_daemon_crashes() {
         until("the last result", ended).await;
     }
     stage.stop().await;
-    let stage = Stage::open(dir.path(), recorder.clone());
+    let stage = ScriptedThreads::open(dir.path(), recorder.clone());
     // Messages that waited for the same turn share an answer: to the last of them.
     let own = history(&stage, "a").await;
     let answers = own.iter().filter(|message| message.role == Role::Assistant).map(UiMessage::text);

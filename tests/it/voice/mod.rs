@@ -3,10 +3,10 @@
 mod decisions;
 mod doctor;
 mod failures;
-mod heard;
 mod programs;
 mod spoken;
 mod telegram;
+mod transcripts;
 
 use serde_json::{Value, json};
 

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::fakes::fake_model::Gate;
+use crate::fakes::fake_model::Latch;
 use crate::fakes::telegram::answer::Refusal;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::flood::Rate;
-use crate::fakes::telegram::log::{Deed, Told};
+use crate::fakes::telegram::log::{Deed, ResponseSent};
 use crate::fakes::telegram::post::{File, Post};
 use crate::fakes::telegram::server::FakeTelegram;
-use crate::fakes::telegram::trouble::Trouble;
 
 fn hello() -> Value {
     json!({ "chat_id": 7, "text": "hello" })
@@ -28,21 +28,21 @@ async fn stage() -> (FakeTelegram, Client) {
 async fn a_planned_refusal_comes_as_often_as_planned_and_leaves_no_trace_in_the_chat() {
     let (fake, bot) = stage().await;
     for (trouble, code, words) in [
-        (Trouble::too_many(3), 429, "Too Many Requests: retry after 3"),
+        (Fault::too_many(3), 429, "Too Many Requests: retry after 3"),
         (
-            Trouble::bad_entities(),
+            Fault::bad_entities(),
             400,
             "Bad Request: can't parse entities: Unsupported start tag \"x\" at byte offset 0",
         ),
-        (Trouble::blocked(), 403, "Forbidden: bot was blocked by the user"),
-        (Trouble::kicked(), 403, "Forbidden: bot was kicked from the supergroup chat"),
+        (Fault::blocked(), 403, "Forbidden: bot was blocked by the user"),
+        (Fault::kicked(), 403, "Forbidden: bot was kicked from the supergroup chat"),
         (
-            Trouble::conflict(),
+            Fault::conflict(),
             409,
             "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
         ),
-        (Trouble::migrated(-1_007), 400, "Bad Request: group chat was upgraded to a supergroup chat"),
-        (Trouble::Refuse(Refusal::new(500, "Internal Server Error")), 500, "Internal Server Error"),
+        (Fault::migrated(-1_007), 400, "Bad Request: group chat was upgraded to a supergroup chat"),
+        (Fault::Refuse(Refusal::new(500, "Internal Server Error")), 500, "Internal Server Error"),
     ] {
         fake.plan(trouble.times(2).on("SendMessage").in_chat(7));
         for _ in 0..2 {
@@ -64,7 +64,7 @@ async fn a_planned_refusal_comes_as_often_as_planned_and_leaves_no_trace_in_the_
 #[tokio::test]
 async fn a_plan_may_wait_and_be_called_off() {
     let (fake, bot) = stage().await;
-    fake.plan(Trouble::blocked().always().after(1));
+    fake.plan(Fault::blocked().always().after(1));
     bot.ok("getMe", json!({})).await;
     bot.refused("getMe", json!({})).await;
     bot.refused("sendMessage", hello()).await;
@@ -75,18 +75,19 @@ async fn a_plan_may_wait_and_be_called_off() {
 #[tokio::test]
 async fn a_connection_breaks_before_the_call_is_done_or_after() {
     let (fake, bot) = stage().await;
-    fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+    fake.plan(Fault::ResetBefore.once().on("sendMessage"));
     assert!(bot.try_call("sendMessage", &hello()).await.is_err());
     assert_eq!(fake.read(|world| world.visible_text(7)), "", "nothing was done");
-    fake.plan(Trouble::ResetAfter.once().on("sendMessage"));
+    fake.plan(Fault::ResetAfter.once().on("sendMessage"));
     assert!(bot.try_call("sendMessage", &hello()).await.is_err());
     assert_eq!(
         fake.read(|world| world.visible_text(7)),
         "Ship: hello\n",
         "it was done, and the bot does not know"
     );
-    let told: Vec<Told> = fake.read(|world| world.log.of("sendMessage").map(|entry| entry.told).collect());
-    assert_eq!(told, [Told::Yes, Told::Lost]);
+    let told: Vec<ResponseSent> =
+        fake.read(|world| world.log.of("sendMessage").map(|entry| entry.told).collect());
+    assert_eq!(told, [ResponseSent::Yes, ResponseSent::Lost]);
     assert!(fake.read(|world| world.log.entries()[0].deed == Deed::Broken("reset")));
     assert!(fake.read(|world| world.log.to_string()).contains("(answer lost)"));
     bot.ok("getMe", json!({})).await;
@@ -95,10 +96,10 @@ async fn a_connection_breaks_before_the_call_is_done_or_after() {
 #[tokio::test]
 async fn an_answer_may_be_half_or_a_page_of_a_proxy() {
     let (fake, bot) = stage().await;
-    fake.plan(Trouble::Truncated.once());
+    fake.plan(Fault::Truncated.once());
     let half = bot.try_call("getMe", &json!({})).await.unwrap().text().await.unwrap();
     assert!(half.starts_with("{\"ok\":true") && serde_json::from_str::<Value>(&half).is_err());
-    fake.plan(Trouble::BadGateway.once());
+    fake.plan(Fault::BadGateway.once());
     let page = bot.try_call("sendMessage", &hello()).await.unwrap();
     assert_eq!(page.status().as_u16(), 502);
     assert!(page.text().await.unwrap().starts_with("<html>"));
@@ -108,11 +109,11 @@ async fn an_answer_may_be_half_or_a_page_of_a_proxy() {
 #[tokio::test]
 async fn a_call_may_hang_while_others_pass() {
     let (fake, bot) = stage().await;
-    let gate = Gate::new();
-    fake.plan(Trouble::Held(gate.clone()).once().on("sendMessage"));
+    let gate = Latch::new();
+    fake.plan(Fault::Held(gate.clone()).once().on("sendMessage"));
     let held = bot.say(7, "held");
     let others = async {
-        fake.plan(Trouble::Stall(Duration::from_millis(30)).once().on("getMe"));
+        fake.plan(Fault::Stall(Duration::from_millis(30)).once().on("getMe"));
         let began = Instant::now();
         bot.ok("getMe", json!({})).await;
         assert!(began.elapsed() >= Duration::from_millis(30));
@@ -132,14 +133,14 @@ async fn a_download_may_be_slow_cut_or_refused() {
     let id = bot.last_update().await["message"]["document"]["file_id"].clone();
     let path = bot.ok("getFile", json!({ "file_id": id })).await["file_path"].as_str().unwrap().to_owned();
     let began = Instant::now();
-    fake.plan(Trouble::Slow { piece: 300, pause: Duration::from_millis(10) }.once().on("download"));
+    fake.plan(Fault::Slow { piece: 300, pause: Duration::from_millis(10) }.once().on("download"));
     assert_eq!(bot.fetch(&path).await.unwrap().bytes().await.unwrap().len(), 1000);
     assert!(began.elapsed() >= Duration::from_millis(40));
-    fake.plan(Trouble::Truncated.once().on("download"));
+    fake.plan(Fault::Truncated.once().on("download"));
     assert!(bot.fetch(&path).await.unwrap().bytes().await.is_err());
-    fake.plan(Trouble::ResetAfter.once().on("download"));
+    fake.plan(Fault::ResetAfter.once().on("download"));
     assert!(bot.fetch(&path).await.is_err());
-    fake.plan(Trouble::BadGateway.once().on("download"));
+    fake.plan(Fault::BadGateway.once().on("download"));
     assert_eq!(bot.fetch(&path).await.unwrap().status().as_u16(), 502);
 }
 

@@ -6,7 +6,7 @@ use shipagent::store::replace_file;
 
 use super::scene::{ANN, FORUM, SenderScene, entry, replying, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
-use crate::fakes::telegram::trouble::Trouble;
+use crate::fakes::telegram::fault::Fault;
 
 /// A file of Ann's thread with this content.
 fn file(
@@ -76,7 +76,7 @@ async fn words_too_long_for_a_caption_are_said_once_before_the_file() {
         0,
         file(&scene, "a.txt", "text/plain", AttachmentKind::File, Some(&words)),
     );
-    scene.fake.plan(Trouble::too_many(0).once().on("sendDocument"));
+    scene.fake.plan(Fault::too_many(0).once().on("sendDocument"));
     assert!(scene.deliver(sent.clone()).await.is_err());
     scene.deliver(sent).await.unwrap();
     let seen = scene.fake.read(|world| world.visible(ANN));
@@ -90,7 +90,7 @@ async fn of_words_in_several_parts_before_a_file_none_is_said_twice() {
     let words: String = (0..900).map(|number| format!("word{number} ")).collect();
     let meant = file(&scene, "a.txt", "text/plain", AttachmentKind::File, Some(&words));
     let sent = entry(&thread(ANN), "run_1", 0, meant);
-    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage").after(1));
+    scene.fake.plan(Fault::too_many(0).once().on("sendMessage").after(1));
     assert!(scene.deliver(sent.clone()).await.is_err());
     scene.deliver(sent).await.unwrap();
     let seen = scene.fake.read(|world| world.visible(ANN));
@@ -101,7 +101,7 @@ async fn of_words_in_several_parts_before_a_file_none_is_said_twice() {
 #[tokio::test]
 async fn a_picture_that_is_refused_arrives_as_a_file() {
     let scene = SenderScene::new().await;
-    scene.fake.plan(Trouble::Refuse(Refusal::bad("PHOTO_INVALID_DIMENSIONS")).once().on("sendPhoto"));
+    scene.fake.plan(Fault::Refuse(Refusal::bad("PHOTO_INVALID_DIMENSIONS")).once().on("sendPhoto"));
     let sent = file(&scene, "a.png", "image/png", AttachmentKind::Image, None);
     scene.deliver(entry(&thread(ANN), "run_1", 0, sent)).await.unwrap();
     assert_eq!(scene.fake.read(|world| world.visible(ANN)[0].media), Some("document"));

@@ -5,10 +5,10 @@ use std::time::Duration;
 use shipagent::domain::{ErrorKind, Intent};
 
 use super::scene::{ANN, FORUM, GROUP, SenderScene, draft, entry, intent, progress, text, thread, topic};
-use crate::fakes::fake_model::Gate;
+use crate::fakes::fake_model::Latch;
 use crate::fakes::telegram::answer::Refusal;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::log::Deed;
-use crate::fakes::telegram::trouble::Trouble;
 use crate::fakes::telegram::world::Environment;
 
 const SO_FAR: &str = "The answer so far is long enough to be worth showing";
@@ -82,7 +82,7 @@ async fn a_server_without_drafts_is_shown_edits_in_private_too() {
 
 async fn without_drafts(refusal: Refusal) {
     let scene = SenderScene::new().await;
-    scene.fake.plan(Trouble::Refuse(refusal).always().on("sendMessageDraft"));
+    scene.fake.plan(Fault::Refuse(refusal).always().on("sendMessageDraft"));
     scene.show_until(&[draft(&thread(ANN), "run_1", SO_FAR)], |world| world.bot_texts(ANN) == [SO_FAR]).await;
     scene.deliver(entry(&thread(ANN), "run_1", 0, text("done"))).await.unwrap();
     assert_eq!(scene.texts(ANN), ["done"]);
@@ -137,7 +137,7 @@ async fn an_edit_that_has_to_wait_is_tried_again_on_the_same_message() {
     scene
         .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
         .await;
-    scene.fake.plan(Trouble::too_many(0).once().on("editMessageText"));
+    scene.fake.plan(Fault::too_many(0).once().on("editMessageText"));
     let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
     assert!(scene.deliver(answer.clone()).await.is_err());
     scene.deliver(answer).await.unwrap();
@@ -258,7 +258,7 @@ async fn what_was_shown_of_a_turn_that_ends_without_a_word_is_gone_before_the_ne
 
 #[tokio::test]
 async fn a_frame_that_may_have_arrived_is_not_shown_again() {
-    for trouble in [Trouble::ResetAfter, Trouble::Truncated, Trouble::BadGateway] {
+    for trouble in [Fault::ResetAfter, Fault::Truncated, Fault::BadGateway] {
         let scene = SenderScene::new().await;
         let group = thread(GROUP);
         scene.fake.plan(trouble.once().on("sendMessage"));
@@ -278,8 +278,8 @@ async fn a_frame_that_may_have_arrived_is_not_shown_again() {
 #[tokio::test]
 async fn a_frame_that_comes_behind_the_answer_is_taken_away() {
     let scene = SenderScene::new().await;
-    let (group, gate) = (thread(GROUP), Gate::new());
-    scene.fake.plan(Trouble::Held(gate.clone()).once().on("sendMessage"));
+    let (group, gate) = (thread(GROUP), Latch::new());
+    scene.fake.plan(Fault::Held(gate.clone()).once().on("sendMessage"));
     // The delivery waits for the message no longer than it may.
     scene.sender.show(draft(&group, "run_1", SO_FAR));
     gate.until_reached().await;
@@ -297,13 +297,13 @@ async fn a_message_that_could_not_be_taken_away_is_taken_away_later() {
     let group = thread(GROUP);
     let reading = |world: &Environment| world.bot_texts(GROUP).last().is_some_and(|text| text == "reading");
     scene.show_until(&[progress(&group, "run_1", "reading")], reading).await;
-    scene.fake.plan(Trouble::BadGateway.once().on("deleteMessage"));
+    scene.fake.plan(Fault::BadGateway.once().on("deleteMessage"));
     scene.sender.over(&group, &"run_1".parse().unwrap());
     scene.deliver(entry(&group, "cmd_1", 0, text("Stopped."))).await.unwrap();
     assert_eq!(scene.texts(GROUP), ["Stopped."]);
     // The next daemon remembers it too.
     scene.show_until(&[progress(&group, "run_2", "reading")], reading).await;
-    scene.fake.plan(Trouble::BadGateway.times(2).on("deleteMessage"));
+    scene.fake.plan(Fault::BadGateway.times(2).on("deleteMessage"));
     scene.sender.over(&group, &"run_2".parse().unwrap());
     scene.deliver(entry(&group, "cmd_2", 0, text("Stopped again."))).await.unwrap();
     assert_eq!(scene.texts(GROUP), ["Stopped.", "reading", "Stopped again."]);
@@ -317,7 +317,7 @@ async fn an_answer_is_put_on_its_message_by_a_server_that_stalls_however_long_a_
     let scene = SenderScene::new().await;
     let frame = draft(&thread(GROUP), "run_1", SO_FAR);
     scene.show_until(&[frame], |world| world.bot_texts(GROUP) == [SO_FAR]).await;
-    scene.fake.plan(Trouble::Stall(Duration::from_secs(21)).once().on("editMessageText"));
+    scene.fake.plan(Fault::Stall(Duration::from_secs(21)).once().on("editMessageText"));
     scene.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
     assert_eq!(scene.texts(GROUP), ["done"]);
     assert_eq!(scene.fake.read(|world| world.log.sent(GROUP).len()), 1);

@@ -11,7 +11,7 @@ use shipagent::ports::Attempt;
 
 use super::scene::{ANN, FORUM, GROUP, SenderScene, draft, entry, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
-use crate::fakes::telegram::trouble::Trouble;
+use crate::fakes::telegram::fault::Fault;
 
 const ID: &str = "apr_0123456789abcdef0123456789abcdef";
 
@@ -90,7 +90,7 @@ async fn a_question_has_buttons_and_its_message_then_says_who_decided() {
 
 #[tokio::test]
 async fn the_outcome_stands_on_the_question_also_when_the_server_was_broken_for_a_while() {
-    for broken in [Trouble::BadGateway, Trouble::Refuse(Refusal::new(502, "Bad Gateway"))] {
+    for broken in [Fault::BadGateway, Fault::Refuse(Refusal::new(502, "Bad Gateway"))] {
         let scene = SenderScene::new().await;
         scene.deliver(entry(&thread(ANN), "run_1", 0, question("- why"))).await.unwrap();
         scene.fake.plan(broken.times(4).on("editMessageText"));
@@ -132,7 +132,7 @@ async fn the_menu_of_scopes_replaces_the_buttons_and_goes_back() {
 async fn a_question_that_is_too_long_shows_both_ends_in_one_message() {
     let scene = SenderScene::new().await;
     let diff = format!("```diff\n{}+the end\n```", "+ a line of the diff\n".repeat(600));
-    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    scene.fake.plan(Fault::too_many(0).once().on("sendMessage"));
     let asked = entry(&thread(GROUP), "run_1", 0, question(&diff));
     assert!(scene.deliver(asked.clone()).await.is_err());
     scene.deliver(asked).await.unwrap();

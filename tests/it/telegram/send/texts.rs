@@ -9,8 +9,8 @@ use shipagent::render::split;
 
 use super::scene::{ANN, FORUM, GROUP, SenderScene, draft, entry, intent, replying, text, thread, topic};
 use crate::fakes::telegram::answer::Refusal;
+use crate::fakes::telegram::fault::Fault;
 use crate::fakes::telegram::log::Deed;
-use crate::fakes::telegram::trouble::Trouble;
 
 #[tokio::test]
 async fn an_entry_becomes_one_message_with_markup_and_a_receipt() {
@@ -80,7 +80,7 @@ async fn words_that_no_message_can_hold_come_as_a_file() {
     let kept =
         scene.fake.read(|world| world.files.values().map(|file| file.bytes.clone()).collect::<Vec<_>>());
     assert_eq!(kept, [long.clone().into_bytes()]);
-    scene.fake.plan(Trouble::Refuse(Refusal::bad("message is too long")).once().on("sendMessage"));
+    scene.fake.plan(Fault::Refuse(Refusal::bad("message is too long")).once().on("sendMessage"));
     scene.deliver(entry(&thread(ANN), "run_2", 0, text("short"))).await.unwrap();
     assert_eq!(scene.fake.read(|world| world.visible(ANN)[1].media), Some("document"));
 }
@@ -88,7 +88,7 @@ async fn words_that_no_message_can_hold_come_as_a_file() {
 #[tokio::test]
 async fn markup_that_is_refused_goes_as_it_was_written() {
     let scene = SenderScene::new().await;
-    scene.fake.plan(Trouble::bad_entities().once().on("sendMessage"));
+    scene.fake.plan(Fault::bad_entities().once().on("sendMessage"));
     scene.deliver(entry(&thread(ANN), "run_1", 0, text("**done**"))).await.unwrap();
     assert_eq!(scene.texts(ANN), ["**done**"]);
 }
@@ -144,7 +144,7 @@ fn heard(scene: &SenderScene, chat: i64) -> Vec<Duration> {
 async fn a_server_that_asks_to_wait_hears_nothing_of_that_chat_before_the_time_and_of_others_as_ever() {
     for (chat, other) in [(ANN, GROUP), (GROUP, ANN)] {
         let scene = SenderScene::new().await;
-        scene.fake.plan(Trouble::too_many(2).once().on("sendMessage").in_chat(chat));
+        scene.fake.plan(Fault::too_many(2).once().on("sendMessage").in_chat(chat));
         let first = entry(&thread(chat), "run_1", 0, text("one"));
         let refused = scene.deliver(first.clone()).await;
         let Err(DeliveryError::Retry { after, .. }) = refused else { panic!("{refused:?}") };
@@ -168,7 +168,7 @@ async fn a_server_that_asks_to_wait_hears_nothing_of_that_chat_before_the_time_a
 #[tokio::test]
 async fn where_the_time_is_long_it_is_not_waited_for_on_the_spot() {
     let scene = SenderScene::new().await;
-    scene.fake.plan(Trouble::too_many(40).once().on("sendMessage").in_chat(ANN));
+    scene.fake.plan(Fault::too_many(40).once().on("sendMessage").in_chat(ANN));
     let answer = entry(&thread(ANN), "run_1", 0, text("one"));
     for _ in 0..2 {
         let refused = scene.deliver(answer.clone()).await;
@@ -184,7 +184,7 @@ async fn a_server_that_asks_to_wait_about_several_people_hears_nothing_of_anybod
     let bob = scene.fake.user(8, "Bob");
     drop(scene.fake.private(&bob));
     for chat in [ANN, 8] {
-        scene.fake.plan(Trouble::too_many(2).once().on("sendMessage").in_chat(chat));
+        scene.fake.plan(Fault::too_many(2).once().on("sendMessage").in_chat(chat));
         assert!(scene.deliver(entry(&thread(chat), "run_1", 0, text("one"))).await.is_err());
     }
     scene.sender.show(intent(&thread(GROUP), "run_3", Intent::Typing));
@@ -197,15 +197,13 @@ async fn a_server_that_asks_to_wait_about_several_people_hears_nothing_of_anybod
 async fn only_a_send_whose_end_nobody_knows_counts_as_one_that_may_show_twice() {
     let scene = SenderScene::new().await;
     let again = |result| matches!(result, Err(DeliveryError::Retry { .. }));
-    let broken = Trouble::Refuse(Refusal::new(500, "Internal Server Error"));
-    for trouble in
-        [Trouble::ResetBefore, Trouble::ResetAfter, Trouble::Truncated, Trouble::BadGateway, broken]
-    {
+    let broken = Fault::Refuse(Refusal::new(500, "Internal Server Error"));
+    for trouble in [Fault::ResetBefore, Fault::ResetAfter, Fault::Truncated, Fault::BadGateway, broken] {
         scene.fake.plan(trouble.once().on("sendMessage"));
         assert!(again(scene.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
     }
     assert_eq!(scene.metrics.deliveries_repeated.get(), 5);
-    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    scene.fake.plan(Fault::too_many(0).once().on("sendMessage"));
     assert!(again(scene.deliver_again(entry(&thread(ANN), "run_1", 0, text("one"))).await));
     assert_eq!(scene.metrics.deliveries_repeated.get(), 5, "the server said that it did nothing");
 }
@@ -267,7 +265,7 @@ async fn a_few_words_a_sign_and_the_menu_need_no_outbox() {
 #[tokio::test]
 async fn a_send_without_an_answer_is_repeated_and_counted() {
     for chat in [ANN, GROUP] {
-        for (trouble, seen) in [(Trouble::ResetAfter, 2), (Trouble::ResetBefore, 1)] {
+        for (trouble, seen) in [(Fault::ResetAfter, 2), (Fault::ResetBefore, 1)] {
             let scene = SenderScene::new().await;
             let answer = entry(&thread(chat), "run_1", 0, text("now"));
             scene.fake.plan(trouble.once().on("sendMessage"));
@@ -315,7 +313,7 @@ async fn a_server_that_says_yes_to_everything_loses_nothing() {
     let scene = SenderScene::new().await;
     scene.fake.reconfigure(|account| account.agreeable = true);
     let answer = entry(&thread(ANN), "run_1", 0, text("now"));
-    scene.fake.plan(Trouble::ResetBefore.once().on("sendMessage"));
+    scene.fake.plan(Fault::ResetBefore.once().on("sendMessage"));
     assert!(matches!(scene.deliver(answer.clone()).await, Err(DeliveryError::Retry { .. })));
     assert_eq!(scene.texts(ANN), Vec::<String>::new(), "it never arrived");
     scene.deliver_again(answer).await.unwrap();
@@ -329,7 +327,7 @@ async fn a_server_that_can_change_messages_no_more_gets_the_answer_as_another_on
     let words = "The answer so far is long enough";
     let frame = draft(&thread(GROUP), "run_1", words);
     scene.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
-    scene.fake.plan(Trouble::Refuse(Refusal::not_found()).always().on("editMessageText"));
+    scene.fake.plan(Fault::Refuse(Refusal::not_found()).always().on("editMessageText"));
     scene.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
     assert_eq!(scene.texts(GROUP), ["done"], "the half of it is taken away");
     assert_eq!(scene.fake.read(|world| world.log.sent(GROUP).len()), 2, "one frame, one answer");
@@ -337,7 +335,7 @@ async fn a_server_that_can_change_messages_no_more_gets_the_answer_as_another_on
 
 #[tokio::test]
 async fn where_no_message_can_be_changed_the_answer_takes_the_place_of_what_was_shown() {
-    let unknown = |refusal| Some(Trouble::Refuse(refusal).always().on("editMessageText"));
+    let unknown = |refusal| Some(Fault::Refuse(refusal).always().on("editMessageText"));
     for trouble in [None, unknown(Refusal::not_found()), unknown(Refusal::new(400, "Bad Request"))] {
         let scene = SenderScene::new().await;
         scene.fake.reconfigure(|account| (account.agreeable, account.drafts) = (true, false));
@@ -359,12 +357,12 @@ async fn where_no_message_can_be_changed_the_answer_takes_the_place_of_what_was_
 async fn a_few_words_and_the_answer_to_a_press_are_tried_again() {
     let scene = SenderScene::new().await;
     let place = ChatTarget { chat: ANN, topic: None };
-    scene.fake.plan(Trouble::BadGateway.once().on("sendMessage"));
-    scene.fake.plan(Trouble::too_many(0).once().on("sendMessage"));
+    scene.fake.plan(Fault::BadGateway.once().on("sendMessage"));
+    scene.fake.plan(Fault::too_many(0).once().on("sendMessage"));
     scene.sender.say(&place, None, "hello").await;
     assert_eq!(scene.texts(ANN), ["hello"]);
-    scene.fake.plan(Trouble::ResetBefore.once().on("answerCallbackQuery"));
-    scene.fake.plan(Trouble::BadGateway.once().on("answerCallbackQuery"));
+    scene.fake.plan(Fault::ResetBefore.once().on("answerCallbackQuery"));
+    scene.fake.plan(Fault::BadGateway.once().on("answerCallbackQuery"));
     scene.sender.answer_callback("unknown", None).await;
     assert_eq!(scene.fake.read(|world| world.log.calls("answerCallbackQuery")), 3);
 }
@@ -381,7 +379,7 @@ async fn an_edit_that_is_refused_with_words_nobody_knows_does_not_lose_the_answe
         let words = "The answer so far is long enough";
         let frame = draft(&thread(GROUP), "run_1", words);
         scene.show_until(&[frame], |world| world.bot_texts(GROUP) == [words]).await;
-        scene.fake.plan(Trouble::Refuse(refusal).always().on("editMessageText"));
+        scene.fake.plan(Fault::Refuse(refusal).always().on("editMessageText"));
         let before = scene.fake.read(|world| world.log.calls("editMessageText"));
         let more = draft(&thread(GROUP), "run_1", "The answer so far is long enough and grows");
         scene.show_until(&[more], move |world| world.log.calls("editMessageText") > before).await;

@@ -258,7 +258,7 @@ fn task_book(state: &shipagent::store::State) -> shipagent::tasks::TaskBook {
 
 /// Running threads on a directory.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct ScriptedThreads {
     pub(crate) threads: ThreadsHandle,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) store: Arc<FailingStore>,
@@ -267,7 +267,7 @@ pub(crate) struct Stage {
     router: JoinSet<()>,
 }
 
-impl Stage {
+impl ScriptedThreads {
     /// Opens the directory. `recorder` is the platform, which outlives the daemon as a real one does.
     #[expect(clippy::too_many_lines, reason = "joins all parts")]
     pub(crate) fn open(dir: &Path, recorder: Arc<Recorder>) -> Self {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::super::fake_model::Gate;
+use super::super::fake_model::Latch;
 use super::answer::Refusal;
 
 /// One kind of failure.
 #[derive(Clone, Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum Fault {
     Refuse(Refusal),
     /// A proxy answers: 502 and an HTML page.
     BadGateway,
@@ -20,7 +20,7 @@ pub(crate) enum Trouble {
     /// A delay; then the call is performed as usual.
     Stall(Duration),
     /// Waits until a test opens the gate; then the call is performed as usual.
-    Held(Gate),
+    Held(Latch),
     /// A file is sent in pieces of this many bytes, with a pause before each.
     Slow {
         piece: usize,
@@ -28,7 +28,7 @@ pub(crate) enum Trouble {
     },
 }
 
-impl Trouble {
+impl Fault {
     /// 429, with this `retry_after`.
     pub(crate) fn too_many(retry_after: u64) -> Self {
         Self::Refuse(Refusal::too_many(retry_after))
@@ -78,7 +78,7 @@ impl Trouble {
 /// When a failure occurs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    trouble: Trouble,
+    trouble: Fault,
     method: Option<String>,
     chat: Option<i64>,
     skip: usize,
@@ -127,7 +127,7 @@ impl Troubles {
     }
 
     /// The failure of this call, if any. The oldest matching plan is used up first.
-    pub(crate) fn meet(&mut self, method: &str, chat: Option<i64>) -> Option<Trouble> {
+    pub(crate) fn meet(&mut self, method: &str, chat: Option<i64>) -> Option<Fault> {
         let plan = self.0.iter_mut().find(|plan| plan.times > 0 && plan.fits(method, chat))?;
         if plan.skip > 0 {
             plan.skip -= 1;
