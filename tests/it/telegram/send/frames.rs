@@ -13,6 +13,15 @@ use crate::fakes::telegram::world::Environment;
 
 const SO_FAR: &str = "The answer so far is long enough to be worth showing";
 
+/// A chat that shows the first part of an answer.
+async fn half_an_answer() -> SenderScene {
+    let scene = SenderScene::new().await;
+    scene
+        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
+        .await;
+    scene
+}
+
 #[tokio::test]
 async fn in_private_an_answer_grows_as_a_draft_and_is_then_sent_once() {
     let scene = SenderScene::new().await;
@@ -91,10 +100,7 @@ async fn without_drafts(refusal: Refusal) {
 
 #[tokio::test]
 async fn after_a_crash_the_answer_is_put_on_the_message_that_was_left() {
-    let scene = SenderScene::new().await;
-    scene
-        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
-        .await;
+    let scene = half_an_answer().await;
     scene.settle(&thread(GROUP)).await;
     let scene = scene.restarted().await;
     let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
@@ -109,10 +115,7 @@ async fn after_a_crash_the_answer_is_put_on_the_message_that_was_left() {
 
 #[tokio::test]
 async fn half_an_answer_that_never_ended_makes_room_for_the_next() {
-    let scene = SenderScene::new().await;
-    scene
-        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
-        .await;
+    let scene = half_an_answer().await;
     scene.settle(&thread(GROUP)).await;
     let scene = scene.restarted().await;
     let next = draft(&thread(GROUP), "run_2", "Another answer");
@@ -120,11 +123,8 @@ async fn half_an_answer_that_never_ended_makes_room_for_the_next() {
 }
 
 #[tokio::test]
-async fn a_message_that_somebody_removed_is_sent_anew() {
-    let scene = SenderScene::new().await;
-    scene
-        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
-        .await;
+async fn a_message_that_a_person_removed_is_sent_anew() {
+    let scene = half_an_answer().await;
     let message = scene.fake.read(|world| world.visible(GROUP).last().unwrap().id);
     scene.fake.group(GROUP).erase(message);
     scene.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
@@ -133,10 +133,7 @@ async fn a_message_that_somebody_removed_is_sent_anew() {
 
 #[tokio::test]
 async fn an_edit_that_has_to_wait_is_tried_again_on_the_same_message() {
-    let scene = SenderScene::new().await;
-    scene
-        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
-        .await;
+    let scene = half_an_answer().await;
     scene.fake.plan(Fault::too_many(0).once().on("editMessageText"));
     let answer = entry(&thread(GROUP), "run_1", 0, text("done"));
     assert!(scene.deliver(answer.clone()).await.is_err());
@@ -168,10 +165,7 @@ async fn progress_is_one_line_that_is_changed_and_gone_at_the_end() {
 
 #[tokio::test]
 async fn another_turns_words_leave_what_is_shown() {
-    let scene = SenderScene::new().await;
-    scene
-        .show_until(&[draft(&thread(GROUP), "run_1", SO_FAR)], |world| world.bot_texts(GROUP) == [SO_FAR])
-        .await;
+    let scene = half_an_answer().await;
     scene.deliver(entry(&thread(GROUP), "cmd_1", 0, text("I am busy."))).await.unwrap();
     assert_eq!(scene.texts(GROUP), [SO_FAR, "I am busy."]);
     scene.deliver(entry(&thread(GROUP), "run_1", 0, text("done"))).await.unwrap();
