@@ -17,7 +17,7 @@ fn a_yes_that_is_struck_through_quoted_code_passed_on_or_automatic_decides_nothi
     for (what, approves) in [
         (said("yes"), true),
         (marked("approve ls", "approve `ls`"), true),
-        (marked("approve A1", "approve `A1`"), true),
+        (marked("approve A1", "approve `A1`"), false),
         (marked("yes", "~~yes~~"), false),
         (marked("yes", "`yes`"), false),
         (marked("yes", "```yes```"), false),
