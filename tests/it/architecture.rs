@@ -339,6 +339,7 @@ const NAME_PLATFORMS: &[(&str, &str)] = &[
     ("adapters/mod.rs", "declares the module of each platform"),
     ("adapters/table.rs", "is the table: one line for each platform"),
     ("phrases/page.rs", "has the page's names of channels; one without is shown by its id"),
+    ("phrases/console_setup.rs", "says where the credentials come from; a platform without has no hint"),
 ];
 
 /// Ids in texts that show people what an id looks like.
