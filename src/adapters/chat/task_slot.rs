@@ -134,7 +134,7 @@ mod tests {
     }
 
     impl DraftTarget for NoTarget {
-        type Picture = String;
+        type Rendered = String;
 
         fn live_messages(&self) -> &LiveMessages {
             &self.0
@@ -144,7 +144,7 @@ mod tests {
             DraftTiming { hold: Duration::ZERO, between: Duration::ZERO, silence: None, lasts: None }
         }
 
-        fn picture(&self, _: &DraftView) -> Option<String> {
+        fn render(&self, _: &DraftView) -> Option<String> {
             None
         }
 
@@ -184,7 +184,7 @@ mod tests {
         stop.cancel();
         slot.run_beside(NoTarget::new(), &stop, Box::pin(async {})).await;
         let began = tokio::time::Instant::now();
-        drafts.take(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await;
+        drafts.end(&"qq:chat:1".parse().unwrap(), &"run".parse().unwrap()).await;
         assert_eq!(began.elapsed(), Duration::ZERO);
         assert_eq!(slot.run_beside(NoTarget::new(), &stop, Box::pin(async { 7 })).await, 7);
     }

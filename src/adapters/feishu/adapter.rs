@@ -301,7 +301,7 @@ impl Adapter for FeishuAdapter {
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.sender.outbound.drafts.over(thread, run);
+        self.sender.outbound.drafts.remove(thread, run);
     }
 }
 

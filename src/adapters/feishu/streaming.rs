@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const STREAMS_FOR_MS: i64 = 9 * 60 * 1000;
 
 impl DraftTarget for FeishuSender {
-    type Picture = String;
+    type Rendered = String;
 
     fn live_messages(&self) -> &LiveMessages {
         &self.outbound.live
@@ -38,7 +38,7 @@ impl DraftTarget for FeishuSender {
         DraftTiming { hold: Duration::ZERO, between: INTERVAL, silence: None, lasts: None }
     }
 
-    fn picture(&self, view: &DraftView) -> Option<String> {
+    fn render(&self, view: &DraftView) -> Option<String> {
         let words = view.line.as_ref().map_or_else(|| view.text.clone(), |line| format!("⏳ {line}"));
         fits_card(&words).then_some(words)
     }

@@ -162,7 +162,7 @@ impl Adapter for QqAdapter {
     }
 
     fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.sender.outbound.drafts.over(thread, run);
+        self.sender.outbound.drafts.remove(thread, run);
     }
 }
 

@@ -324,7 +324,7 @@ impl QqSender {
 }
 
 impl DraftTarget for QqSender {
-    type Picture = String;
+    type Rendered = String;
 
     fn live_messages(&self) -> &LiveMessages {
         &self.outbound.live
@@ -335,13 +335,13 @@ impl DraftTarget for QqSender {
     }
 
     /// Drafts cannot be shown: the platform has no edits.
-    fn picture(&self, view: &DraftView) -> Option<String> {
+    fn render(&self, view: &DraftView) -> Option<String> {
         view.line.clone()
     }
 
     async fn show_view(&self, turn: &DraftTurn, words: &String, _live: Option<LiveMessage>) -> Shown {
         self.show(&turn.thread, format!("progress {} {words}", turn.run), Some(words)).await;
-        Shown::Fleeting
+        Shown::Transient
     }
 
     /// Once per run.

@@ -96,7 +96,7 @@ impl TelegramSender {
 
     /// Removes what is shown of a turn that ended without text. Never waits.
     pub fn over(&self, thread: &ThreadId, run: &CorrelationId) {
-        self.outbound.drafts.over(thread, run);
+        self.outbound.drafts.remove(thread, run);
     }
 
     /// Sends a short notice outside of the outbox, best effort.

@@ -40,7 +40,7 @@ const SIGN: Duration = Duration::from_secs(2);
 const LINE: usize = 300;
 
 impl DraftTarget for TelegramSender {
-    type Picture = Rendered;
+    type Rendered = Rendered;
 
     fn live_messages(&self) -> &LiveMessages {
         &self.outbound.live
@@ -54,16 +54,16 @@ impl DraftTarget for TelegramSender {
         }
     }
 
-    fn picture(&self, view: &DraftView) -> Option<Rendered> {
-        Some(picture(view)).filter(|picture| !picture.html.is_empty())
+    fn render(&self, view: &DraftView) -> Option<Rendered> {
+        Some(render_view(view)).filter(|rendered| !rendered.html.is_empty())
     }
 
-    async fn show_view(&self, turn: &DraftTurn, picture: &Rendered, live: Option<LiveMessage>) -> Shown {
+    async fn show_view(&self, turn: &DraftTurn, rendered: &Rendered, live: Option<LiveMessage>) -> Shown {
         let Some(place) = ChatTarget::of(&turn.thread, &self.chats) else { return Shown::No };
         if self.drafts_in(place) {
-            let drafted = tokio::time::timeout(DEADLINE, self.draft(place, &turn.run, picture)).await;
+            let drafted = tokio::time::timeout(DEADLINE, self.draft(place, &turn.run, rendered)).await;
             if drafted == Ok(true) {
-                return Shown::Fleeting;
+                return Shown::Transient;
             }
         }
         // The call may have shown that the server has no drafts.
@@ -72,7 +72,7 @@ impl DraftTarget for TelegramSender {
         }
         let reply_to = turn.reply_to.as_deref().filter(|_| place.is_group());
         let reply_to = reply_to.and_then(|message| message.parse().ok());
-        let outgoing = OutgoingMessage { words: picture.clone(), reply_to, keyboard: None };
+        let outgoing = OutgoingMessage { words: rendered.clone(), reply_to, keyboard: None };
         if let Some(live) = live {
             let message =
                 live.message.as_deref().and_then(|message| message.parse().ok()).unwrap_or_default();
@@ -120,7 +120,7 @@ impl TelegramSender {
     }
 
     /// Shows a draft; false when the server did not take it.
-    async fn draft(&self, place: ChatTarget, run: &CorrelationId, picture: &Rendered) -> bool {
+    async fn draft(&self, place: ChatTarget, run: &CorrelationId, rendered: &Rendered) -> bool {
         let body =
             in_topic(place, json!({ "chat_id": place.chat, "draft_id": draft_id(run), "can_stop": true }));
         let said = |text: &str, mode: Option<&str>| {
@@ -131,9 +131,9 @@ impl TelegramSender {
             }
             body
         };
-        let mut asked = self.ask_draft(place, said(&picture.html, Some("HTML"))).await;
+        let mut asked = self.ask_draft(place, said(&rendered.html, Some("HTML"))).await;
         if asked.as_ref().is_err_and(|error| obstacle(error) == Obstacle::BadMarkup) {
-            asked = self.ask_draft(place, said(&picture.plain, None)).await;
+            asked = self.ask_draft(place, said(&rendered.plain, None)).await;
         }
         match &asked {
             Ok(_) => self.drafts.succeeded(),
@@ -159,7 +159,7 @@ fn in_topic(place: ChatTarget, mut body: Value) -> Value {
 }
 
 /// The answer so far, with the progress line below it.
-fn picture(view: &DraftView) -> Rendered {
+fn render_view(view: &DraftView) -> Rendered {
     let line = view.line.as_deref().and_then(|line| line.lines().find(|line| !line.trim().is_empty()));
     let Some(line) = line else { return render_partial(&view.text, MESSAGE_LIMIT) };
     let line: String = line.trim().chars().take(LINE).collect();
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn progress_is_one_line_below_the_answer_so_far() {
         let shown = |text: &str, line: Option<&str>| {
-            picture(&DraftView { text: text.to_owned(), line: line.map(str::to_owned) })
+            render_view(&DraftView { text: text.to_owned(), line: line.map(str::to_owned) })
         };
         let whole = shown("half **an", Some("\nreading <a> file\nand more"));
         assert_eq!(whole.html, "half <b>an</b>\n\n<i>reading &lt;a&gt; file</i>");

@@ -126,12 +126,12 @@ impl<P: PartialEq> DraftState<P> {
             .then(|| DraftView { text: self.text.clone(), line: self.line.clone() })
     }
 
-    pub(super) fn is_on_screen(&self, picture: &P) -> bool {
-        self.shown.as_ref() == Some(picture)
+    pub(super) fn is_on_screen(&self, rendered: &P) -> bool {
+        self.shown.as_ref() == Some(rendered)
     }
 
-    pub(super) fn shown(&mut self, picture: P, now: Instant) {
-        (self.shown, self.shown_at) = (Some(picture), now);
+    pub(super) fn shown(&mut self, rendered: P, now: Instant) {
+        (self.shown, self.shown_at) = (Some(rendered), now);
     }
 }
 

@@ -1,16 +1,18 @@
 //! The outbound side of all chat platforms. An outbox entry becomes one [`Block`], which `sender` has the platform send;
-//! `drafts` shows running turns. A platform implements [`OutboundPlatform`].
+//! `draft_scheduler` has running turns shown. A platform implements [`OutboundPlatform`].
 
+mod draft_scheduler;
 mod draft_state;
-mod drafts;
+mod draft_worker;
 mod live_messages;
 mod lower;
 mod question;
 mod retry;
 mod sender;
 
+pub use draft_scheduler::{DraftScheduler, DraftTask};
 pub use draft_state::{DraftFrame, DraftTiming, DraftView};
-pub use drafts::{DraftScheduler, DraftTarget, DraftTask, DraftTurn, Shown};
+pub use draft_worker::{DraftTarget, DraftTurn, Shown};
 pub use live_messages::{LiveMessage, LiveMessages};
 pub use lower::{
     Block, BlockButton, ButtonsBlock, FileBlock, QuestionSummary, approval_buttons, ask_back_buttons,

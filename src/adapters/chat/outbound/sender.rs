@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::drafts::{DraftScheduler, DraftTarget, DraftTask};
+use super::draft_scheduler::{DraftScheduler, DraftTask};
+use super::draft_worker::DraftTarget;
 use super::live_messages::{LiveMessage, LiveMessages};
 use super::lower::{Block, ButtonsBlock, FileBlock, QuestionSummary, lower_entry};
 use crate::adapters::chat::PeerMention;
@@ -216,7 +217,7 @@ pub async fn deliver<P: OutboundPlatform>(
     platform.check(&entry)?;
     let Outbound { parts, drafts, .. } = platform.outbound();
     // After this nothing of the turn so far is shown, and its growing message is known.
-    drafts.take(&entry.intent.thread_id, &entry.intent.correlation_id).await;
+    drafts.end(&entry.intent.thread_id, &entry.intent.correlation_id).await;
     let block = lower_entry(&entry, &platform.capabilities(), parts.language, parts.clock.now())?;
     let receipt = send(platform, &entry, block, attempt).await?;
     delete_left_messages(platform, &entry.intent.thread_id).await;
