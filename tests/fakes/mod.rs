@@ -12,6 +12,7 @@ pub(crate) mod feishu;
 pub(crate) mod in_process;
 pub(crate) mod irc;
 pub(crate) mod json_schema;
+pub(crate) mod processes;
 pub(crate) mod prompt;
 pub(crate) mod qq;
 pub(crate) mod recorder;

@@ -1,6 +1,5 @@
 //! The states of approvals, over HTTP and by text: answered, refused, expired, withdrawn, and across restarts.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 use crate::fakes::approval_scene::Scene;
 use crate::fakes::daemon::Daemon;
 use crate::fakes::dice::{Dice, seed};
+use crate::fakes::processes::alive;
 
 fn denied(call: &Value) -> &str {
     call["output"]["denied"].as_str().unwrap_or_else(|| panic!("not denied: {call}"))
@@ -354,25 +354,20 @@ async fn an_unknown_outcome_is_run_again_skipped_or_noted_as_done_as_people_say(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_only_looked_is_run_again_after_a_kill_without_a_word() {
     let mut scene = Scene::new(json!({})).await;
-    let pipe = scene.project.path().join("out/pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    scene.drop_in("a", r#"run ["cat out/pipe"]"#, "m1").await;
-    // A pipe can be opened for writing without blocking only once it has a reader.
-    let mut writing = std::fs::OpenOptions::new();
-    writing.write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let held = std::sync::Mutex::new(None);
-    let begun = async |_: &Daemon| {
-        *held.lock().unwrap() = writing.open(&pipe).ok();
-        held.lock().unwrap().is_some()
-    };
+    // Counting the lines of so many zeros takes minutes, and they need no room on the disk.
+    let name = format!("out/zeros-{}", std::process::id());
+    let path = scene.project.path().join(&name);
+    std::fs::File::create(&path).unwrap().set_len(1 << 42).unwrap();
+    scene.drop_in("a", &format!(r#"run ["wc -l {name}"]"#), "m1").await;
+    let begun = async |_: &Daemon| alive(&format!("wc\0-l\0{name}")) > 0;
     scene.daemon.until("the command to begin", begun).await;
     scene.daemon.kill();
-    std::fs::remove_file(&pipe).unwrap();
-    scene.project.write("out/pipe", "read at last");
+    std::fs::remove_file(&path).unwrap();
+    scene.project.write(&name, "one\ntwo\n");
     scene.daemon = scene.project.start().await;
     let answer = scene.say("again", "m1").await;
     assert_eq!(answer["status"], "done", "{answer}");
-    assert_eq!(answer["toolCalls"][0]["output"]["stdout"], "read at last", "{answer}");
+    assert_eq!(answer["toolCalls"][0]["output"]["stdout"], format!("2 {name}\n"), "{answer}");
     assert_eq!(scene.pending().await.len(), 0);
     scene.end().await;
 }

@@ -12,16 +12,7 @@ use shipagent::tools::{ExecSettings, ExecShell};
 use tokio_util::sync::CancellationToken;
 
 use super::bench::{Bench, WRITABLE, unheard_of};
-
-/// How many processes have this in their command line.
-fn alive(marker: &str) -> usize {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let named = processes.filter(|process| {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(marker)
-    });
-    named.count()
-}
+use crate::fakes::processes::alive;
 
 /// Waits until the number of processes that sleep for this long is as wanted.
 async fn until_alive(marker: &str, enough: impl Fn(usize) -> bool) {
