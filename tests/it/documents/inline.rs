@@ -3,7 +3,7 @@
 use super::commands::{documents, faults_of, name_of};
 use super::scratch::Scratch;
 
-/// Beginnings of commands for the reader; what the agent itself might run (`git push`, `tar tf`) is none.
+/// Beginnings of commands for the reader; what the agent itself might run (`git push`) is none.
 const PROGRAMS: &[&str] =
     &["shipagent", "cargo", "curl", "docker", "ollama", "ssh", "sudo", "systemctl", "systemd-analyze", "tar"];
 
@@ -12,8 +12,10 @@ const SUBCOMMANDS: &[&str] =
     &["access", "approvals", "audit", "chat", "config", "grants", "memory", "service", "tasks", "threads"];
 
 /// Commands of sentences that are not run here, and why.
-const ELSEWHERE: &[(&str, &str)] =
-    &[("cargo run --example irc -- -C my-project run", "the tests of platforms::irc run the example")];
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("cargo run --example irc -- -C my-project run", "the tests of platforms::irc run the example"),
+    ("tar tf x.tar", "the agent runs it, and the corpus of commands has it"),
+];
 
 /// What stands for something of the reader's, and what it is on the scratch machine.
 const PLACEHOLDERS: &[(&str, &str)] = &[
