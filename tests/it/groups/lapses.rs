@@ -21,7 +21,8 @@ async fn a_claim_of_an_agent_that_dies_lapses_and_one_of_the_others_answers() {
     team.enroll("busy");
     team.forge_claim("om_left", "dead", 45);
     team.forge_claim("om_taken", "busy", 45);
-    for (id, text) in [("om_left", "who broke the build"), ("om_taken", "who mends it")] {
+    // The model repeats the newest message.
+    for (id, text) in [("om_taken", "who mends it"), ("om_left", "who broke the build")] {
         for agent in &team.agents {
             agent.feishu.write_as(&Message::group(GROUP, "ou_ada", text).now(), id);
         }
@@ -45,8 +46,10 @@ async fn a_claim_of_an_agent_that_dies_lapses_and_one_of_the_others_answers() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let answers = answers();
     assert!(answers.len() == 1 && answers[0].ends_with("who broke the build"), "{answers:?}");
-    let taken = team.agents[0].line_of(GROUP, "om_taken").unwrap();
-    assert!(!taken.contains("lapsed"), "{taken}");
+    for agent in &team.agents {
+        let taken = agent.line_of(GROUP, "om_taken").unwrap();
+        assert!(!taken.contains("lapsed"), "{taken}");
+    }
     let gates: Vec<usize> = team.agents.iter().map(|agent| agent.gates()).collect();
     assert!(gates.iter().all(|gates| *gates <= 2), "no model is asked again: {gates:?}");
 }
