@@ -238,8 +238,12 @@ impl JudgeSettings {
             let path = files::resolve_exact(&self.project, &own_files, &read.path);
             verdict = verdict.and(by_read(&path));
         }
-        if verdict == Verdict::Allow(Class::ReadOnly)
-            && let Some(reason) = (self.object_to_reads)(&judged.reads, outside.hides)
+        // What a pattern matches is known only now, and may be more than a rule or `mode: "allow"` means.
+        let read_only = verdict == Verdict::Allow(Class::ReadOnly);
+        let has_patterns = judged.reads.iter().any(|read| read.path.contains(['*', '?', '[']));
+        let allowed = matches!(verdict, Verdict::Allow(_));
+        if (read_only || (allowed && has_patterns))
+            && let Some(reason) = (self.object_to_reads)(&judged.reads, read_only && outside.hides)
         {
             verdict = Verdict::ask(Risk::High, reason);
         }

@@ -212,7 +212,7 @@ impl Judged {
                 }
                 _ => look(&part.argv).and_then(|looked| expandable(rules, part, looked)).and_then(|looked| {
                     let reads = !looked.paths.is_empty() || looked.git != GitUse::None;
-                    self.reads_files |= reads && !rules.allows(&part.argv);
+                    self.reads_files |= reads && !(rules.allows(&part.argv) && part.patterns.is_empty());
                     self.at(rules, &cwds, looked)
                 }),
             };
@@ -474,11 +474,17 @@ const TAKES_PATTERNS: &[&str] = &[
     "wc",
 ];
 
-/// What a command with patterns reads: each pattern must be the path of files that it reads, not folders as a whole.
+/// What a command with patterns reads: each pattern must be the path of files that it reads, not folders as a whole, and
+/// stand nowhere else in the command: as the value of an option, its first match would be the value and the next ones
+/// operands.
 fn expandable(rules: &ShellRules, part: &CommandPart, looked: ReadSet) -> Result<ReadSet, Reason> {
     let known = part.argv.first().is_some_and(|name| TAKES_PATTERNS.contains(&name.as_str()));
+    let count = |words: &[String], one: &String| words.iter().filter(|word| *word == one).count();
     match part.patterns.iter().find(|pattern| {
-        !known || looked.deep || rules.mode() == Mode::Deny || !looked.paths.contains(pattern)
+        !known
+            || looked.deep
+            || rules.mode() == Mode::Deny
+            || count(&part.argv, pattern) != count(&looked.paths, pattern)
     }) {
         Some(pattern) => Err(Reason::NotLiteral(pattern.clone())),
         None => Ok(looked),

@@ -18,8 +18,8 @@ pub(in crate::policy::shell) struct ReadSet {
     pub(in crate::policy::shell) git: GitUse,
 }
 
-/// Programs that may only be asked for their version. Not those that select a version of themselves by files of the
-/// project, and may run or download it: cargo, go, yarn, pnpm.
+/// Programs that may only be asked for their version. Not those that by themselves select a version by files of the
+/// project, and may run or download it: cargo, go, yarn, pnpm. A version manager in front of the others may do so too.
 const VERSIONED: &[(&str, &[&str])] = &[
     (
         "--version",
@@ -69,7 +69,10 @@ pub(in crate::policy::shell) fn look(argv: &[String]) -> Result<ReadSet, Reason>
 fn tar(words: &[String]) -> Result<ReadSet, Reason> {
     let lists = |options: &str| {
         let letters = options.strip_prefix('-').unwrap_or(options);
-        letters.contains('t') && letters.ends_with('f') && letters.chars().all(|c| "tvfzjJ".contains(c))
+        letters.contains('t')
+            && letters.ends_with('f')
+            && letters.matches('f').count() == 1
+            && letters.chars().all(|c| "tvfzjJ".contains(c))
     };
     match words {
         [options, archive] if lists(options) && !archive.starts_with('-') && !archive.contains(':') => {

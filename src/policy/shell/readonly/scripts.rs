@@ -69,6 +69,10 @@ pub(super) fn awk(words: &[String]) -> Result<ReadSet, Reason> {
         OptionSpec { valued: "F", operands: Operands::PatternThenPaths(&[]), ..OptionSpec::PLAIN };
     let args = Args::read(&SPEC, "awk", words)?;
     let (program, files) = args.operands.split_first().ok_or_else(|| refused("awk", ""))?;
+    // Behind its program awk takes no options: they are files.
+    if args.places.first().is_some_and(|first| first + args.operands.len() != words.len()) {
+        return Err(refused("awk", &words.join(" ")));
+    }
     if !prints_fields(program) {
         return Err(refused("awk", program));
     }
