@@ -271,8 +271,8 @@ mod tests {
         }
 
         /// Ends a draft, and returns its message.
-        async fn take(&self, run: &CorrelationId) -> Option<String> {
-            self.drafts.take(&thread(), run).await;
+        async fn end(&self, run: &CorrelationId) -> Option<String> {
+            self.drafts.end(&thread(), run).await;
             let live = self.target.messages.growing(&thread()).await?;
             live.message.filter(|_| live.correlation == *run)
         }
@@ -296,11 +296,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_frame_follows_a_draft_that_was_taken() {
+    async fn no_frame_follows_a_draft_that_was_ended() {
         let scene = scene();
         scene.draft(&run("1"), "a").await;
         scene.draft(&run("1"), "ab").await;
-        assert_eq!(scene.take(&run("1")).await.as_deref(), Some("m-run_1"));
+        assert_eq!(scene.end(&run("1")).await.as_deref(), Some("m-run_1"));
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(scene.seen(), ["new: a"]);
     }
@@ -312,7 +312,7 @@ mod tests {
         for _ in 0..2 * BACKLOG {
             scene.drafts.show(intent(&run("1"), Intent::AssistantDelta { text: "ab".to_owned() }));
         }
-        scene.drafts.over(&thread(), &run("1"));
+        scene.drafts.remove(&thread(), &run("1"));
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(scene.seen().last().unwrap(), "discard: run_1");
     }
@@ -321,8 +321,8 @@ mod tests {
     async fn the_draft_of_another_turn_stays() {
         let scene = scene();
         scene.draft(&run("1"), "a").await;
-        assert_eq!(scene.take(&run("status")).await, None);
-        assert!(scene.take(&run("1")).await.is_some());
+        assert_eq!(scene.end(&run("status")).await, None);
+        assert!(scene.end(&run("1")).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -341,10 +341,24 @@ mod tests {
         let scene = scene();
         scene.draft(&run("1"), "slow").await;
         let began = Instant::now();
-        assert_eq!(scene.take(&run("1")).await, None);
+        assert_eq!(scene.end(&run("1")).await, None);
         assert!(began.elapsed() <= END_TIMEOUT);
         tokio::time::sleep(VIEW_TIMEOUT * 3).await;
         assert_eq!(scene.seen(), ["new: slow", "discard: run_1"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_edit_that_is_slower_than_the_next_turn_takes_no_answer_away() {
+        let scene = scene();
+        scene.draft(&run("1"), "a").await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        scene.draft(&run("1"), "slow").await;
+        scene.drafts.show(intent(&run("2"), Intent::Typing));
+        let began = Instant::now();
+        assert_eq!(scene.end(&run("1")).await.as_deref(), Some("m-run_1"));
+        assert!(began.elapsed() >= VIEW_TIMEOUT / 2, "the delivery waits for the edit");
+        tokio::time::sleep(VIEW_TIMEOUT * 3).await;
+        assert_eq!(scene.seen(), ["new: a", "edit: slow", "typing"]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -362,8 +376,8 @@ mod tests {
         let scene = scene();
         scene.draft(&run("1"), "a").await;
         scene.draft(&run("1"), "ab").await;
-        scene.drafts.over(&thread(), &run("1"));
-        assert_eq!(scene.take(&run("stop")).await, None);
+        scene.drafts.remove(&thread(), &run("1"));
+        assert_eq!(scene.end(&run("stop")).await, None);
         assert_eq!(scene.seen(), ["new: a", "discard: run_1"]);
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert_eq!(scene.seen().len(), 2);
@@ -380,7 +394,7 @@ mod tests {
         for _ in 0..20 {
             scene.drafts.show(intent(&run("1"), Intent::Typing));
         }
-        scene.take(&run("1")).await;
+        scene.end(&run("1")).await;
         scene.settle().await;
         assert_eq!(scene.seen().len(), 1);
     }

@@ -156,12 +156,13 @@ impl<T: DraftTarget> DraftWorker<T> {
     async fn handle(&mut self, work: DraftWork) {
         match work {
             DraftWork::Show { run, reply_to, frame } => {
-                let now = Instant::now();
-                if self.turn.as_ref().is_none_or(|turn| turn.run != run) {
-                    self.turn = Some(DraftState::new(run, now));
-                    self.view = None;
+                // A view in flight belongs to a turn whose answer is delivered next, perhaps in the same message.
+                let before = self.turn.as_ref().map(|turn| turn.run.clone());
+                if let Some(before) = before.filter(|before| *before != run) {
+                    self.end(&before).await;
                 }
-                let Some(turn) = &mut self.turn else { return };
+                let now = Instant::now();
+                let turn = self.turn.get_or_insert_with(|| DraftState::new(run, now));
                 turn.reply_to = reply_to.or(turn.reply_to.take());
                 self.typing |= frame == DraftFrame::Typing;
                 turn.apply(frame, now);
@@ -240,9 +241,12 @@ impl<T: DraftTarget> DraftWorker<T> {
         let now = Instant::now();
         let current = self.view.is_some_and(|view| view.number == number);
         let Some(turn) = self.turn.as_mut().filter(|_| current) else {
-            // The answer was sent without it.
+            // The answer was sent without it, unless the message was known: then the answer is in it.
             if let Shown::In(live) = shown {
-                self.target.discard(&self.thread, live).await;
+                let known = self.target.live_messages().get(&self.thread).await;
+                if known.is_none_or(|known| known.message != live.message) {
+                    self.target.discard(&self.thread, live).await;
+                }
             }
             return;
         };
