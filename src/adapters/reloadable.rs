@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     AgentAccount, AuthorId, Capabilities, CorrelationId, MessageId, OutboundIntent, Platform, Replaceable,
-    ThreadId,
+    ThreadId, Timestamp,
 };
 use crate::ports::{
     Adapter, AdapterIo, Attempt, BoxFuture, BuiltAdapter, Delivering, HistoryError, Hook, HookAnswer,
@@ -125,6 +125,10 @@ impl Adapter for ReloadableAdapter {
 
     fn shared_key(&self, thread: &ThreadId, message: MessageFacts<'_>) -> Option<MessageId> {
         self.adapter().shared_key(thread, message)
+    }
+
+    fn back_at(&self) -> Option<Timestamp> {
+        self.adapter().back_at()
     }
 
     fn history(

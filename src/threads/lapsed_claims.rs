@@ -153,9 +153,13 @@ async fn look(runtime: &Arc<Runtime>, room: &ThreadId, lost: Vec<Lost>) -> Looke
     for lost in lost {
         let Some(winner) = winner(&log, &lost.key) else { continue };
         let lapses_at = winner.claimed_at.plus_millis(CLAIM_LAPSES_MS);
-        // A claim lapses once: who takes the message over then is not replaced again.
-        if is_answered(&log, &lost.key, me) || winner.instead_of.is_some() {
+        // A claim lapses once: the agent that takes the message over then is not replaced again.
+        let taken_over = winner.instead_of.clone();
+        if is_answered(&log, &lost.key, me) || (taken_over.is_some() && winner.by != *me) {
             looked.answered.push(lost.message);
+        } else if let Some(dead) = taken_over {
+            // This agent took it over, and a kill or a stop came before its decision was stored.
+            claimed.push((lost, dead));
         } else if lapses_at <= now && !is_alive(&winner.by) {
             let score = u32::try_from(lost.score).unwrap_or(0);
             let claim = RoomLine { score, lapsed: Some(winner.by.clone()), ..lost.claim.clone() };

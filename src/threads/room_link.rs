@@ -114,8 +114,13 @@ impl Actor {
     /// The messages that were taken over and that their authors have changed or removed since.
     fn changed_reports(&self, lines: &[RoomLine]) -> Vec<UiMessage> {
         let is_change = |line: &&RoomLine| matches!(line.kind, LineKind::Edited | LineKind::Gone);
-        let last: BTreeMap<&MessageId, &RoomLine> =
-            lines.iter().filter(is_change).map(|line| (&line.key, line)).collect();
+        let mut last: BTreeMap<&MessageId, &RoomLine> = BTreeMap::new();
+        for line in lines.iter().filter(is_change) {
+            // A removal is final: another agent may report an earlier edit after it.
+            if last.get(&line.key).is_none_or(|known| known.kind != LineKind::Gone) {
+                last.insert(&line.key, line);
+            }
+        }
         last.into_values()
             .filter_map(|line| changed_report(self.conversation.message(&line.key)?, line))
             .collect()
