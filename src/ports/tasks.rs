@@ -73,6 +73,15 @@ pub struct TaskSummary {
     pub remarks: Vec<String>,
 }
 
+impl TaskSummary {
+    pub fn leave_out_costs(&mut self) {
+        self.recent_cost = None;
+        if let Some(last) = &mut self.last {
+            last.cost_micros = None;
+        }
+    }
+}
+
 /// The run in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

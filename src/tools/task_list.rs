@@ -48,7 +48,12 @@ impl Tool for TaskList {
                 thread: context.thread.clone(),
                 group: matches!(context.scope.write(), Some(ScopeKey::Group(_))),
             };
+            // What runs cost is told to owners in private only.
+            let costs_shown = viewer.owner && !viewer.group;
             let mut shown: Vec<TaskSummary> = tasks.into_iter().filter(|task| viewer.may_see(task)).collect();
+            if !costs_shown {
+                shown.iter_mut().for_each(TaskSummary::leave_out_costs);
+            }
             let Some(id) = id.as_deref().map(str::trim).filter(|id| !id.is_empty()) else {
                 let more = shown.len().saturating_sub(MOST);
                 shown.truncate(MOST);
@@ -61,6 +66,10 @@ impl Tool for TaskList {
             }
             let mut task = context.tasks.show(id, context.language).await.map_err(unavailable)?;
             task.history.truncate(5);
+            if !costs_shown {
+                task.summary.leave_out_costs();
+                task.history.iter_mut().for_each(|run| run.cost_micros = None);
+            }
             Ok(json!(task))
         })
     }
