@@ -28,7 +28,10 @@ const SIMPLE_BLOCK: u64 = 0xa3;
 /// Bits of a block's flags: several frames in one block.
 const LACING: u8 = 0x06;
 
-/// The length of a recording: as its header tells it, or up to its last block.
+/// Most tracks that are read; recordings have one or two.
+const MOST_TRACKS: usize = 64;
+
+/// The length of a recording: as its header tells it or up to its last block, which is longer.
 pub(super) fn webm_millis(bytes: &[u8]) -> Option<u64> {
     let (mut scale, mut told, mut cluster, mut last) = (1_000_000_u64, None, 0_u64, None);
     for (id, value) in Elements(bytes) {
@@ -44,7 +47,7 @@ pub(super) fn webm_millis(bytes: &[u8]) -> Option<u64> {
         }
     }
     let in_header = told.filter(|ticks| *ticks > 0.0 && ticks.is_finite()).map(|ticks| ticks as u64);
-    let ticks = in_header.or(last)?;
+    let ticks = in_header.max(last)?;
     Some(u64::try_from(u128::from(ticks) * u128::from(scale) / 1_000_000).unwrap_or(u64::MAX))
 }
 
@@ -63,6 +66,7 @@ fn as_ogg(bytes: &[u8]) -> Result<Vec<u8>, AudioError> {
     let mut found = None;
     for (id, value) in Elements(bytes) {
         match (id, tracks.last_mut()) {
+            (TRACK, _) if tracks.len() >= MOST_TRACKS => return Err(other("too many tracks")),
             (TRACK, _) => tracks.push(Track::default()),
             (TRACK_NUMBER, Some(track)) => track.number = be(value),
             (CODEC, Some(track)) => track.is_opus = value.starts_with(b"A_OPUS"),
@@ -76,7 +80,8 @@ fn as_ogg(bytes: &[u8]) -> Result<Vec<u8>, AudioError> {
                     found = Some((track.number, OggOpusWriter::new(Vec::new(), head).map_err(damaged)?));
                 }
                 let (Some((number, ogg)), Some(block)) = (&mut found, Block::of(value)) else { continue };
-                if block.track != *number {
+                // The last block of a recording that broke off may be empty.
+                if block.track != *number || block.frame.is_empty() {
                     continue;
                 }
                 if block.flags & LACING != 0 {
