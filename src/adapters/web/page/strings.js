@@ -17,9 +17,16 @@ export function chooseLanguage(remembered, configured) {
 export function t(key, values) {
   const text = PHRASES[current][key] ?? PHRASES.en[key] ?? key;
   if (!values || typeof text !== 'string') return text;
-  const filled = text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
-  // A phrase has spaces around a name for the sake of Latin ones; Chinese characters stand side by side.
-  return current === 'zh' ? filled.replace(/(\p{Script=Han}) (?=\p{Script=Han})/gu, '$1') : filled;
+  return text.replace(/(.?)( ?)\{(\w+)\}( ?)(?=(.?))/gsu, (whole, before, left, name, right, after) => {
+    const value = String(values[name] ?? `{${name}}`);
+    return before + spaceBetween(before, left, value) + value + spaceBetween(value, right, after);
+  });
+}
+
+/** A phrase has spaces around a name for the sake of Latin ones; Chinese characters stand side by side. */
+function spaceBetween(before, space, after) {
+  const han = /\p{Script=Han}/u;
+  return current === 'zh' && han.test([...before].at(-1) ?? '') && han.test([...after][0] ?? '') ? '' : space;
 }
 
 /** Things to try, each with what is written when it is chosen. */

@@ -83,7 +83,8 @@ class TaskFacts {
     this.deliver = h('p', { class: 'question-meta', 'data-testid': 'task-deliver' });
     this.last = h('div', { class: 'task-last' });
     this.trouble = h('p', { class: 'answer-problem', 'data-testid': 'task-mistake', hidden: true });
-    this.el = h('div', null, this.schedule, this.next, this.deliver, this.running, this.last, this.trouble);
+    this.remarks = h('p', { class: 'question-meta', 'data-testid': 'task-remarks', hidden: true });
+    this.el = h('div', null, this.schedule, this.next, this.deliver, this.running, this.last, this.remarks, this.trouble);
   }
 
   update(task) {
@@ -110,10 +111,12 @@ class TaskFacts {
       mistake ? (mistake.line ? t('taskMistakeAt', { line: mistake.line, what: mistake.message }) : mistake.message) : '',
       failures > 1 ? t('taskFailures', { count: failures }) : '',
       unknownKeys?.length ? t('taskUnknownKeys', { keys: unknownKeys.join(', ') }) : '',
-      ...(task.remarks ?? []),
     ].filter(Boolean).join(' · ');
     setText(this.trouble, words);
     this.trouble.hidden = words === '';
+    const remarks = (task.remarks ?? []).join(' · ');
+    setText(this.remarks, remarks);
+    this.remarks.hidden = remarks === '';
   }
 }
 
