@@ -65,8 +65,9 @@ fn as_ogg(bytes: &[u8]) -> Result<Vec<u8>, AudioError> {
     let mut tracks: Vec<Track<'_>> = Vec::new();
     let mut found = None;
     for (id, value) in Elements(bytes) {
+        let is_full = tracks.len() >= MOST_TRACKS;
         match (id, tracks.last_mut()) {
-            (TRACK, _) if tracks.len() >= MOST_TRACKS => return Err(other("too many tracks")),
+            (TRACK, _) if is_full => return Err(other("too many tracks")),
             (TRACK, _) => tracks.push(Track::default()),
             (TRACK_NUMBER, Some(track)) => track.number = be(value),
             (CODEC, Some(track)) => track.is_opus = value.starts_with(b"A_OPUS"),
@@ -254,14 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_the_header_or_of_the_last_block() {
+    fn the_length_is_that_of_the_header_or_of_the_last_block_whichever_is_longer() {
         let scale = element(&[0x2a, 0xd7, 0xb1], &1_000_000_u32.to_be_bytes());
         let blocks = || [0_u16, 60, 1500].map(|at| block(1, at, &[1, 2])).concat();
         let clusters = [(0, blocks()), (2000, blocks())];
         assert_eq!(Container::of(&streamed(&scale, &[], &clusters)), Container::Webm);
         assert_eq!(webm_millis(&streamed(&scale, &[], &clusters)), Some(3500));
-        let told = [scale, element(&[0x44, 0x89], &4321.5_f64.to_be_bytes())].concat();
-        assert_eq!(webm_millis(&streamed(&told, &[], &clusters)), Some(4321));
+        for (told, millis) in [(4321.5_f64, 4321), (1.0, 3500)] {
+            let told = [scale.clone(), element(&[0x44, 0x89], &told.to_be_bytes())].concat();
+            assert_eq!(webm_millis(&streamed(&told, &[], &clusters)), Some(millis));
+        }
         assert_eq!(webm_millis(b"\x1a\x45\xdf\xa3"), None);
     }
 
@@ -271,6 +274,15 @@ mod tests {
         assert!(sound.millis().abs_diff(900) <= 40, "{}", sound.millis());
         assert!((power(&sound) - power(&tone(24_000, 900))).abs() < 0.03, "{}", power(&sound));
         assert_eq!(decode_webm(&recorded(2_100), 2), Err(AudioError::TooLong(2)));
+    }
+
+    #[test]
+    fn an_empty_last_block_is_left_out_and_tracks_without_number_are_refused() {
+        let mut broken_off = recorded(900);
+        broken_off.extend(block(1, 900, &[]));
+        assert!(decode_webm(&broken_off, 10).unwrap().millis().abs_diff(900) <= 40);
+        let tracks = [b"\x1a\x45\xdf\xa3\x80".as_slice(), &[0xae, 0x80].repeat(1000)].concat();
+        assert_eq!(decode_webm(&tracks, 10), Err(AudioError::Damaged("too many tracks".to_owned())));
     }
 
     #[test]
