@@ -20,6 +20,8 @@ const BACKLOG: usize = 1024;
 /// Capacity of one thread's queue, and the part of it that is reserved for commands other than frames.
 const FRAMES: usize = 32;
 const RESERVED: usize = 8;
+/// How long a stop waits for the views in flight.
+const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long a delivery waits for the end of a draft.
 const END_TIMEOUT: Duration = Duration::from_secs(12);
 
@@ -89,7 +91,7 @@ impl DraftTask {
         let mut workers = DraftWorkers { target, workers: HashMap::new(), tasks: JoinSet::new() };
         loop {
             tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => return workers.finish().await,
                 Some(ended) = workers.tasks.join_next() => workers.ended(ended.ok()),
                 command = self.commands.recv() => match command {
                     Some(DraftCommand::Show(intent)) => workers.show(*intent),
@@ -145,6 +147,15 @@ impl<T: DraftTarget> DraftWorkers<T> {
         let worker = DraftWorker::new(thread, self.target.clone());
         self.tasks.spawn(worker.run(receiver));
         work
+    }
+
+    /// Waits a short time for the views in flight: of a message that was sent, the id has to be stored.
+    async fn finish(mut self) {
+        self.workers.clear();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_GRACE, all).await.is_err() {
+            tracing::debug!("draft views in flight given up");
+        }
     }
 
     fn ended(&mut self, thread: Option<ThreadId>) {
@@ -207,6 +218,7 @@ mod tests {
             self.note(format!("{}: {rendered}", if live.is_some() { "edit" } else { "new" }));
             match rendered.as_str() {
                 "slow" => tokio::time::sleep(VIEW_TIMEOUT * 3).await,
+                "second" => tokio::time::sleep(Duration::from_secs(1)).await,
                 "lost" => return Shown::Lost,
                 _ => {}
             }
@@ -334,6 +346,16 @@ mod tests {
         scene.task.spawn(showing(task, scene.target.clone(), CancellationToken::new()));
         scene.draft(&run("2"), "b").await;
         assert_eq!(scene.seen(), ["new: a", "discard: run_1", "new: b"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_waits_for_the_message_of_a_view_in_flight() {
+        let mut scene = scene();
+        scene.draft(&run("1"), "second").await;
+        scene.stop.cancel();
+        scene.task.join_next().await.unwrap().unwrap();
+        let live = scene.target.messages.growing(&thread()).await;
+        assert_eq!(live.unwrap().message.as_deref(), Some("m-run_1"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -139,7 +139,7 @@ impl<T: DraftTarget> DraftWorker<T> {
                 },
                 received = work.recv() => match received {
                     Some(work) => self.handle(work).await,
-                    None => return self.thread,
+                    None => break,
                 },
                 () = std::future::ready(()), if self.typing => self.show_typing(timing).await,
                 () = tokio::time::sleep_until(at.unwrap_or_else(Instant::now)), if at.is_some() => {
@@ -151,6 +151,12 @@ impl<T: DraftTarget> DraftWorker<T> {
                 () = tokio::time::sleep(FORGET_AFTER), if at.is_none() && self.views.is_empty() => return self.thread,
             }
         }
+        while let Some(ended) = self.views.join_next().await {
+            if let Ok(ended) = ended {
+                self.view_ended(ended).await;
+            }
+        }
+        self.thread
     }
 
     async fn handle(&mut self, work: DraftWork) {
