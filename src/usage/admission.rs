@@ -72,7 +72,9 @@ impl UsageMeter {
     }
 
     fn planned(&self, call: &PlannedCall) -> UsageEntry {
-        let price = self.parts().prices.price_of(&call.model, call.local, call.input);
+        // The count may reach a higher price which the estimate is a little short of.
+        let prompt = call.input.saturating_add(call.input / 10);
+        let price = self.parts().prices.price_of(&call.model, call.local, prompt);
         let output = u64::from(call.max_output.unwrap_or(ASSUMED_OUTPUT));
         let cached = self.proved().cached(call, self.now()).min(call.input);
         let most = Usage { input: call.input, cached, output, ..Usage::default() };
