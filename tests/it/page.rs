@@ -40,7 +40,7 @@ fn reducer_store_and_markdown_pass_their_own_tests() {
         std::fs::copy(&path, copy.path().join(SOURCES).join(path.file_name().unwrap())).unwrap();
     }
     let tests = files("tests/page", ".test.mjs");
-    assert_eq!(tests.len(), 7);
+    assert_eq!(tests.len(), 8);
     let mut node = Command::new("node");
     node.arg("--test").current_dir(copy.path());
     for path in tests {
