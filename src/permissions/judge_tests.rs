@@ -242,6 +242,32 @@ async fn a_link_in_a_line_that_a_rule_or_the_mode_allows_is_followed() {
 }
 
 #[tokio::test]
+async fn what_a_pattern_matches_is_judged_also_beside_a_rule_and_under_a_mode_that_allows() {
+    let project = Project::new();
+    project.write("deploy/id_rsa", "key");
+    project.write("src/a", "x");
+    let judge = |mode, allow: &[&str]| {
+        let none: &[&str] = &[];
+        let mut settings = settings(&project.root, Arc::new(|_| None), no_grants());
+        let root = project.root.clone();
+        settings.object_to_reads =
+            Arc::new(move |reads, hides| crate::tools::object_to_reads(&root, reads, hides));
+        let root = project.root.to_string_lossy();
+        settings.shell = ShellRules::new(mode, Compound::Analyze, allow, none, root).unwrap();
+        ProjectJudge::new(settings, Arc::new(SystemClock))
+    };
+    let writable = Ruling::Allow(Class::ProjectWritable);
+    for (mode, allow, command, want) in [
+        (Mode::Ask, &["cat", "npm test"][..], "npm test && cat deploy/*", &Ruling::Ask),
+        (Mode::Ask, &["cat", "npm test"], "npm test && cat src/a", &writable),
+        (Mode::Allow, &[], "cat deploy/*", &Ruling::Ask),
+        (Mode::Allow, &[], "cat src/*", &writable),
+    ] {
+        assert_eq!(shell(&judge(mode, allow), command).await.ruling, *want, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_is_judged_by_the_grants_of_the_port_and_no_file_is_needed() {
     let project = Project::new();
     let grants = no_grants();
