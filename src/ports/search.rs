@@ -209,7 +209,7 @@ pub trait Search: Send + Sync + std::fmt::Debug {
     /// Until when, in milliseconds, what was said under each scope is not to be found.
     fn forgotten(&self) -> BoxFuture<'_, Result<BTreeMap<ScopeKey, i64>, StoreError>>;
 
-    /// Resolves once somebody has searched, so that what it took can be released later. Never, where nothing is taken.
+    /// Resolves after a search, so that the memory that it took can be released later; never where a search takes none.
     fn used(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }

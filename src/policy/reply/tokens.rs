@@ -99,7 +99,7 @@ fn in_words(stretch: Stretch) -> Word {
 }
 
 /// A command in quotation marks or as code: ``approve `git status` ``. The marks contain the command and nothing else.
-/// A quoted number is what somebody else has said.
+/// A quoted number repeats the words of another message.
 fn quoted_command(rest: &[char], names: &ApprovalNames) -> Option<(Word, usize)> {
     let (sign, inner) = rest.split_first().filter(|(sign, _)| matches!(sign, '`' | '"' | '\''))?;
     let found = names.find(inner)?;

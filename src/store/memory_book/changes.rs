@@ -14,7 +14,7 @@ use crate::domain::{
 use crate::fail_point::fail_point;
 use crate::ports::{ChangeError, MemoryBatch, Undone};
 
-/// How often a change is planned anew because somebody saved a file with an editor meanwhile.
+/// How often a change is planned anew because a file was saved with an editor meanwhile.
 const TRIES: usize = 3;
 
 impl<F: MemoryFiles> Book<F> {

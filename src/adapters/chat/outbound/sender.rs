@@ -128,7 +128,7 @@ pub trait OutboundPlatform: DraftTarget {
     /// Whether an entry may be sent at all now.
     ///
     /// # Errors
-    /// When not.
+    /// When the platform may not send it now.
     fn check(&self, _entry: &OutboxEntry) -> Result<(), DeliveryError> {
         Ok(())
     }
